@@ -1,0 +1,188 @@
+"""Test hosts as Docker containers with systemd as PID 1."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import debian
+import docker_image
+import inventory
+from common import Clock, LabError, say
+from container import docker, flags as container_flags, need_docker, run_options
+
+NETWORK = "semisync-lab"
+PREFIX = "semisync-lab-"
+# Marks our containers, and says what they were made from.
+LABEL = "dbre-semisync.lab"
+UP_SECONDS = 120
+POLL_SECONDS = 0.4
+
+
+def image(opts) -> str:
+    """Build the image if needed and return its tag."""
+    if getattr(opts, "client", False):
+        raise LabError("a client host is there with --kind uml only")
+    server = debian.server(opts.server, opts.release)
+    need_docker()
+    return docker_image.ensure(server)
+
+
+def flags(opts) -> dict:
+    """What a container of this server needs, for molecule.yml."""
+    server = debian.server(opts.server, opts.release)
+    return {"image": docker_image.tag(server), **container_flags(server)}
+
+
+def up(opts) -> None:
+    """Make the hosts, or keep those that are there, and wait until their servers answer."""
+    clock = Clock()
+    tag = image(opts)
+    server = debian.server(opts.server, opts.release)
+    hosts = ["source", *(f"replica{number}" for number in range(1, opts.replicas + 1))]
+    its = container_flags(server)
+    setup = f"{server.name} {debian.fingerprint(docker_image.recipe(server), its)}"
+    there = _there()
+    wanted = {PREFIX + host: setup for host in hosts}
+    kept = {name: made for name, (made, _) in there.items()} == wanted
+    if kept:
+        _start_stopped(there)
+    else:
+        if there:
+            say(f"the lab was {_describe(there)}, asked for is {server.name} with {opts.replicas} replica(s): "
+                "replacing it")
+        _remove(there)
+        _create(hosts, tag, its, setup)
+    _wait(hosts, server, clock)
+    written = inventory.write("docker", {host: _connection(host) for host in hosts}, keep_password=kept)
+    say(f"{len(hosts)} hosts with {server.name} up in {clock}; inventory: {os.path.relpath(written)}")
+
+
+def down(_opts) -> None:
+    """Remove containers, network and inventory; nothing to remove is no error."""
+    need_docker()
+    there = _there()
+    _remove(there)
+    inventory.remove("docker")
+    say(f"{len(there)} containers removed" if there else "no containers to remove")
+
+
+def cut(opts) -> None:
+    """Kill a host's container: to the server that is a power cut."""
+    name = _name(opts.host)
+    if docker("inspect", "--format", "{{.State.Running}}", name).stdout.strip() != "true":
+        say(f"{name} is not running already")
+        return
+    docker("kill", name)
+    say(f"{name} cut")
+
+
+def start(opts) -> None:
+    """Start a host that was cut and wait until its server answers."""
+    clock = Clock()
+    name = _name(opts.host)
+    engine, _, release = _there()[name][0].partition(" ")[0].partition(":")
+    docker("start", name)
+    _wait([name.removeprefix(PREFIX)], debian.server(engine, release), clock)
+
+
+def shell(opts) -> None:
+    """Replace this process with a shell on the host."""
+    name = _name(opts.host)
+    os.execvp("docker", ["docker", "exec", "--interactive", "--tty", name, "bash", "-l"])
+
+
+def _name(host: str) -> str:
+    """The container of a host, named source or semisync-lab-source."""
+    need_docker()
+    name = PREFIX + host.removeprefix(PREFIX)
+    there = _there()
+    if name not in there:
+        known = ", ".join(item.removeprefix(PREFIX) for item in sorted(there)) or "none; run lab up first"
+        raise LabError(f"no host {host}; there is: {known}")
+    return name
+
+
+def _there() -> dict[str, tuple[str, str]]:
+    """Our containers: name to what it was made from and its state."""
+    listed = docker("ps", "--all", "--filter", f"label={LABEL}", "--format",
+                    f'{{{{.Names}}}}\t{{{{.Label "{LABEL}"}}}}\t{{{{.State}}}}')
+    rows = (line.split("\t") for line in listed.stdout.splitlines())
+    return {name: (made, state) for name, made, state in rows}
+
+
+def _describe(there: dict) -> str:
+    """What the lab is now, in words."""
+    servers = sorted({made.partition(" ")[0] for made, _ in there.values()})
+    replicas = sum("replica" in name for name in there)
+    return f"{' and '.join(servers)} with {replicas} replica(s)"
+
+
+def _create(hosts: list[str], tag: str, its: dict, setup: str) -> None:
+    """Make the network and a container for each host."""
+    if docker("network", "inspect", NETWORK, check=False).returncode:
+        docker("network", "create", "--label", f"{LABEL}=network", NETWORK)
+    for host in hosts:
+        say(f"starting {PREFIX}{host}")
+        docker("run", "--detach", "--name", PREFIX + host, "--hostname", host, "--network", NETWORK,
+               "--network-alias", host, "--label", f"{LABEL}={setup}", *run_options(its), tag, its["command"])
+
+
+def _remove(there: dict) -> None:
+    """Remove our containers and the network."""
+    if there:
+        docker("rm", "--force", "--volumes", *there)
+    if docker("network", "inspect", NETWORK, check=False).returncode == 0:
+        docker("network", "rm", NETWORK)
+
+
+def _start_stopped(there: dict) -> None:
+    """Start those of the hosts that do not run."""
+    for name, (_, state) in sorted(there.items()):
+        say(f"keeping {name}" if state == "running" else f"starting {name} again, it was {state}")
+        if state != "running":
+            docker("start", name)
+
+
+def _connection(host: str) -> dict[str, str]:
+    """How Ansible reaches a host."""
+    return {"ansible_connection": "community.docker.docker", "ansible_host": PREFIX + host,
+            "ansible_python_interpreter": "/usr/bin/python3"}
+
+
+def _wait(hosts: list[str], server: debian.Server, clock: Clock) -> None:
+    """Wait until the server of each host answers, one bound for all; a failed unit ends it at once."""
+    waiting, until = list(hosts), time.monotonic() + UP_SECONDS
+    while waiting:
+        for host in list(waiting):
+            state = _state(host, server)
+            if state == "answers":
+                say(f"{PREFIX}{host}: {server.unit} answers after {clock}")
+                waiting.remove(host)
+            elif state in ("failed", "gone") or time.monotonic() > until:
+                _give_up(host, server, state, clock)
+        if waiting:
+            time.sleep(POLL_SECONDS)
+
+
+def _state(host: str, server: debian.Server) -> str:
+    """A server's state: answers, failed, gone (the container stopped), or what systemd says of the unit."""
+    ask = (f"state=$(systemctl is-active {server.unit}); "
+           f'[ "$state" = active ] && {server.admin} --connect-timeout=2 ping >/dev/null 2>&1 && state=answers; '
+           'echo "$state"')
+    said = docker("exec", PREFIX + host, "sh", "-c", ask, check=False).stdout.strip()
+    if said:
+        return said
+    running = docker("inspect", "--format", "{{.State.Running}}", PREFIX + host, check=False).stdout.strip()
+    return "starting" if running == "true" else "gone"
+
+
+def _give_up(host: str, server: debian.Server, state: str, clock: Clock) -> None:
+    """Show what the host says of its trouble and stop."""
+    name = PREFIX + host
+    if state == "gone":
+        words = docker("logs", "--tail", "20", name, check=False)
+    else:
+        words = docker("exec", name, "journalctl", "--no-pager", "--lines=40", f"--unit={server.unit}", check=False)
+    say(f"what {name} says:\n{(words.stdout + words.stderr).strip()}")
+    raise LabError(f"{name} did not come up within {clock}: {server.unit} is {state}")
