@@ -1,0 +1,141 @@
+"""Test hosts with a kernel of their own: User-mode Linux, in a network namespace of the lab's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import debian
+import inventory
+import uml_host
+import uml_image
+import uml_net
+from common import Clock, LabError, cache, locked, say
+from uml_tools import need_machine
+
+UP_SECONDS = 300
+LOCK = "uml-lab"
+
+
+def image(opts) -> Path:
+    """Build the images if needed and return the server's."""
+    need_machine()
+    if getattr(opts, "client", False):
+        uml_image.ensure(uml_image.CLIENT)
+    return uml_image.ensure(debian.server(opts.server, opts.release))
+
+
+def up(opts) -> None:
+    """Make the hosts, or keep those that are there, and wait until their servers answer."""
+    clock = Clock()
+    need_machine()
+    with locked(LOCK):
+        server = debian.server(opts.server, opts.release)
+        hosts = ["source", *(f"replica{number}" for number in range(1, opts.replicas + 1))]
+        lab = {"server": [server.engine, server.release], "images": dict.fromkeys(hosts, str(image(opts)))}
+        if opts.client:
+            lab["images"]["client"] = str(uml_image.ensure(uml_image.CLIENT))
+        there = _lab()
+        kept = there == lab
+        if not kept:
+            if there:
+                say("the lab has other hosts than asked for: replacing it")
+            _remove()
+            _create(lab, server)
+        asleep = [host for host in lab["images"] if not uml_host.running(host)]
+        for host in asleep:
+            uml_host.boot(host, Path(lab["images"][host]), len(lab["images"]))
+        _wait(list(lab["images"]), server, clock)
+        # Only now does the lab count as one to keep: an `up` that was killed is begun anew.
+        _state().write_text(json.dumps(lab), encoding="utf-8")
+        connections = {host: uml_host.connection(host) for host in lab["images"]}
+        written = inventory.write("uml", connections, keep_password=kept)
+    say(f"{len(connections)} hosts with {server.name} up in {clock}; inventory: {os.path.relpath(written)}")
+
+
+def down(_opts) -> None:
+    """Remove hosts, network and inventory; nothing to remove is no error."""
+    need_machine()
+    with locked(LOCK):
+        there = _lab()
+        _remove()
+        inventory.remove("uml")
+    say(f"{len(there['images'])} hosts removed" if there else "no complete lab to remove")
+
+
+def cut(opts) -> None:
+    """Kill a host's kernel and everything in it at once: a power cut."""
+    host = _host(opts.host)
+    if not uml_host.running(host):
+        say(f"{host} is not running already")
+        return
+    uml_net.kill(f"umid={host}")
+    say(f"{host} cut")
+
+
+def start(opts) -> None:
+    """Start a host that was cut, from its own disk, and wait until its server answers."""
+    clock = Clock()
+    need_machine()
+    host = _host(opts.host)
+    lab = _lab()
+    if not uml_host.running(host):
+        uml_host.boot(host, Path(lab["images"][host]))
+    _wait([host], debian.server(*lab["server"]), clock)
+
+
+def shell(opts) -> None:
+    """Replace this process with a shell on the host."""
+    command = uml_host.ssh(_host(opts.host))
+    os.execvp(command[0], command)
+
+
+def _state() -> Path:
+    """The file that says which hosts the lab has."""
+    return cache("uml") / "lab.json"
+
+
+def _lab() -> dict | None:
+    """The lab that is up, or None; one that was never complete does not count."""
+    try:
+        return json.loads(_state().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+
+
+def _host(name: str) -> str:
+    """The host of this name in the lab that is up."""
+    known = list((_lab() or {"images": []})["images"])
+    if name not in known:
+        raise LabError(f"no host {name}; there is: {', '.join(known) or 'none; run lab up first'}")
+    return name
+
+
+def _create(lab: dict, server: debian.Server) -> None:
+    """Make the network, and an empty disk on top of the image for each host."""
+    # Nothing runs, so no disk lies on an image of an older recipe.
+    for each in (server, uml_image.CLIENT):
+        uml_image.drop_older(each)
+    uml_net.create(list(lab["images"]))
+    say(f"starting {', '.join(lab['images'])}")
+
+
+def _remove() -> None:
+    """Remove everything a lab consists of, whatever is left of it."""
+    _state().unlink(missing_ok=True)
+    uml_net.remove()
+    shutil.rmtree(cache("uml"))
+
+
+def _wait(hosts: list[str], server: debian.Server, clock: Clock) -> None:
+    """Wait for the hosts, with a line for each."""
+    units = {host: (server.unit, f"{server.admin} ping") for host in hosts}
+    if "client" in units:
+        units["client"] = (uml_image.CLIENT.unit, uml_image.CLIENT.admin)
+
+    def tell(host: str) -> None:
+        say(f"{host}: {'SSH' if host == 'client' else server.unit} answers after {clock}")
+
+    uml_host.wait(hosts, units, UP_SECONDS, tell)

@@ -1,0 +1,144 @@
+"""One host of kind uml: its process, its SSH connection, its console."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import uml_net
+from common import LabError, cache, run, tail
+from uml_tools import memory_folder
+
+# In megabytes; a host takes what it uses of it.
+MEMORY = 1500
+CLIENT_MEMORY = 512
+READY = "lab-host-ready"
+CLOCK_SECONDS = 0.5
+
+
+def folder(host: str) -> Path:
+    """Where a host's disk and console log are."""
+    return cache("uml", "hosts", host)
+
+
+def console(host: str) -> Path:
+    """The log of a host's console since its last start."""
+    return folder(host) / "console.log"
+
+
+def key() -> Path:
+    """The SSH key of this lab, made when there is none."""
+    private = cache("uml") / "key"
+    if not private.exists():
+        part = private.with_name("key.part")
+        part.unlink(missing_ok=True)
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", str(part))
+        part.with_name("key.part.pub").rename(private.with_name("key.pub"))
+        part.rename(private)
+    return private
+
+
+def ssh_options() -> list[str]:
+    """How to reach any host through the namespace. A host that was cut must not hang its callers for long."""
+    into = f"{shutil.which('ip')} netns exec {uml_net.NAMESPACE} {shutil.which('nc')} %h %p"
+    options = {"ProxyCommand": into, "StrictHostKeyChecking": "no", "UserKnownHostsFile": "/dev/null",
+               "IdentitiesOnly": "yes", "IdentityAgent": "none", "LogLevel": "ERROR",
+               "ServerAliveInterval": "5", "ServerAliveCountMax": "3"}
+    return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+
+
+def connection(host: str) -> dict[str, str]:
+    """How Ansible reaches a host."""
+    return {"ansible_host": uml_net.address(host), "ansible_user": "root",
+            "ansible_ssh_private_key_file": str(key()), "ansible_ssh_common_args": shlex.join(ssh_options()),
+            "ansible_python_interpreter": "/usr/bin/python3"}
+
+
+def ssh(host: str, *command: str) -> list[str]:
+    """The command line that runs a command on a host, or opens a shell."""
+    return ["ssh", "-i", str(key()), *ssh_options(), "-o", "ConnectTimeout=10",
+            f"root@{uml_net.address(host)}", *command]
+
+
+def running(host: str) -> bool:
+    """Whether a host's kernel runs."""
+    return bool(uml_net.processes(f"umid={host}"))
+
+
+def boot(host: str, image: Path, together: int = 1) -> None:
+    """Start a host's kernel on its disk; `together` is how many hosts will want memory."""
+    # A master connection of before the cut would swallow the first command after it.
+    uml_net.kill(uml_net.address(host))
+    runner = _runner()
+    memory = CLIENT_MEMORY if host == "client" else MEMORY
+    public = key().with_name("key.pub").read_text(encoding="utf-8").split()[1]
+    words = [f"umid={host}", f"uml_dir={cache('uml', 'umid')}/", f"ubd0={folder(host)}/disk.cow,{image}",
+             "root=/dev/ubda", "rw", f"mem={memory}M",
+             f"vec0:transport=tap,ifname={uml_net.tap(host)},mac={uml_net.mac(host)}",
+             "con=null", "con0=null,fd:1", "ssl=null", "quiet", f"systemd.hostname={host}",
+             f"lab.address={uml_net.address(host)}/24", f"lab.address6={uml_net.address6(host)}/64",
+             f"lab.key={public}"]
+    environment = dict(os.environ, TMPDIR=str(memory_folder(MEMORY * together)))
+    with console(host).open("wb") as log:
+        # A session of its own: neither Ctrl-C nor a hangup of the caller may reach the host.
+        subprocess.Popen(["ip", "netns", "exec", uml_net.NAMESPACE, str(runner), *words], env=environment,
+                         cwd=folder(host), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                         start_new_session=True)
+
+
+def _runner() -> Path:
+    """Our copy of uml_run.py: a host needs it at each reboot, whatever becomes of the checkout."""
+    target = cache("uml") / "linux-uml"
+    part = target.with_name("linux-uml.part")
+    shutil.copyfile(Path(__file__).with_name("uml_run.py"), part)
+    part.chmod(0o755)
+    part.replace(target)
+    return target
+
+
+def started(host: str) -> bool:
+    """Whether a host has said on its console that everything on it has started."""
+    return READY in console(host).read_text(encoding="utf-8", errors="replace")
+
+
+def answers(host: str, ping: str) -> bool:
+    """Whether the server on a host answers, asked over SSH; sets a clock that is off on the way."""
+    asked = run(*ssh(host, f"date +%s.%N && {ping}"), check=False, timeout=60)
+    if asked.returncode:
+        return False
+    off = time.time() - float(asked.stdout.split()[0])
+    if abs(off) > CLOCK_SECONDS:
+        run(*ssh(host, f"date --set=@{time.time():.3f}"), timeout=60)
+    return True
+
+
+def wait(hosts: list[str], units: dict[str, tuple[str, str]], seconds: float, tell) -> None:
+    """Wait until each host has started and its server answers; call tell(host) for each as it does.
+
+    `units` has the systemd unit of each host's server and the command to ask it with.
+    """
+    waiting, until = list(hosts), time.monotonic() + seconds
+    while waiting:
+        for host in list(waiting):
+            if started(host) and answers(host, units[host][1]):
+                waiting.remove(host)
+                tell(host)
+            elif not running(host):
+                give_up(host, "its kernel ended", units[host][0])
+            elif time.monotonic() > until:
+                give_up(host, f"no answer within {seconds} s", units[host][0])
+        if waiting:
+            time.sleep(0.2)
+
+
+def give_up(host: str, why: str, unit: str) -> None:
+    """Show what a host has to say about its trouble, and stop."""
+    words = f"the end of {host}'s console:\n{tail(console(host), 40)}"
+    if started(host):
+        said = run(*ssh(host, f"journalctl --no-pager --lines=30 --unit={unit}"), check=False, timeout=60)
+        words += f"\nthe journal of {unit}:\n{said.stdout}"
+    raise LabError(f"{host} did not come up: {why}; {words}")

@@ -1,0 +1,113 @@
+"""Disk images of the hosts of kind uml: Debian's packages, the kernel's modules, and the files in uml/."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import debian
+import uml_net
+from common import Clock, cache, locked, run, say
+from uml_tools import MODULES, kernel_version
+
+FILES = Path(__file__).resolve().parent / "uml"
+SYSTEM = (*debian.HOST_PACKAGES, "kmod", "openssh-server")
+CLIENT = debian.Server("client", "12", "bookworm", 252, "ssh", "true", ("sysbench", "mariadb-client"))
+# A sparse file: it takes what is in it.
+SIZE = "6G"
+FORMAT = ("-t", "ext4", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1,root_owner=0:0")
+ENABLED = ("lab-link.service", "lab-ready.service")
+# Units that fail under this kernel, would reach for the internet, or only cost time at boot.
+MASKED = ("proc-sys-fs-binfmt_misc.automount", "systemd-binfmt.service", "kmod-static-nodes.service",
+          "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "fstrim.timer",
+          "e2scrub_all.timer", "e2scrub_reap.service", "man-db.timer", "logrotate.timer",
+          "getty@.service", "getty-static.service", "serial-getty@.service", "console-getty.service",
+          "sshd-keygen.service", "modprobe@drm.service", "modprobe@efi_pstore.service",
+          "modprobe@configfs.service", "modprobe@fuse.service", "sys-fs-fuse-connections.mount",
+          "sys-kernel-config.mount", "sys-kernel-debug.mount", "sys-kernel-tracing.mount",
+          "systemd-pstore.service", "dev-hugepages.mount", "ldconfig.service")
+
+
+def packages(server: debian.Server) -> tuple[str, ...]:
+    """All packages of a host."""
+    return SYSTEM + server.packages
+
+
+def finish() -> str:
+    """Shell lines that end the recipe, run inside the root."""
+    links = [f"ln -sf /dev/null /etc/systemd/system/{unit}" for unit in MASKED]
+    return "; ".join([*links, debian.forget_identity()])
+
+
+def files(server: debian.Server) -> list[tuple[Path, Path]]:
+    """The files of ours that a host gets: name in the root, and the file here."""
+    trees = [FILES / "guest", FILES / server.engine]
+    return [(file.relative_to(tree), file) for tree in trees for file in sorted(tree.rglob("*")) if file.is_file()]
+
+
+def path(server: debian.Server) -> Path:
+    """Where the image of a server is, or will be: the name has the hash of all that decides its content."""
+    content = [(str(name), file.read_text(encoding="utf-8")) for name, file in files(server)]
+    recipe = debian.fingerprint(server.suite, packages(server), finish(), content, uml_net.names_file(),
+                                debian.LEFT_OUT, ENABLED, SIZE, FORMAT, kernel_version())
+    return cache("images") / f"uml-{server.engine}-{server.release}-{recipe}.ext4"
+
+
+def ensure(server: debian.Server) -> Path:
+    """Build the image unless there is one of this recipe; return its path."""
+    target = path(server)
+    with locked(f"uml-image-{server.engine}-{server.release}"):
+        if not target.exists():
+            clock = Clock()
+            say(f"building the disk image of {server.name}")
+            _build(server, target)
+            say(f"disk image of {server.name} built in {clock}")
+    return target
+
+
+def _build(server: debian.Server, target: Path) -> None:
+    """Make the image under a temporary name, then rename it and drop those of older recipes."""
+    family = f"uml-{server.engine}-{server.release}-"
+    tarball = debian.rootfs(server.suite, packages(server), name=family.rstrip("-"),
+                            customize=[debian.in_root(finish())])
+    for left in cache("images").glob(f"{family}*.part"):
+        shutil.rmtree(left)
+    part = Path(tempfile.mkdtemp(prefix=family, suffix=".part", dir=cache("images")))
+    try:
+        root = part / "root"
+        root.mkdir()
+        run("tar", "-xpf", str(tarball), "-C", str(root), "--numeric-owner", "--xattrs", "--xattrs-include=*")
+        _complete(root, server)
+        say("writing the file system")
+        run("mke2fs", "-q", "-F", *FORMAT, "-d", str(root), str(part / "image"), SIZE)
+        (part / "image").rename(target)
+    finally:
+        shutil.rmtree(part)
+    # The image has all that is in it, and it is as large again.
+    tarball.unlink(missing_ok=True)
+
+
+def drop_older(server: debian.Server) -> None:
+    """Remove images of the same server made by older recipes; to call when no host has one as its disk."""
+    current = path(server)
+    for other in current.parent.glob(f"uml-{server.engine}-{server.release}-*.ext4"):
+        if other != current:
+            other.unlink()
+
+
+def _complete(root: Path, server: debian.Server) -> None:
+    """Add to an unpacked root what the packages do not have."""
+    version = kernel_version()
+    shutil.copytree(MODULES / version, root / "lib/modules" / version, symlinks=True)
+    for name, file in files(server):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(file.read_bytes())
+        (root / name).chmod(0o755 if "sbin" in name.parts else 0o644)
+    (root / "etc/hosts").write_text(uml_net.names_file(), encoding="utf-8")
+    wants = root / "etc/systemd/system/multi-user.target.wants"
+    for unit in ENABLED:
+        (wants / unit).symlink_to(f"../{unit}")
+    # systemd rebuilds caches at boot when /usr is newer than these two.
+    for folder in ("etc", "var"):
+        (root / folder / ".updated").touch()

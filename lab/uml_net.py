@@ -1,0 +1,119 @@
+"""The network of the User-mode Linux hosts: a namespace of its own, found and removed as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import time
+from pathlib import Path
+
+from common import LabError, cache, run
+
+# One lab a cache folder: the folder's name makes the namespace's.
+NAMESPACE = "semisync-" + hashlib.sha256(os.fsencode(cache("uml").resolve())).hexdigest()[:8]
+NAMESPACES = Path("/run/netns")
+MAX_REPLICAS = 9
+BRIDGE_ADDRESS = "10.99.0.1"
+KILL_SECONDS = 20
+
+
+def number(host: str) -> int:
+    """The last part of a host's addresses: 10 for source, 10 + n for replica n, 100 for client."""
+    return {"source": 10, "client": 100}.get(host) or 10 + int(host.removeprefix("replica"))
+
+
+def address(host: str) -> str:
+    """The IPv4 address of a host."""
+    return f"10.99.0.{number(host)}"
+
+
+def address6(host: str) -> str:
+    """The IPv6 address of a host."""
+    return f"fd99::{number(host)}"
+
+
+def tap(host: str) -> str:
+    """The name of a host's end of the link in the namespace."""
+    return f"tap-{host}"
+
+
+def mac(host: str) -> str:
+    """The link address of a host: locally administered, the same at each boot."""
+    return f"02:00:00:63:00:{number(host):02x}"
+
+
+def names_file() -> str:
+    """The /etc/hosts of every host; the names ending in 6 are the IPv6 addresses."""
+    hosts = ["source", *(f"replica{n}" for n in range(1, MAX_REPLICAS + 1)), "client"]
+    lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
+    lines += [f"{address(host)} {host}" for host in hosts]
+    lines += [f"{address6(host)} {host}-6" for host in hosts]
+    return "\n".join(lines) + "\n"
+
+
+def create(hosts: list[str]) -> None:
+    """Make the namespace with one bridge and a tap for each host."""
+    run("ip", "netns", "add", NAMESPACE)
+    commands = ["link set lo up", "link add bridge0 type bridge", f"address add {BRIDGE_ADDRESS}/24 dev bridge0",
+                "link set bridge0 up"]
+    for host in hosts:
+        commands += [f"tuntap add dev {tap(host)} mode tap", f"link set {tap(host)} master bridge0 up"]
+    for command in commands:
+        run("ip", "-netns", NAMESPACE, *command.split())
+
+
+def processes(*words: str) -> list[int]:
+    """The ids of all processes in the namespace whose command line has every one of the words."""
+    try:
+        namespace = (NAMESPACES / NAMESPACE).stat().st_ino
+    except FileNotFoundError:
+        return []
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            if os.stat(f"/proc/{entry}/ns/net").st_ino != namespace:
+                continue
+            command = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
+        except OSError:  # it ended meanwhile
+            continue
+        if all(word.encode() in command for word in words):
+            found.append(int(entry))
+    return found
+
+
+def kill(*words: str) -> None:
+    """Kill those processes at once and wait until they are gone."""
+    deadline = time.monotonic() + KILL_SECONDS
+    while pids := processes(*words):
+        if time.monotonic() > deadline:
+            raise LabError(f"processes {pids} do not end although they were killed")
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                # A host leads a group of its own; whatever else is here may share its caller's.
+                (os.killpg if os.getpgid(pid) == pid else os.kill)(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def remove() -> None:
+    """End everything that runs in the namespace and remove it; what is not there is no error."""
+    kill()
+    if (NAMESPACES / NAMESPACE).exists():
+        run("ip", "netns", "delete", NAMESPACE)
+    # ip mounts this folder on itself for the first namespace and leaves that behind after the last.
+    if NAMESPACES.is_dir() and not os.listdir(NAMESPACES):
+        if is_mounted(NAMESPACES):
+            run("umount", str(NAMESPACES), check=False)
+        try:
+            NAMESPACES.rmdir()
+        except OSError:  # someone else has just begun to use it
+            pass
+
+
+def is_mounted(folder: Path) -> bool:
+    """Whether a folder is a mount point; os.path.ismount does not see a bind mount of the same disk."""
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    return any(line.split()[4] == str(folder) for line in lines)

@@ -1,0 +1,48 @@
+"""What hosts of kind uml need of this machine: its kind, its tools, room for their memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+from common import LabError, cache, need_packages, run
+
+# Command -> the Debian package that has it.
+TOOLS = {"linux.uml": "user-mode-linux", "mke2fs": "e2fsprogs", "ip": "iproute2", "nc": "netcat-openbsd",
+         "ssh": "openssh-client", "tar": "tar"}
+MODULES = Path("/usr/lib/uml/modules")
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def need_machine() -> None:
+    """Refuse in one line where User-mode Linux cannot run; install the tools that are missing."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise LabError(f"hosts of kind uml need Linux on x86-64; this is {sys.platform} on {platform.machine()}")
+    if os.geteuid() != 0:
+        raise LabError("hosts of kind uml need root, for their network namespace: run this as root")
+    if not os.path.exists("/dev/net/tun"):
+        raise LabError("hosts of kind uml need /dev/net/tun: load the kernel module tun")
+    if "/usr/sbin" not in os.environ["PATH"].split(":"):
+        os.environ["PATH"] += ":/usr/sbin:/sbin"
+    for program, package in TOOLS.items():
+        need_packages(program, package)
+
+
+def kernel_version() -> str:
+    """The version of the installed User-mode Linux kernel, which its modules must match."""
+    version = run("linux.uml", "--version").stdout.strip()
+    if not (MODULES / version).is_dir():
+        raise LabError(f"no modules for the User-mode Linux kernel {version} in {MODULES}")
+    return version
+
+
+def memory_folder(megabytes: int) -> Path:
+    """Where the hosts' memory is kept: in RAM if there is room and code may run from it, else on disk."""
+    try:
+        shared = os.statvfs(SHARED_MEMORY)
+    except OSError:
+        return cache("uml")
+    room = shared.f_bavail * shared.f_frsize > megabytes << 20
+    return SHARED_MEMORY if room and not shared.f_flag & os.ST_NOEXEC else cache("uml")
