@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import sys
 
 from common import LabError, need_linux
@@ -53,6 +54,8 @@ def replicas(text: str) -> int:
 def main() -> int:
     """Run one command; errors the reader can act on are one line each."""
     opts = parser().parse_args()
+    # To be ended is to be interrupted: what was begun is cleaned up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         need_linux()
         if opts.command == "flags" and opts.kind != "docker":

@@ -72,9 +72,17 @@ def run(*command: str, check: bool = True, timeout: float | None = None,
 def logged(command: list[str], log: Path, env: dict[str, str] | None = None) -> bool:
     """Run a long command with its output in a file; true when it succeeded."""
     with log.open("w", encoding="utf-8") as handle:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=handle, stderr=subprocess.STDOUT,
-                              check=False, env={**os.environ, **(env or {})})
-    return done.returncode == 0
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=handle, stderr=subprocess.STDOUT,
+                                 env={**os.environ, **(env or {})})
+        try:
+            return child.wait() == 0
+        except BaseException:
+            # Interrupted: mmdebstrap removes its half-made root when it is given the time.
+            child.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=30)
+            child.kill()
+            raise
 
 
 def tail(log: Path, lines: int = 15) -> str:

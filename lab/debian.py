@@ -113,7 +113,9 @@ def rootfs(suite: str, packages: list[str] | tuple[str, ...], *, name: str,
 def _build(suite: str, packages, customize, target: Path) -> None:
     """Run mmdebstrap into a temporary name, then rename."""
     need_packages("mmdebstrap", "mmdebstrap", "debian-archive-keyring")
-    part = target.with_name(f"{target.name}.part")
+    for left in target.parent.glob(f"{target.name}.*.part"):
+        left.unlink()
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     log = cache("logs") / f"{target.name}.log"
     clock = Clock()
     say(f"making a root filesystem of Debian {suite} from its packages (a minute or so)")

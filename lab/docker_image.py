@@ -65,7 +65,8 @@ def ensure(server: debian.Server) -> str:
 
 def _label(name: str) -> str | None:
     """The recipe of the image that has this name, None when there is none."""
-    asked = docker("image", "inspect", "--format", f'{{{{index .Config.Labels "{LABEL}"}}}}', name, check=False)
+    label = f'{{{{index .Config.Labels "{LABEL}"}}}}'
+    asked = docker("image", "inspect", "--format", label, name, check=False)
     return asked.stdout.strip() if asked.returncode == 0 else None
 
 
@@ -95,8 +96,10 @@ def _from_public_image(server: debian.Server, name: str, wanted: str) -> bool:
     if not _pulled(base):
         return False
     log: Path = cache("logs") / f"docker-{server.engine}-{server.release}.log"
-    maker = f"semisync-build-{server.engine}-{server.release}-{os.getpid()}"
+    maker = f"semisync-build-{server.engine}-{server.release}"
     try:
+        # A build that was killed leaves its container.
+        docker("rm", "--force", maker, check=False)
         say(f"installing packages on {base}")
         if not logged(["docker", "run", "--name", maker, base, "sh", "-ec", _install(server)], log):
             say(f"that failed; the end of {log}:\n{tail(log, 5)}")

@@ -80,6 +80,7 @@ def _replace(target: Path, text: str) -> None:
     """Write a file that only its owner may read, whole or not at all."""
     part = target.with_name(f".{target.name}.part")
     part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as handle:
+    opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(opened, "w", encoding="utf-8") as handle:
         handle.write(text)
     part.replace(target)

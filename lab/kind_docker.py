@@ -8,7 +8,7 @@ import time
 import debian
 import docker_image
 import inventory
-from common import Clock, LabError, say
+from common import Clock, LabError, locked, say
 from container import docker, flags as container_flags, need_docker, run_options
 
 NETWORK = "semisync-lab"
@@ -17,6 +17,7 @@ PREFIX = "semisync-lab-"
 LABEL = "dbre-semisync.lab"
 UP_SECONDS = 120
 POLL_SECONDS = 0.4
+RESTARTS = 3
 
 
 def image(opts) -> str:
@@ -36,7 +37,12 @@ def flags(opts) -> dict:
 
 def up(opts) -> None:
     """Make the hosts, or keep those that are there, and wait until their servers answer."""
-    clock = Clock()
+    with locked(NETWORK):
+        _up(opts, Clock())
+
+
+def _up(opts, clock: Clock) -> None:
+    """What up() does, with nobody else making or removing hosts."""
     tag = image(opts)
     server = debian.server(opts.server, opts.release)
     hosts = ["source", *(f"replica{number}" for number in range(1, opts.replicas + 1))]
@@ -49,8 +55,9 @@ def up(opts) -> None:
         _start_stopped(there)
     else:
         if there:
-            say(f"the lab was {_describe(there)}, asked for is {server.name} with {opts.replicas} replica(s): "
-                "replacing it")
+            was, asked = _describe(there), f"{server.name} with {opts.replicas} replica(s)"
+            say(f"replacing the lab, which was {was}: asked for is "
+                f"{asked if was != asked else 'the same of a newer image'}")
         _remove(there)
         _create(hosts, tag, its, setup)
     _wait(hosts, server, clock)
@@ -61,9 +68,10 @@ def up(opts) -> None:
 def down(_opts) -> None:
     """Remove containers, network and inventory; nothing to remove is no error."""
     need_docker()
-    there = _there()
-    _remove(there)
-    inventory.remove("docker")
+    with locked(NETWORK):
+        there = _there()
+        _remove(there)
+        inventory.remove("docker")
     say(f"{len(there)} containers removed" if there else "no containers to remove")
 
 
@@ -166,9 +174,12 @@ def _wait(hosts: list[str], server: debian.Server, clock: Clock) -> None:
 
 
 def _state(host: str, server: debian.Server) -> str:
-    """A server's state: answers, failed, gone (the container stopped), or what systemd says of the unit."""
+    """The state of a server: answers, gone (its container stopped), or what systemd says of its unit."""
+    # Some units are restarted for ever: a server that ended a few times already will not come up.
     ask = (f"state=$(systemctl is-active {server.unit}); "
-           f'[ "$state" = active ] && {server.admin} --connect-timeout=2 ping >/dev/null 2>&1 && state=answers; '
+           f"tries=$(systemctl show --property=NRestarts --value {server.unit}); "
+           f'if [ "$state" = active ] && {server.admin} --connect-timeout=2 ping >/dev/null 2>&1; '
+           f'then state=answers; elif [ "${{tries:-0}}" -ge {RESTARTS} ]; then state=failed; fi; '
            'echo "$state"')
     said = docker("exec", PREFIX + host, "sh", "-c", ask, check=False).stdout.strip()
     if said:
@@ -183,6 +194,10 @@ def _give_up(host: str, server: debian.Server, state: str, clock: Clock) -> None
     if state == "gone":
         words = docker("logs", "--tail", "20", name, check=False)
     else:
-        words = docker("exec", name, "journalctl", "--no-pager", "--lines=40", f"--unit={server.unit}", check=False)
+        # The journal has systemd's view; MySQL gives its own reason in a file.
+        words = docker("exec", name, "sh", "-c",
+                       f"journalctl --no-pager --lines=30 --unit={server.unit}; "
+                       "log=/var/log/mysql/error.log; [ ! -e $log ] || tail -n 15 $log",
+                       check=False)
     say(f"what {name} says:\n{(words.stdout + words.stderr).strip()}")
     raise LabError(f"{name} did not come up within {clock}: {server.unit} is {state}")
