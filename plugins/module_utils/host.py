@@ -1,0 +1,133 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's process and option files on its host: the part of the state that no SQL statement tells."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import os
+import re
+
+from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
+
+SERVERS = ("mariadbd", "mysqld")
+
+
+def read_text(path):
+    with open(path, "rb") as handle:
+        return handle.read().decode("utf-8", "replace")
+
+
+def find_process(pid_file, datadir):
+    """The server's process id, or None where its pid file cannot be read."""
+    path = pid_file if pid_file.startswith("/") else os.path.join(datadir, pid_file)
+    try:
+        pid = int(read_text(path).strip())
+        os.stat("/proc/%d" % pid)
+        return pid
+    except (OSError, ValueError):
+        return None
+
+
+def parse_unit(cgroup):
+    """The systemd unit in the text of /proc/PID/cgroup: '…/system.slice/mysql.service' gives 'mysql'."""
+    match = re.search(r"/([\w@:.\\-]+)\.service\s*$", cgroup, re.M)
+    return match.group(1) if match else None
+
+
+def defaults_arguments(cmdline):
+    """The arguments that choose option files, which any reader of them must be given too."""
+    return [argument for argument in cmdline
+            if re.match(r"^--(defaults-(file|extra-file|group-suffix)=|no-defaults$)", argument)]
+
+
+def defaults_file(arguments):
+    for argument in arguments:
+        if argument.startswith("--defaults-file="):
+            return argument.partition("=")[2]
+    return None
+
+
+def read(module, variables, option_file=None):
+    """The unit, program and option files of the server on this host.
+
+    Args:
+        module: AnsibleModule, for its run_command and get_bin_path.
+        variables: the server's pid_file and datadir.
+        option_file: the path the user chose for our lines, or None to find one.
+    """
+    pid = find_process(variables["pid_file"], variables["datadir"])
+    cmdline, unit, program = [], None, None
+    if pid:
+        cmdline = read_text("/proc/%d/cmdline" % pid).split("\0")
+        unit = parse_unit(read_text("/proc/%d/cgroup" % pid))
+        program = os.path.realpath("/proc/%d/exe" % pid)
+    if not program or not os.path.exists(program):
+        program = next((found for found in (module.get_bin_path(name, opt_dirs=["/usr/sbin", "/usr/libexec"])
+                                            for name in SERVERS) if found), None)
+    arguments = defaults_arguments(cmdline)
+    return {"unit": unit, "program": program, "pid": pid, "option_files": read_options(module, program, arguments,
+                                                                                     option_file)}
+
+
+def read_options(module, program, arguments, option_file=None):
+    """What the option files say, as the server's own reader prints it, and our part in them."""
+    printed, options, reader = "", {}, None
+    if program:
+        reader = " ".join([program] + arguments + ["--print-defaults"])
+        code, printed, stderr = module.run_command([program] + arguments + ["--print-defaults"])
+        if code != 0:
+            module.fail_json(msg="the server's option files cannot be read: %s says %s" % (reader, stderr.strip()))
+        options = optfile.parse_print_defaults(printed)
+    place = {"kind": "drop-in", "path": option_file} if option_file else find_place(module, arguments)
+    exists = os.path.exists(place["path"])
+    whole = read_text(place["path"]) if exists else ""
+    if option_file and not exists:
+        kind = "drop-in"
+    elif option_file:
+        kind = "drop-in" if os.path.basename(option_file) == optfile.DROP_IN else "block"
+    else:
+        kind = place["kind"]
+    return {
+        "reader": reader,
+        "options": dict((name, value) for name, value in options.items() if wanted(name)),
+        "path": place["path"],
+        "kind": kind,
+        "exists": exists,
+        "ours": (whole if exists else None) if kind == "drop-in" else optfile.our_block(whole),
+    }
+
+
+def wanted(name):
+    """Only options this collection compares leave the host: an option file may hold secrets."""
+    return name.startswith("rpl_semi_sync") or name.startswith("plugin_load") or name in (
+        "server_id", "log_bin", "gtid_mode", "enforce_gtid_consistency", "log_slave_updates", "log_replica_updates",
+        "relay_log", "sync_binlog", "innodb_flush_log_at_trx_commit", "bind_address", "skip_networking",
+        "sync_relay_log", "relay_log_recovery", "read_only", "super_read_only", "gtid_strict_mode", "binlog_format")
+
+
+def find_place(module, arguments):
+    """The file our lines belong in, from the list of files that the server's family of programs reads."""
+    only = defaults_file(arguments)
+    files = [only] if only else []
+    if not only:
+        reader = module.get_bin_path("my_print_defaults")
+        if reader:
+            dummy, output, dummy2 = module.run_command([reader, "--help"])
+            files = optfile.parse_default_files(output)
+    files = [path for path in (files or ["/etc/my.cnf", "/etc/mysql/my.cnf"]) if not path.startswith("~")]
+    contents = {}
+    for path in files:
+        _read_with_includes(os.path.realpath(path), path, contents)
+    return optfile.choose_place(files, contents, os.path.isdir)
+
+
+def _read_with_includes(real, name, contents):
+    if name in contents or not os.path.isfile(real):
+        return
+    contents[name] = read_text(real)
+    for kind, target in optfile.parse_includes(contents[name]):
+        if kind == "file":
+            _read_with_includes(os.path.realpath(target), target, contents)

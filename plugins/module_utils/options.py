@@ -1,0 +1,143 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Option files: what the server reads at start, where our lines go, and what they say."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import re
+
+DROP_IN = "zz-dbre-semisync.cnf"
+BEGIN = "# BEGIN dbre.semisync"
+END = "# END dbre.semisync"
+
+HEADER = ("# Written by the Ansible collection dbre.semisync. Edits are overwritten; put your own options into another\n"
+          "# file.\n")
+
+
+def canonical_name(option):
+    """An option's variable name: '--loose-rpl-semi-sync-source-enabled' gives 'rpl_semi_sync_source_enabled'."""
+    name = option.lstrip("-").replace("-", "_").lower()
+    for prefix in ("loose_", "maximum_"):
+        if name.startswith(prefix):
+            name = name[len(prefix):]
+    return name
+
+
+def canonical_value(value):
+    """One spelling for the values that servers, option files and people write in several ways."""
+    text = str(value).strip().strip("'\"")
+    lowered = text.lower()
+    if lowered in ("on", "true", "yes"):
+        return "1"
+    if lowered in ("off", "false", "no"):
+        return "0"
+    return lowered
+
+
+def same_value(one, other):
+    """True where the server would treat both as the same value of a variable."""
+    return one is not None and other is not None and canonical_value(one) == canonical_value(other)
+
+
+def parse_print_defaults(text):
+    """The options a server would start with, from `mysqld --print-defaults`; the last one of a name counts.
+
+    Args:
+        text: the output, all arguments on the line after the heading, each behind ' --'.
+
+    Returns:
+        dict of canonical name -> value as written; an option without a value has the value "".
+    """
+    options = {}
+    for part in re.split(r"(?:^|\s)--(?=[A-Za-z])", text):
+        name, equals, value = part.strip().partition("=")
+        if re.match(r"^[A-Za-z][\w.-]*$", name):
+            options[canonical_name(name)] = value.strip()
+    return options
+
+
+def parse_default_files(text):
+    """The option files a program reads, in order, from its --help ('Default options are read from …')."""
+    match = re.search(r"Default options are read from the following files in the given order:\s*\n([^\n]*)", text)
+    return match.group(1).split() if match else []
+
+
+def parse_includes(text):
+    """The directories and files that an option file includes, in order: [('dir'|'file', path)]."""
+    found = re.findall(r"^\s*!include(dir)?\s+(\S+)", text, re.M)
+    return [("dir" if directory else "file", path.rstrip("/") or "/") for directory, path in found]
+
+
+def choose_place(files, contents, isdir):
+    """Where our lines go so that they are read last.
+
+    Args:
+        files: option files in the order the server reads them, without those in home directories.
+        contents: path -> text for those that exist.
+        isdir: predicate that says whether a directory exists.
+
+    Returns:
+        {'kind': 'drop-in', 'path': …} where the last existing file ends in an include directory,
+        {'kind': 'block', 'path': …} where it includes none.
+    """
+    existing = [path for path in files if path in contents]
+    if not existing:
+        return {"kind": "block", "path": files[0] if files else "/etc/my.cnf"}
+    for path in reversed(existing):
+        directory = _last_directory(path, contents, isdir, ())
+        if directory:
+            return {"kind": "drop-in", "path": directory + "/" + DROP_IN}
+        if path == existing[-1] and _has_group(contents[path]):
+            break
+    return {"kind": "block", "path": existing[-1]}
+
+
+def _has_group(text):
+    return re.search(r"^\s*\[\w", text, re.M) is not None
+
+
+def _last_directory(path, contents, isdir, seen):
+    """The last include directory that this file reaches, through the files it includes."""
+    if path in seen:
+        return None
+    for kind, target in reversed(parse_includes(contents.get(path, ""))):
+        if kind == "dir" and isdir(target):
+            return target
+        if kind == "file":
+            deeper = _last_directory(target, contents, isdir, seen + (path,))
+            if deeper:
+                return deeper
+    return None
+
+
+def our_block(text):
+    """Our marked block in a file without its markers, or None."""
+    match = re.search(r"^%s\n(.*?)^%s$" % (re.escape(BEGIN), re.escape(END)), text, re.M | re.S)
+    return match.group(1) if match else None
+
+
+def render(sections):
+    """The text of our file or block.
+
+    Args:
+        sections: list of (comment, [(option, value)]).
+    """
+    lines = ["[mysqld]"]
+    for comment, options in sections:
+        if options:
+            lines.append("# " + comment)
+            lines.extend("%s = %s" % (name, value) for name, value in options)
+    return "\n".join(lines) + "\n"
+
+
+def parse_ours(text):
+    """The options in our own text: canonical name -> value."""
+    options = {}
+    for line in (text or "").splitlines():
+        name, equals, value = line.partition("=")
+        if equals and not line.lstrip().startswith("#"):
+            options[canonical_name(name.strip())] = value.strip()
+    return options

@@ -1,0 +1,173 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has to be done on one host, decided from what the servers of its cluster said."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
+from ansible_collections.dbre.semisync.plugins.module_utils import state, wanted
+
+
+class Member(object):
+    """One host of a cluster.
+
+    Args:
+        host: inventory name.
+        role: source or replica.
+        info: result of semisync_info, or None where it could not be had.
+        error: why there is no info, or "".
+        address: how replicas reach this host.
+        explicit_id: semisync_server_id of this host, 0 for automatic.
+    """
+
+    def __init__(self, host, role, info, error="", address="", explicit_id=0):
+        self.host, self.role, self.info, self.error = host, role, info, error
+        self.address, self.explicit_id = address or host, explicit_id
+
+    @property
+    def channel(self):
+        return self.info["channel"]
+
+
+def is_fresh(member, members):
+    """True where P0 is the collection's business: the host does not replicate, or our file already sets P0."""
+    if "server_id" in optfile.parse_ours(member.info["option_files"]["ours"]):
+        return True
+    if member.role == "replica":
+        return member.channel is None
+    return all(other.channel is None for other in members if other.role == "replica")
+
+
+def wanted_id(member, members):
+    return wanted.server_id(member.host, member.explicit_id, member.info, is_fresh(member, members))
+
+
+def source_of(members):
+    return next(member for member in members if member.role == "source")
+
+
+def replicas_of(members):
+    return [member for member in members if member.role == "replica"]
+
+
+def channel_step(member, members):
+    """configure, start or none: what the replica's channel needs."""
+    if member.role != "replica":
+        return "none"
+    if member.channel is None or never_connected(member.channel):
+        return "configure"
+    return "none" if state.running(member.channel) else "start"
+
+
+def never_connected(channel):
+    """True where a channel is configured but has not met its source yet: a run was interrupted, or cannot log in."""
+    return not channel["source_uuid"] and not channel["source_server_id"] and not state.running(channel)
+
+
+def option_file_step(member, text):
+    """Where our lines go, and whether they are there already."""
+    place = member.info["option_files"]
+    if text is not None and place["kind"] == "drop-in":
+        text = optfile.HEADER + text
+    return {"path": place["path"], "kind": place["kind"], "before": place["ours"], "content": text,
+            "changed": place["ours"] != text}
+
+
+def restart_reasons(drift, file_changed, apply):
+    """Why the server must restart; an empty list when what differs can be set at run time or nothing differs.
+
+    The document's way is option file and restart. Where the file is right already, only a variable that cannot be
+    set at run time justifies one; apply=online never restarts for a variable that can.
+    """
+    needs = sorted(name for name in drift if not wanted.is_dynamic(name)
+                   or (file_changed and apply == "restart"))
+    return ["%s is %s, %s is wanted" % ((name,) + drift[name]) for name in needs]
+
+
+def make(member, members, settings, stage="full", apply="restart"):
+    """The plan of one host; see the RETURN section of semisync_plan.
+
+    Args:
+        member: the host.
+        members: all hosts of its cluster, itself included; every one has info.
+        settings: the wanted values, under short names.
+        stage: replication or full.
+        apply: restart or online.
+    """
+    info, role = member.info, member.role
+    number, fresh = wanted_id(member, members), is_fresh(member, members)
+    sections = wanted.sections(role, info, settings, number, fresh, stage)
+    options = [pair for dummy, pairs in sections for pair in pairs]
+    option_file = option_file_step(member, optfile.render(sections) if options else None)
+    drift = wanted.drift(options, info)
+    plugin = info["names"][role]["plugin"] if stage == "full" else None
+    install = plugin is not None and info["plugins"].get(plugin) != "ACTIVE"
+    reasons = restart_reasons(drift, option_file["changed"], apply)
+    set_global = {} if reasons else dict((name, pair[1]) for name, pair in drift.items())
+    step = channel_step(member, members)
+    waiting = stage == "full" and role == "replica" and state.running(info["channel"]) \
+        and info["semisync"]["replica"]["status"]["status"] != "ON"
+    result = {
+        "role": role,
+        "stage": stage,
+        "server_id": number,
+        "fresh": fresh,
+        "source": source_of(members).host,
+        "source_address": source_of(members).address,
+        "source_port": int(source_of(members).info["variables"]["port"]),
+        "replicas": [other.host for other in replicas_of(members)],
+        "wave": wave(member, members),
+        "install_plugin": install,
+        "plugin": plugin,
+        "option_file": option_file,
+        "restart": bool(reasons),
+        "restart_reasons": reasons,
+        "set_global": set_global,
+        "restart_io": not reasons and waiting,
+        "channel": step,
+        "channel_present": info["channel"] is not None,
+        "unit": info["unit"],
+        "connected_before": connected(members),
+        "account": role == "source" and needs_account(member, members, settings),
+        "channels_change": any(channel_step(other, members) != "none" for other in replicas_of(members)),
+        "clients": len(replicas_of(members)),
+        "clients_after": clients_after(member, members),
+        "before_first_replica": no_replica_is_semisync(members),
+    }
+    result["server_changes"] = bool(install or option_file["changed"] or reasons or set_global or result["restart_io"])
+    result["changes"] = bool(result["server_changes"] or result["account"] or step != "none")
+    return result
+
+
+def wave(member, members):
+    """The host's turn: replicas one after another in inventory order, then the source."""
+    order = [other.host for other in replicas_of(members)] + [source_of(members).host]
+    return order.index(member.host)
+
+
+def connected(members):
+    """Replicas whose channel exists, so that a restarted source can expect them back."""
+    return len([member for member in replicas_of(members)
+                if member.channel is not None and not never_connected(member.channel)])
+
+
+def needs_account(member, members, settings):
+    known = [(account["user"], account["host"]) for account in member.info["accounts"]]
+    wanted_account = (settings["replication_user"], settings["replication_user_host"])
+    configuring = any(channel_step(other, members) == "configure" for other in replicas_of(members))
+    return configuring and wanted_account not in known
+
+
+def no_replica_is_semisync(members):
+    return all(optfile.canonical_value(member.info["semisync"]["replica"]["variables"].get("enabled") or "OFF") == "0"
+               for member in replicas_of(members))
+
+
+def clients_after(member, members):
+    """Semi-sync replicas the source counts once this replica has had its turn, those without a channel left out."""
+    turn = wave(member, members)
+    return len([other for other in replicas_of(members) if state.running(other.channel) and (
+        wave(other, members) <= turn or other.info["semisync"]["replica"]["status"]["status"] == "ON")])

@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decisions about semi-sync's plugins and run-time variables: which statements bring a server to what is wanted."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import re
+
+from ansible_collections.dbre.semisync.plugins.module_utils import names as naming
+from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
+
+
+class Conflict(ValueError):
+    """The plugins on the server cannot be brought to what is wanted; the text says the way out."""
+
+
+def check_mix(plugins, registered):
+    """Refuse a server that has plugins of both name generations, loaded or registered for the next start.
+
+    The second kind fails to load (ER_INSTALL_PLUGIN_CONFLICT_CLIENT; MySQL 8.0.26 release notes).
+    """
+    found = sorted(set(plugins) | set(registered))
+    old = [name for name in found if name in naming.OLD_PLUGINS]
+    new = [name for name in found if name in naming.NEW_PLUGINS]
+    if old and new:
+        raise Conflict("plugins of both name generations are installed: %s and %s. Stop replication and uninstall one "
+                       "kind (UNINSTALL PLUGIN %s)" % (", ".join(old), ", ".join(new), "; UNINSTALL PLUGIN ".join(old)))
+
+
+def install_statements(names, side, plugins):
+    """Statements that install this side's plugin; none where it is active or built in.
+
+    Raises:
+        Conflict: the plugin is there but not active, or the other name generation is.
+    """
+    plugin = names.plugin(side)
+    if plugin is None:
+        return []
+    name, library = plugin
+    status = plugins.get(name)
+    if status == "ACTIVE":
+        return []
+    if status is not None:
+        raise Conflict("plugin %s is %s, not ACTIVE; see the server's error log" % (name, status))
+    return ["INSTALL PLUGIN %s SONAME '%s'" % (name, library)]
+
+
+def uninstall_statements(names, side, plugins):
+    """Statements that remove this side's plugin; none where it is absent or built in."""
+    plugin = names.plugin(side)
+    if plugin is None or plugin[0] not in plugins:
+        return []
+    return ["UNINSTALL PLUGIN %s" % plugin[0]]
+
+
+def variable_changes(wanted, current):
+    """Variables whose run-time value differs: name -> (current value or None, wanted value)."""
+    return dict((name, (current.get(name.lower()), value)) for name, value in wanted.items()
+                if not optfile.same_value(current.get(name.lower()), value))
+
+
+def set_statement(name, value):
+    """(statement, arguments) of one SET GLOBAL.
+
+    Raises:
+        ValueError: the name is no variable's name.
+    """
+    if not re.match(r"^[A-Za-z0-9_.]+$", name):
+        raise ValueError("%r is not the name of a variable" % name)
+    text = str(value)
+    return "SET GLOBAL %s = %%s" % name, (int(text) if re.match(r"^-?\d+$", text) else text,)

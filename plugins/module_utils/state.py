@@ -1,0 +1,240 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything about one server, read through one connection and brought to one shape for both engines."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import re
+
+from ansible_collections.dbre.semisync.plugins.module_utils import names as naming
+
+SYSTEM_SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys", "ndbinfo", "#mysql50#lost+found")
+
+# Server variables the roles compare; semi-sync's own come from the names table.
+SERVER_VARIABLES = (
+    "version", "version_comment", "hostname", "port", "socket", "datadir", "pid_file", "plugin_dir", "server_id",
+    "server_uuid", "log_bin", "log_bin_basename", "gtid_mode", "enforce_gtid_consistency", "gtid_domain_id",
+    "gtid_strict_mode", "log_slave_updates", "log_replica_updates", "relay_log", "relay_log_basename", "sync_binlog",
+    "innodb_flush_log_at_trx_commit", "sync_relay_log", "relay_log_recovery", "read_only", "super_read_only",
+    "bind_address", "skip_networking", "binlog_format", "wsrep_on", "lower_case_table_names",
+)
+GTID_VARIABLES = (
+    "gtid_executed", "gtid_purged", "gtid_binlog_pos", "gtid_binlog_state", "gtid_current_pos", "gtid_slave_pos",
+)
+
+
+class Server(object):
+    """A server behind a dictionary cursor: the few statements this collection reads with.
+
+    Args:
+        cursor: a DB-API cursor that returns rows as dictionaries.
+    """
+
+    def __init__(self, cursor):
+        self.cursor = cursor
+
+    def rows(self, statement, arguments=None):
+        self.cursor.execute(statement, arguments)
+        return list(self.cursor.fetchall() or ())
+
+    def pairs(self, statement):
+        """A two-column result as a dictionary with lower-case keys."""
+        found = {}
+        for row in self.rows(statement):
+            name, value = list(row.values())
+            found[name.lower()] = value
+        return found
+
+    def variables(self):
+        return self.pairs("SHOW GLOBAL VARIABLES")
+
+    def semisync_status(self):
+        return self.pairs("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync%'")
+
+    def plugins(self):
+        """Semi-sync plugins the server has loaded: name -> status."""
+        return dict((row["name"], row["status"]) for row in self.rows(
+            "SELECT PLUGIN_NAME AS name, PLUGIN_STATUS AS status FROM information_schema.PLUGINS"
+            " WHERE PLUGIN_NAME LIKE 'rpl\\_semi\\_sync%' AND PLUGIN_TYPE = 'REPLICATION'"))
+
+    def registered_plugins(self):
+        """Semi-sync plugins that mysql.plugin loads at the next start: name -> library."""
+        return dict((row["name"], row["dl"]) for row in self.rows(
+            "SELECT name, dl FROM mysql.plugin WHERE name LIKE 'rpl\\_semi\\_sync%'"))
+
+    def schemas(self):
+        """Schemas that are not the server's own."""
+        rows = self.rows("SHOW DATABASES")
+        return sorted(name for row in rows for name in row.values() if name.lower() not in SYSTEM_SCHEMAS)
+
+    def persisted(self):
+        """Variables that SET PERSIST wrote; they override the option files (MySQL manual, "Persisted System Variables")."""
+        return dict((row["name"].lower(), row["value"]) for row in self.rows(
+            "SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.persisted_variables"))
+
+    def accounts(self):
+        """Accounts whose one purpose is replication: user, host and privileges."""
+        found = []
+        for row in self.rows("SELECT User AS user, Host AS host FROM mysql.user"
+                             " WHERE Repl_slave_priv = 'Y' AND Super_priv = 'N' ORDER BY User, Host"):
+            grants = []
+            for grant in self.rows("SHOW GRANTS FOR %s@%s", (text(row["user"]), text(row["host"]))):
+                grants.extend(parse_grant(text(list(grant.values())[0])))
+            found.append({"user": text(row["user"]), "host": text(row["host"]), "privileges": grants})
+        return found
+
+    def channels(self, names):
+        statement = "SHOW ALL SLAVES STATUS" if names.mariadb else "SHOW %s STATUS" % names.replica_word
+        return [normalise_channel(row) for row in self.rows(statement)]
+
+
+def text(value):
+    return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def parse_grant(grant):
+    """The privileges of one SHOW GRANTS line, without anything that identifies a password.
+
+    'GRANT REPLICATION SLAVE ON *.* TO ...' gives ['REPLICATION SLAVE ON *.*']; USAGE is no privilege.
+    """
+    match = re.match(r"GRANT (.+?) ON (\S+) TO ", grant)
+    if not match:
+        return []
+    return ["%s ON %s" % (privilege.strip(), match.group(2)) for privilege in match.group(1).split(",")
+            if privilege.strip() != "USAGE"]
+
+
+def normalise_channel(row):
+    """One row of SHOW REPLICA STATUS or SHOW SLAVE STATUS under one set of lower-case names."""
+    short = {}
+    for key, value in row.items():
+        name = key.lower().replace("master", "source").replace("slave", "replica")
+        short[name] = text(value) if isinstance(value, (bytes, bytearray)) else value
+    gtid = short.get("using_gtid")
+    return {
+        "name": short.get("channel_name") or short.get("connection_name") or "",
+        "source_host": short.get("source_host"),
+        "source_port": short.get("source_port"),
+        "source_user": short.get("source_user"),
+        "source_uuid": short.get("source_uuid") or None,
+        "source_server_id": short.get("source_server_id"),
+        "io_running": short.get("replica_io_running"),
+        "sql_running": short.get("replica_sql_running"),
+        "gtid": (gtid not in (None, "No")) if gtid is not None else bool(int(short.get("auto_position") or 0)),
+        "retrieved": short.get("retrieved_gtid_set") or short.get("gtid_io_pos") or "",
+        "seconds_behind": short.get("seconds_behind_source"),
+        "last_io_error": short.get("last_io_error") or "",
+        "last_sql_error": short.get("last_sql_error") or "",
+        "connect_retry": short.get("connect_retry"),
+    }
+
+
+def running(channel):
+    """True where both threads of a channel run and the IO thread is connected."""
+    return bool(channel) and channel["io_running"] == "Yes" and channel["sql_running"] == "Yes"
+
+
+def default_channel(channels):
+    """The channel without a name: the only one semi-sync works on (MySQL manual, "Semisynchronous Replication")."""
+    for channel in channels:
+        if channel["name"] == "":
+            return channel
+    return None
+
+
+def by_key(table, values):
+    """The server's values under our keys; a name that the server does not show has the value None."""
+    return dict((key, values.get(name.lower())) for key, name in table.items())
+
+
+def names_in_use(names):
+    """The names table of one server in a form that a playbook can read."""
+    result = {"generation": names.generation, "builtin": names.builtin, "slapper": names.slapper,
+              "log_updates": names.log_updates, "log_bin_by_default": names.log_bin_by_default,
+              "gtid": names.has_gtid, "account_plugin": names.account_plugin,
+              "longest_source_password": names.longest_source_password}
+    for side in (naming.SOURCE, naming.REPLICA):
+        plugin = names.plugin(side)
+        result[side] = {
+            "plugin": plugin[0] if plugin else None,
+            "library": plugin[1] if plugin else None,
+            "variables": names.variables(side),
+            "statuses": names.statuses(side),
+        }
+    return result
+
+
+def identify(server):
+    """The names table of the server behind a connection.
+
+    Raises:
+        naming.UnknownServer: a fork or a version that this collection does not know.
+    """
+    row = server.rows("SELECT @@version AS version, @@version_comment AS comment")[0]
+    engine, version = naming.identify(row["version"], row["comment"])
+    return naming.Names(engine, version, server.plugins())
+
+
+def read(server):
+    """Everything about the server: see the RETURN section of semisync_info.
+
+    Raises:
+        naming.UnknownServer: a fork or a version that this collection does not know.
+    """
+    names = identify(server)
+    variables, status = server.variables(), server.semisync_status()
+    channels = server.channels(names)
+    return {
+        "engine": names.engine,
+        "version": ".".join(str(number) for number in names.version),
+        "version_full": variables["version"],
+        "version_comment": variables["version_comment"],
+        "names": names_in_use(names),
+        "plugins": server.plugins(),
+        "plugins_registered": server.registered_plugins(),
+        "variables": dict((key, variables.get(key)) for key in SERVER_VARIABLES),
+        "gtid": dict((key, variables[key]) for key in GTID_VARIABLES if key in variables),
+        "semisync": dict((side, {
+            "variables": by_key(names.variables(side), variables),
+            "status": by_key(names.statuses(side), status),
+        }) for side in (naming.SOURCE, naming.REPLICA)),
+        "persisted": server.persisted() if names.has_persisted_variables else {},
+        "channel": default_channel(channels),
+        "other_channels": [channel["name"] for channel in channels if channel["name"]],
+        "accounts": server.accounts(),
+        "schemas": server.schemas(),
+        "clock": float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"]),
+    }
+
+
+def unmet(wanted, info):
+    """What a wait still lacks, in words; an empty list when every wanted condition holds.
+
+    Args:
+        wanted: {'channel': bool, 'clients': int, 'source_status': bool, 'replica_status': bool}.
+        info: result of read().
+    """
+    lacking = []
+    source, replica = info["semisync"]["source"]["status"], info["semisync"]["replica"]["status"]
+    if wanted.get("channel") and not running(info["channel"]):
+        lacking.append("the replication channel does not run: " + describe_channel(info["channel"]))
+    if wanted.get("clients") is not None and int(source["clients"] or 0) < wanted["clients"]:
+        lacking.append("%s semi-sync replicas are connected, %d are wanted" % (source["clients"] or 0,
+                                                                              wanted["clients"]))
+    if wanted.get("source_status") and source["status"] != "ON":
+        lacking.append("semi-sync's status on the source is %s" % source["status"])
+    if wanted.get("replica_status") and replica["status"] != "ON":
+        lacking.append("semi-sync's status on the replica is %s" % replica["status"])
+    return lacking
+
+
+def describe_channel(channel):
+    """A channel's state in one line, with its last errors."""
+    if not channel:
+        return "no channel"
+    words = "IO thread %s, SQL thread %s" % (channel["io_running"], channel["sql_running"])
+    errors = [error for error in (channel["last_io_error"], channel["last_sql_error"]) if error]
+    return words + (": " + "; ".join(errors) if errors else "")

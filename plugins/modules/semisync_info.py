@@ -1,0 +1,245 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_info
+short_description: Read everything about a server's semi-synchronous replication at once
+version_added: "0.1.0"
+description:
+  - Reads engine, version, plugins, variables, statuses, the replication channel, GTID sets, replication accounts and the
+    option files as the server itself reads them, in one call and through one connection.
+  - Can wait, within bounds, until given conditions hold; every condition is asked of the server, nothing sleeps blindly.
+  - Uses the names of the server's own version, and returns them, so that a playbook needs to know none.
+options:
+  option_file:
+    description:
+      - Option file that holds the collection's lines.
+      - By default the last include directory that the server reads gets a file V(zz-dbre-semisync.cnf); where no option
+        file includes a directory, the last option file gets a marked block.
+    type: path
+  wait_for:
+    description: Conditions to wait for before the state is returned. Without it the state is read once.
+    type: dict
+    suboptions:
+      answering:
+        description: The server accepts the login.
+        type: bool
+        default: true
+      channel:
+        description: Both threads of the default replication channel run.
+        type: bool
+        default: false
+      clients:
+        description: At least this many semi-sync replicas are connected to this source.
+        type: int
+      source_status:
+        description: Semi-sync's status on this source is ON.
+        type: bool
+        default: false
+      replica_status:
+        description: Semi-sync's status on this replica is ON.
+        type: bool
+        default: false
+  wait_timeout:
+    description: Seconds to wait for O(wait_for).
+    type: int
+    default: 60
+extends_documentation_fragment:
+  - community.mysql.mysql
+  - dbre.semisync.attributes.info
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_plugin
+  - module: dbre.semisync.semisync_canary
+"""
+
+EXAMPLES = r"""
+- name: Read a server as root through its unix socket
+  dbre.semisync.semisync_info:
+  register: state
+
+- name: Say what the server calls its timeout
+  ansible.builtin.debug:
+    msg: "{{ state.names.source.variables.timeout }} is {{ state.semisync.source.variables.timeout }} ms"
+
+- name: Wait until two semi-sync replicas are connected
+  dbre.semisync.semisync_info:
+    wait_for:
+      clients: 2
+    wait_timeout: 30
+"""
+
+RETURN = r"""
+engine:
+  description: V(mysql), V(percona) or V(mariadb).
+  returned: success
+  type: str
+  sample: mysql
+version:
+  description: The version as three numbers.
+  returned: success
+  type: str
+  sample: 9.7.4
+version_full:
+  description: The version as the server says it.
+  returned: success
+  type: str
+  sample: 10.11.14-MariaDB-0+deb12u2-log
+version_comment:
+  description: The server's variable version_comment.
+  returned: success
+  type: str
+  sample: (Debian)
+names:
+  description: What this server calls plugins, libraries, variables and statuses, by side V(source) and V(replica).
+  returned: success
+  type: dict
+plugins:
+  description: Loaded semi-sync plugins and their status.
+  returned: success
+  type: dict
+  sample: {rpl_semi_sync_source: ACTIVE}
+plugins_registered:
+  description: Semi-sync plugins in mysql.plugin, which the next start loads, and their libraries.
+  returned: success
+  type: dict
+variables:
+  description: Global variables that the roles compare; null where the server has none of that name.
+  returned: success
+  type: dict
+semisync:
+  description: Semi-sync's C(variables) and C(status) by side, under the collection's keys.
+  returned: success
+  type: dict
+gtid:
+  description: GTID sets, as far as the server has them.
+  returned: success
+  type: dict
+persisted:
+  description: Variables written by SET PERSIST, which override the option files.
+  returned: success
+  type: dict
+channel:
+  description: The default replication channel, or null.
+  returned: success
+  type: dict
+other_channels:
+  description: Names of further replication channels.
+  returned: success
+  type: list
+  elements: str
+accounts:
+  description: Accounts with the privilege REPLICATION SLAVE and without SUPER, each with its privileges.
+  returned: success
+  type: list
+  elements: dict
+schemas:
+  description: Schemas that are not the server's own.
+  returned: success
+  type: list
+  elements: str
+clock:
+  description: The server's clock in seconds since 1970.
+  returned: success
+  type: float
+unit:
+  description: The systemd unit that the server's process belongs to.
+  returned: success
+  type: str
+  sample: mysql
+program:
+  description: The server's program.
+  returned: success
+  type: str
+  sample: /usr/sbin/mysqld
+option_files:
+  description: What the option files set, as C(mysqld --print-defaults) says, and the place and text of our lines in them.
+  returned: success
+  type: dict
+waited:
+  description: Seconds it took until O(wait_for) held.
+  returned: O(wait_for) is given
+  type: float
+reason:
+  description: V(login), V(server) or V(wait), so that a playbook can tell the kinds of failure apart.
+  returned: failure
+  type: str
+"""
+
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils import host, login, names, state
+
+POLL_SECONDS = 0.1
+
+
+def read_once(module):
+    """The server's state; the driver's exception where it does not answer."""
+    cursor = login.connect(module)
+    try:
+        return state.read(state.Server(cursor))
+    finally:
+        cursor.connection.close()
+
+
+def read_when(module, wanted, timeout):
+    """The state as soon as every wanted condition holds, and the seconds that took; fails when time is up."""
+    begin = time.monotonic()
+    while True:
+        try:
+            found = read_once(module)
+            lacking = state.unmet(wanted, found)
+            if not lacking:
+                return found, time.monotonic() - begin
+        except names.UnknownServer:
+            raise
+        except Exception as error:  # the drivers share no exception class
+            lacking = [login.explain(error, module.params)]
+        if time.monotonic() - begin >= timeout:
+            module.fail_json(msg="waited %d s in vain: %s" % (timeout, "; ".join(lacking)), reason="wait")
+        time.sleep(POLL_SECONDS)
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            option_file=dict(type="path"),
+            wait_for=dict(type="dict", options=dict(
+                answering=dict(type="bool", default=True),
+                channel=dict(type="bool", default=False),
+                clients=dict(type="int"),
+                source_status=dict(type="bool", default=False),
+                replica_status=dict(type="bool", default=False),
+            )),
+            wait_timeout=dict(type="int", default=60),
+        ),
+        supports_check_mode=True,
+    )
+    login.require_driver(module)
+    result = {}
+    try:
+        if module.params["wait_for"]:
+            found, result["waited"] = read_when(module, module.params["wait_for"], module.params["wait_timeout"])
+        else:
+            found = read_once(module)
+    except names.UnknownServer as error:
+        module.fail_json(msg="server not identified: %s. Supported: MySQL and Percona Server from 5.5, MariaDB from 5.5."
+                             % error, reason="server")
+    except Exception as error:  # the drivers share no exception class
+        module.fail_json(msg=login.explain(error, module.params), reason="login")
+    result.update(found)
+    result.update(host.read(module, found["variables"], module.params["option_file"]))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

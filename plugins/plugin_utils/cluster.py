@@ -1,0 +1,57 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The hosts of one cluster as the inventory and this run know them; runs on the controller."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+from ansible_collections.dbre.semisync.plugins.module_utils import plan, problems
+
+GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
+DEFAULT = "default"
+
+
+def members(task_vars, info_from):
+    """(cluster's name, its Members): the hosts of both groups with the same semisync_cluster as this host.
+
+    Args:
+        task_vars: a task's variables.
+        info_from: name of the variable that holds each host's semisync_info result.
+    """
+    hostvars, groups = task_vars["hostvars"], task_vars["groups"]
+    name = task_vars.get("semisync_cluster", DEFAULT)
+    found = []
+    for role, group in GROUPS:
+        for host in groups.get(group, []):
+            theirs = hostvars[host]
+            if theirs.get("semisync_cluster", DEFAULT) == name:
+                found.append(member(host, role, theirs, info_from))
+    return name, found
+
+
+def member(host, role, theirs, info_from):
+    """One host with its state, or with the reason why there is none."""
+    read = theirs.get(info_from) or {}
+    usable = "semisync" in read
+    return plan.Member(
+        host, role, read if usable else None, "" if usable else problems.unreadable(read),
+        address=theirs.get("semisync_address") or theirs.get("ansible_host") or host,
+        explicit_id=int(theirs.get("semisync_server_id") or 0))
+
+
+def speaker(task_vars, found):
+    """The first host of a cluster that is still in the play: the one that acts once for all."""
+    active = task_vars["ansible_play_hosts"]
+    return next((one.host for one in found if one.host in active), None)
+
+
+def canary(task_vars, found, written_from, arrived_from):
+    """(the source's canary result or None, replica -> its result) from each host's variables of those names."""
+    if not written_from:
+        return None, {}
+    source = next(one for one in found if one.role == "source")
+    hostvars = task_vars["hostvars"]
+    return (hostvars[source.host].get(written_from) or {"msg": source.error or "no row was written"},
+            dict((one.host, hostvars[one.host].get(arrived_from)) for one in found if one.role == "replica"))

@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run leaves on the controller: results/CLUSTER/UTC-TIME/, latest, and observations that come only once."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import datetime
+import json
+import os
+import re
+import tempfile
+
+OBSERVATIONS = "observations.json"
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+def stamp(moment):
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def cluster_folder(base, cluster):
+    """results/CLUSTER, the cluster's name made safe for a path."""
+    return os.path.join(os.path.abspath(base), re.sub(r"[^\w.-]", "_", cluster).lstrip(".") or "_")
+
+
+def write_json(path, value):
+    """Write whole or not at all, readable by the user's group as the umask says."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
+    with os.fdopen(handle, "w") as stream:
+        json.dump(value, stream, indent=2, sort_keys=False)
+        stream.write("\n")
+    umask = os.umask(0)
+    os.umask(umask)
+    os.chmod(temporary, 0o666 & ~umask)
+    os.replace(temporary, path)
+
+
+def read_json(path, otherwise):
+    """A JSON file's value; the given one where there is no such file or it is cut short."""
+    try:
+        with open(path) as stream:
+            return json.load(stream)
+    except (OSError, ValueError):
+        return otherwise
+
+
+def new_run(folder, moment):
+    """A fresh results/CLUSTER/UTC-TIME, and latest pointing at it."""
+    name = moment.strftime("%Y-%m-%dT%H%M%S.%fZ")
+    path = os.path.join(folder, name)
+    os.makedirs(path)
+    link = os.path.join(folder, "latest")
+    temporary = os.path.join(folder, ".latest-%s" % name)
+    os.symlink(name, temporary)
+    os.replace(temporary, link)
+    return path
+
+
+def observations(folder):
+    return read_json(os.path.join(folder, OBSERVATIONS), {})
+
+
+def record(folder, rows):
+    """Keep rows of points that are seen only once, by identifier."""
+    known = observations(folder)
+    known.update(dict((row["id"], row) for row in rows))
+    write_json(os.path.join(folder, OBSERVATIONS), known)
