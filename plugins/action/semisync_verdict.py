@@ -31,7 +31,7 @@ class ActionModule(ActionBase):
             arrived_from=dict(type="str"),
             results_dir=dict(type="path", default="results"),
         ))
-        name, members = cluster.members(task_vars, arguments["info_from"])
+        name, members = cluster.members(task_vars, arguments["info_from"], active_only=True)
         found = problems.of_inventory(name, members)
         if found:
             raise AnsibleActionFail("; ".join(found))

@@ -190,9 +190,10 @@ def acknowledged(source, canary):
     return row("P5.2", source.host, title, "yes_tx +%d, no_tx +0" % len(rows), "yes_tx +%d, no_tx +%d" % (yes, no), good)
 
 
-def first_replica(member, count):
-    """P3.5, at the only time it can be seen: before the first replica is semi-synchronous."""
-    return row("P3.5", member.host, "no semi-sync client before the first replica", "0", str(count), int(count) == 0)
+def observation(point, host, observed, good, info, at):
+    """What once() finds again: a point seen at the only time it can be seen, and on which server."""
+    return {"id": point, "host": host, "observed": observed, "outcome": PASSED if good else FAILED,
+            "server": identity(info), "at": at}
 
 
 def table(rows, name):

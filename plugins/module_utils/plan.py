@@ -98,6 +98,8 @@ def make(member, members, settings, stage="full", apply="restart"):
         apply: restart or online.
     """
     info, role = member.info, member.role
+    if stage == "replication" and semisync_is_on(members):
+        stage = "full"
     number, fresh = wanted_id(member, members), is_fresh(member, members)
     sections = wanted.sections(role, info, settings, number, fresh, stage)
     options = [pair for dummy, pairs in sections for pair in pairs]
@@ -135,6 +137,7 @@ def make(member, members, settings, stage="full", apply="restart"):
         "channels_change": any(channel_step(other, members) != "none" for other in replicas_of(members)),
         "clients": len(replicas_of(members)),
         "clients_after": clients_after(member, members),
+        "baseline": not semisync_is_on(members),
         "before_first_replica": no_replica_is_semisync(members),
     }
     result["server_changes"] = bool(install or option_file["changed"] or reasons or set_global or result["restart_io"])
@@ -161,13 +164,22 @@ def needs_account(member, members, settings):
     return configuring and wanted_account not in known
 
 
+def semisync_is_on(members):
+    """True where semi-sync is enabled anywhere in the cluster, running or in the option files: no more baseline."""
+    for member in members:
+        name = member.info["names"][member.role]["variables"]["enabled"]
+        running = member.info["semisync"][member.role]["variables"]["enabled"]
+        if "ON" == running or name in member.info["option_files"]["options"]:
+            return True
+    return False
+
+
 def no_replica_is_semisync(members):
     return all(optfile.canonical_value(member.info["semisync"]["replica"]["variables"].get("enabled") or "OFF") == "0"
                for member in replicas_of(members))
 
 
 def clients_after(member, members):
-    """Semi-sync replicas the source counts once this replica has had its turn, those without a channel left out."""
-    turn = wave(member, members)
+    """Semi-sync replicas the source must at least count after this one's turn: those it had, and this one."""
     return len([other for other in replicas_of(members) if state.running(other.channel) and (
-        wave(other, members) <= turn or other.info["semisync"]["replica"]["status"]["status"] == "ON")])
+        other is member or other.info["semisync"]["replica"]["status"]["status"] == "ON")])

@@ -13,12 +13,13 @@ GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
 DEFAULT = "default"
 
 
-def members(task_vars, info_from):
+def members(task_vars, info_from, active_only=False):
     """(cluster's name, its Members): the hosts of both groups with the same semisync_cluster as this host.
 
     Args:
         task_vars: a task's variables.
         info_from: name of the variable that holds each host's semisync_info result.
+        active_only: whether what a host said counts for nothing once it has failed in this play.
     """
     hostvars, groups = task_vars["hostvars"], task_vars["groups"]
     name = task_vars.get("semisync_cluster", DEFAULT)
@@ -28,7 +29,14 @@ def members(task_vars, info_from):
             theirs = hostvars[host]
             if theirs.get("semisync_cluster", DEFAULT) == name:
                 found.append(member(host, role, theirs, info_from))
+                if active_only and lost(task_vars, host):
+                    found[-1].info, found[-1].error = None, found[-1].error or "failed earlier in this run"
     return name, found
+
+
+def lost(task_vars, host):
+    """True for a host that began this play and has failed or become unreachable."""
+    return host in task_vars["ansible_play_hosts_all"] and host not in task_vars["ansible_play_hosts"]
 
 
 def member(host, role, theirs, info_from):
