@@ -59,10 +59,10 @@ def down(_opts) -> None:
     """Remove hosts, network and inventory; nothing to remove is no error."""
     need_machine()
     with locked(LOCK):
-        there = _lab()
+        there = uml_net.exists() or any(cache("uml").iterdir())
         _remove()
         inventory.remove("uml")
-    say(f"{len(there['images'])} hosts removed" if there else "no complete lab to remove")
+    say("hosts, their disks and their network removed" if there else "no lab to remove")
 
 
 def cut(opts) -> None:

@@ -64,6 +64,11 @@ def create(hosts: list[str]) -> None:
         run("ip", "-netns", NAMESPACE, *command.split())
 
 
+def exists() -> bool:
+    """Whether the namespace is there."""
+    return (NAMESPACES / NAMESPACE).exists()
+
+
 def processes(*words: str) -> list[int]:
     """The ids of all processes in the namespace whose command line has every one of the words."""
     try:
@@ -101,7 +106,7 @@ def kill(*words: str) -> None:
 def remove() -> None:
     """End everything that runs in the namespace and remove it; what is not there is no error."""
     kill()
-    if (NAMESPACES / NAMESPACE).exists():
+    if exists():
         run("ip", "netns", "delete", NAMESPACE)
     # ip mounts this folder on itself for the first namespace and leaves that behind after the last.
     if NAMESPACES.is_dir() and not os.listdir(NAMESPACES):

@@ -11,7 +11,7 @@ from common import LabError, cache, need_packages, run
 
 # Command -> the Debian package that has it.
 TOOLS = {"linux.uml": "user-mode-linux", "mke2fs": "e2fsprogs", "ip": "iproute2", "nc": "netcat-openbsd",
-         "ssh": "openssh-client", "tar": "tar"}
+         "ssh": "openssh-client", "tar": "tar", "taskset": "util-linux"}
 MODULES = Path("/usr/lib/uml/modules")
 SHARED_MEMORY = Path("/dev/shm")
 
