@@ -31,6 +31,14 @@ def find_process(pid_file, datadir):
         return None
 
 
+def executable(pid):
+    """A process's program, or None where the kernel hides it: from root without SYS_PTRACE, as in a container."""
+    try:
+        return os.path.realpath("/proc/%d/exe" % pid)
+    except OSError:
+        return None
+
+
 def parse_unit(cgroup):
     """The systemd unit in the text of /proc/PID/cgroup: '…/system.slice/mysql.service' gives 'mysql'."""
     match = re.search(r"/([\w@:.\\-]+)\.service\s*$", cgroup, re.M)
@@ -63,7 +71,7 @@ def read(module, variables, option_file=None):
     if pid:
         cmdline = read_text("/proc/%d/cmdline" % pid).split("\0")
         unit = parse_unit(read_text("/proc/%d/cgroup" % pid))
-        program = os.path.realpath("/proc/%d/exe" % pid)
+        program = executable(pid)
     if not program or not os.path.exists(program):
         program = next((found for found in (module.get_bin_path(name, opt_dirs=["/usr/sbin", "/usr/libexec"])
                                             for name in SERVERS) if found), None)
