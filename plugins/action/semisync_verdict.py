@@ -44,10 +44,12 @@ class ActionModule(ActionBase):
         moment = results.now()
         for row in rows:
             row["at"] = results.stamp(moment)
-        path = os.path.join(results.new_run(folder, moment), "checkpoints.json")
-        results.write_json(path, rows)
         display.display(checkpoints.table(rows, name))
-        display.display("  %s" % path)
+        path = None
+        if not self._task.check_mode:
+            path = os.path.join(results.new_run(folder, moment), "checkpoints.json")
+            results.write_json(path, rows)
+            display.display("  %s" % path)
         result.update(checkpoints=rows, path=path, verdict=checkpoints.verdict(rows), cluster=name)
         if checkpoints.failed(rows):
             result.update(failed=True, msg="Cluster %s: %s" % (name, result["verdict"]))

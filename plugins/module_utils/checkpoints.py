@@ -67,10 +67,9 @@ def once(point, member, recorded, title, expected, reason):
 
 
 def identity(info):
-    """What tells this server from any other: MySQL's server_uuid, MariaDB's server_id and data directory."""
+    """What tells this server from any other: MySQL's server_uuid, MariaDB's host and data directory."""
     variables = info["variables"]
-    return variables.get("server_uuid") or "%s/%s%s" % (variables["server_id"], variables["hostname"],
-                                                        variables["datadir"])
+    return variables.get("server_uuid") or "%s:%s" % (variables["hostname"], variables["datadir"])
 
 
 def replicating(member, members):

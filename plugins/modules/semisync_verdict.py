@@ -1,0 +1,74 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The documentation of plugins/action/semisync_verdict.py; there is no code here.
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_verdict
+short_description: Assert the checkpoints of a cluster
+version_added: "0.1.0"
+description:
+  - Decides the checkpoints P0 to P5 from what the servers said, prints them as a table, writes C(checkpoints.json) on the
+    controller, and fails when one of them failed.
+  - Acts once a cluster, on the first of its hosts that is still in the play, and is skipped on the others.
+  - Runs on the controller and connects to nothing.
+options:
+  info_from:
+    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
+    type: str
+    required: true
+  written_from:
+    description: Name of the variable with the source's M(dbre.semisync.semisync_canary) result; left out when no row was
+      written.
+    type: str
+  arrived_from:
+    description: Name of the variable with each replica's M(dbre.semisync.semisync_canary) result.
+    type: str
+  results_dir:
+    description: Folder for results. Nothing is written in check mode.
+    type: path
+    default: results
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_canary
+"""
+
+EXAMPLES = r"""
+- name: Read the server
+  dbre.semisync.semisync_info:
+  register: state
+
+- name: Assert what can be read
+  dbre.semisync.semisync_verdict:
+    info_from: state
+"""
+
+RETURN = r"""
+checkpoints:
+  description: A row a checkpoint, as in checkpoints.json.
+  returned: when the host speaks for its cluster
+  type: list
+  elements: dict
+verdict:
+  description: How many passed and failed, and which failed.
+  returned: when the host speaks for its cluster
+  type: str
+  sample: "16 passed, 0 failed, 2 not applicable"
+path:
+  description: Where checkpoints.json was written, null in check mode.
+  returned: when the host speaks for its cluster
+  type: str
+"""
