@@ -9,6 +9,9 @@ __metaclass__ = type
 
 import re
 
+INTERVALS = r"(:[1-9]\d*(-\d+)?)+"
+PART = re.compile(r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(%s)?(:[a-z_]\w*%s)*$" % (INTERVALS, INTERVALS), re.A)
+
 
 def parse_set(text):
     """A MySQL GTID set as {'uuid[:tag]': [(first, last), …]}; tags exist since 8.3.
@@ -17,20 +20,21 @@ def parse_set(text):
         ValueError: the text is no GTID set.
     """
     result = {}
-    for part in re.sub(r"\s", "", text or "").split(","):
+    for part in re.sub(r"\s", "", text or "").lower().split(","):
         if not part:
             continue
-        pieces = part.split(":")
-        uuid, tag = pieces[0].lower(), ""
-        if not re.match(r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", uuid):
+        if not PART.match(part) or ":" not in part:
             raise ValueError("%r is no GTID set" % text)
+        pieces = part.split(":")
+        uuid, tag = pieces[0], ""
         for piece in pieces[1:]:
-            interval = re.match(r"^(\d+)(?:-(\d+))?$", piece)
-            if interval:
-                first, last = int(interval.group(1)), int(interval.group(2) or interval.group(1))
-                result.setdefault(uuid + tag, []).append((first, last))
-            else:
-                tag = ":" + piece.lower()
+            if not piece[0].isdigit():
+                tag = ":" + piece
+                continue
+            first, dash, last = piece.partition("-")
+            if int(last or first) < int(first):
+                raise ValueError("%r is no GTID set" % text)
+            result.setdefault(uuid + tag, []).append((int(first), int(last or first)))
     return dict((key, _merge(intervals)) for key, intervals in result.items())
 
 
