@@ -163,6 +163,13 @@ class Names(object):
         return "REPLICA" if self.since((8, 0, 22), (10, 5, 1)) else "SLAVE"
 
     @property
+    def show_channels(self):
+        """MariaDB 10.0.1 and later: SHOW SLAVE STATUS has the default channel only."""
+        if self.since(NEVER, (10, 0, 1)):
+            return "SHOW ALL SLAVES STATUS"
+        return "SHOW %s STATUS" % self.replica_word
+
+    @property
     def log_updates(self):
         return "log_replica_updates" if self.since((8, 0, 26), NEVER) else "log_slave_updates"
 

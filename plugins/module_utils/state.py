@@ -87,8 +87,7 @@ class Server(object):
         return found
 
     def channels(self, names):
-        statement = "SHOW ALL SLAVES STATUS" if names.mariadb else "SHOW %s STATUS" % names.replica_word
-        return [normalise_channel(row) for row in self.rows(statement)]
+        return [normalise_channel(row) for row in self.rows(names.show_channels)]
 
 
 def text(value):
