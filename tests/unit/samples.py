@@ -1,0 +1,291 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What servers said, and what a plan does to it.
+
+The files in fixtures/ are results of semisync_info, captured from Debian's MySQL 9.7.4 and MariaDB 10.11.19 in an
+asynchronous-then-semi-synchronous pair that site.yml set up. Other servers are derived from them here.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import copy
+import json
+import os
+
+from ansible_collections.dbre.semisync.plugins.module_utils import names, options, plan, state, wanted
+
+FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
+
+SETTINGS = {
+    "replication_user": "repl",
+    "replication_user_host": "%",
+    "replication_password": "pass word",
+    "connect_retry": 1,
+    "bind_address": "*",
+    "timeout": 10000,
+    "wait_point": "AFTER_SYNC",
+    "wait_for_replica_count": 1,
+    "wait_no_replica": True,
+    "trace_level": 32,
+    "sync_binlog": 1,
+    "innodb_flush_log_at_trx_commit": 1,
+    "canary_schema": "important",
+}
+
+# What a server has before anything is configured; SHOW GLOBAL VARIABLES of the bare servers.
+DEFAULTS = {
+    "mysql": {"server_id": "1", "gtid_mode": "OFF", "enforce_gtid_consistency": "OFF", "relay_log": "HOST-relay-bin",
+              "bind_address": "127.0.0.1", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1",
+              "log_bin": "ON", "log_slave_updates": "ON", "log_replica_updates": "ON"},
+    "mariadb": {"server_id": "1", "log_bin": "OFF", "log_slave_updates": "OFF", "relay_log": "",
+                "bind_address": "127.0.0.1", "sync_binlog": "0", "innodb_flush_log_at_trx_commit": "1"},
+}
+SEMISYNC_DEFAULTS = {"enabled": "OFF", "timeout": "10000", "trace_level": "32", "wait_no_replica": "ON",
+                     "wait_point": "AFTER_SYNC", "wait_for_replica_count": "1"}
+SWITCHES = ("enabled", "wait_no_replica", "log_slave_updates", "log_replica_updates", "gtid_mode",
+            "enforce_gtid_consistency")
+
+
+def settings(**changes):
+    return dict(SETTINGS, **changes)
+
+
+def fixture(name):
+    with open(os.path.join(FIXTURES, name + ".json")) as stream:
+        return json.load(stream)
+
+
+def captured(engine, role):
+    return fixture({"mysql": "mysql-9.7-", "mariadb": "mariadb-10.11-"}[engine] + role)
+
+
+def member(host, role, info, **more):
+    return plan.Member(host, role, info, **more)
+
+
+def pair(engine):
+    """The captured pair, set up by the collection and semi-synchronous."""
+    return [member("db1", "source", captured(engine, "source")), member("db2", "replica", captured(engine, "replica"))]
+
+
+def server(engine, host="db1", version=None):
+    """A server as its package leaves it: no replication, no semi-sync, no option file of ours."""
+    info = captured(engine, "source")
+    if version:
+        speak(info, engine, version)
+    table = names.Names(info["engine"], parsed(info), ())
+    info.update(plugins={}, plugins_registered={}, channel=None, accounts=[], schemas=[], persisted={},
+                names=state.names_in_use(table))
+    info["variables"].update(DEFAULTS[engine], hostname=host, pid_file="/var/lib/mysql/%s.pid" % host)
+    info["variables"]["relay_log"] = DEFAULTS[engine]["relay_log"].replace("HOST", host)
+    if info["variables"]["server_uuid"]:
+        info["variables"]["server_uuid"] = uuid(host)
+    for name in ("log_replica_updates", "log_slave_updates"):
+        if engine == "mysql" and not table.since((8, 0, 26), names.NEVER) and name == "log_replica_updates":
+            info["variables"][name] = None
+    info["gtid"] = dict((name, "") for name in info["gtid"])
+    info["option_files"].update(exists=False, ours=None, options={"bind_address": "127.0.0.1"})
+    for side in ("source", "replica"):
+        unload(info, side)
+        if table.builtin:
+            load(info, side)
+    return info
+
+
+def uuid(host):
+    return "91c92dd4-e5a0-11f1-9b95-%012x" % sum(ord(letter) << (8 * place) for place, letter in enumerate(host[:5]))
+
+
+def parsed(info):
+    return tuple(int(number) for number in info["version"].split("."))
+
+
+def speak(info, engine, version):
+    """Make a captured server one of another version."""
+    info.update(engine=engine, version=version, version_full=version)
+    info["variables"]["version"] = version
+    table = names.Names(engine, parsed(info), ())
+    info["names"] = state.names_in_use(table)
+    for side in ("source", "replica"):
+        unload(info, side)
+
+
+def unload(info, side):
+    table = info["names"][side]
+    info["semisync"][side] = {"variables": dict.fromkeys(table["variables"]), "status": dict.fromkeys(table["statuses"])}
+
+
+def load(info, side):
+    """What INSTALL PLUGIN does: variables and statuses appear, with the option files' values."""
+    table = info["names"][side]
+    current = dict((key, SEMISYNC_DEFAULTS[key]) for key in table["variables"])
+    for key, name in table["variables"].items():
+        if name in info["option_files"]["options"]:
+            current[key] = shown(key, info["option_files"]["options"][name])
+    status = dict.fromkeys(table["statuses"], "0")
+    status["status"] = "OFF"
+    info["semisync"][side] = {"variables": current, "status": status}
+
+
+def shown(key, value):
+    """A value as SHOW VARIABLES spells it."""
+    text = options.canonical_value(value)
+    return ("ON" if text == "1" else "OFF") if key in SWITCHES else str(value)
+
+
+# A plan, carried out on what the servers said.
+
+
+def install_plugin(info, side):
+    plugin = info["names"][side]
+    info["plugins"][plugin["plugin"]] = "ACTIVE"
+    info["plugins_registered"][plugin["plugin"]] = plugin["library"]
+    load(info, side)
+
+
+def write_option_file(info, content):
+    files = info["option_files"]
+    old = options.parse_ours(files["ours"])
+    files.update(exists=True, ours=content)
+    files["options"] = dict((name, value) for name, value in files["options"].items() if name not in old)
+    files["options"].update(options.parse_ours(content))
+
+
+def restart(info):
+    """Every variable takes its value from the option files; semi-sync starts where its plugin is."""
+    engine, given = info["engine"], info["option_files"]["options"]
+    for name in DEFAULTS[engine]:
+        value = given.get(name)
+        if value is None or info["variables"].get(name) is None and name.startswith("log_"):
+            continue
+        info["variables"][name] = "ON" if name == "log_bin" else shown(name, value)
+    for side in ("source", "replica"):
+        if info["names"]["builtin"] or info["names"][side]["plugin"] in info["plugins_registered"]:
+            load(info, side)
+
+
+def set_global(info, values):
+    for name, value in values.items():
+        for side in ("source", "replica"):
+            for key, server_name in info["names"][side]["variables"].items():
+                if server_name == name:
+                    info["semisync"][side]["variables"][key] = shown(key, value)
+        if name in info["variables"]:
+            info["variables"][name] = str(value)
+
+
+def connect(replica, source):
+    """A channel that runs, as CHANGE REPLICATION SOURCE TO and START REPLICA leave it."""
+    replica.info["channel"] = {
+        "name": "", "source_host": source.address, "source_port": 3306, "source_user": "repl",
+        "source_uuid": source.info["variables"]["server_uuid"],
+        "source_server_id": int(source.info["variables"]["server_id"]), "io_running": "Yes", "sql_running": "Yes",
+        "gtid": True, "retrieved": "", "seconds_behind": 0, "last_io_error": "", "last_sql_error": "",
+        "connect_retry": 1}
+
+
+def never_met(replica, source):
+    """A channel that is configured, but could not log in."""
+    connect(replica, source)
+    replica.info["channel"].update(source_uuid=None, source_server_id=0, io_running="Connecting",
+                                   last_io_error="Access denied for user 'repl'@'db2'")
+
+
+def settle(members):
+    """Statuses follow the variables, once channels and IO threads have had their time."""
+    source = plan.source_of(members)
+    ready = 0
+    for one in members:
+        side, other = one.info["semisync"][one.role], None
+        if side["variables"]["enabled"] is None:
+            continue
+        alive = one.role == "source" or state.running(one.channel)
+        side["status"]["status"] = "ON" if side["variables"]["enabled"] == "ON" and alive else "OFF"
+        ready += one.role == "replica" and side["status"]["status"] == "ON"
+    if source.info["semisync"]["source"]["variables"]["enabled"] is not None:
+        source.info["semisync"]["source"]["status"]["clients"] = str(ready)
+
+
+def steps(members, wanted_settings, stage="full", apply="restart"):
+    """What the roles do for a cluster, in order: functions without arguments."""
+    plans = dict((one.host, plan.make(one, members, wanted_settings, stage, apply)) for one in members)
+    todo = []
+    source = plan.source_of(members)
+    if plans[source.host]["install_plugin"]:
+        todo.append(lambda: install_plugin(source.info, "source"))
+    for one in sorted(members, key=lambda each: plans[each.host]["wave"]):
+        todo += server_steps(one, plans[one.host])
+    if plans[source.host]["account"]:
+        todo.append(lambda: source.info["accounts"].append(
+            {"user": wanted_settings["replication_user"], "host": wanted_settings["replication_user_host"],
+             "privileges": ["REPLICATION SLAVE ON *.*"]}))
+    for one in plan.replicas_of(members):
+        if plans[one.host]["channel"] == "configure":
+            todo.append(lambda one=one: never_met(one, source))
+            todo.append(lambda one=one: connect(one, source))
+        elif plans[one.host]["channel"] == "start":
+            todo.append(lambda one=one: one.channel.update(io_running="Yes", sql_running="Yes"))
+    return todo
+
+
+def server_steps(one, planned):
+    todo = []
+    if planned["install_plugin"] and one.role == "replica":
+        todo.append(lambda: install_plugin(one.info, "replica"))
+    if planned["option_file"]["changed"]:
+        todo.append(lambda: write_option_file(one.info, planned["option_file"]["content"]))
+    if planned["restart"]:
+        todo.append(lambda: restart(one.info))
+    elif planned["set_global"]:
+        todo.append(lambda: set_global(one.info, planned["set_global"]))
+    return todo
+
+
+def carry_out(members, wanted_settings, stage="full", apply="restart", stop_after=None):
+    """Do what the plans say, or only the first steps of it; the plans' number of steps."""
+    todo = steps(members, wanted_settings, stage, apply)
+    for step in todo[:stop_after]:
+        step()
+    settle(members)
+    return len(todo)
+
+
+def bare(engine, replicas=1, version=None):
+    """A cluster of servers as their packages leave them."""
+    hosts = [("db1", "source")] + [("db%d" % (number + 2), "replica") for number in range(replicas)]
+    return [member(host, role, server(engine, host, version)) for host, role in hosts]
+
+
+def replicating(engine, replicas=1, version=None):
+    """A cluster that somebody else set up: it replicates, without semi-sync."""
+    members = bare(engine, replicas, version)
+    for number, one in enumerate(members):
+        one.info["variables"].update(server_id=str(101 + number), log_bin="ON", bind_address="*")
+        one.info["schemas"] = ["important", "shop"]
+        if engine == "mysql":
+            one.info["variables"]["gtid_mode"] = "ON"
+            one.info["gtid"]["gtid_executed"] = members[0].info["variables"]["server_uuid"] + ":1-900"
+        else:
+            one.info["gtid"]["gtid_binlog_state"] = "0-101-900"
+    for one in members[1:]:
+        connect(one, members[0])
+    settle(members)
+    return members
+
+
+def plans(members, wanted_settings=None, **how):
+    return dict((one.host, plan.make(one, members, wanted_settings or SETTINGS, **how)) for one in members)
+
+
+def changed(found):
+    return sorted(host for host, planned in found.items() if planned["changes"])
+
+
+def clone(members):
+    return copy.deepcopy(members)
+
+
+DYNAMIC = wanted.DYNAMIC
