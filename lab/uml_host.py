@@ -73,25 +73,22 @@ def boot(host: str, image: Path, together: int = 1) -> None:
     """Start a host's kernel on its disk; `together` is how many hosts will want memory."""
     # A master connection of before the cut would swallow the first command after it.
     uml_net.kill(uml_net.address(host))
-    runner = _runner()
+    _install_runner()
     memory = CLIENT_MEMORY if host == "client" else MEMORY
     public = key().with_name("key.pub").read_text(encoding="utf-8").split()[1]
     words = [f"umid={host}", f"uml_dir={cache('uml', 'umid')}/", f"ubd0={folder(host)}/disk.cow,{image}",
              "root=/dev/ubda", "rw", f"mem={memory}M",
              f"vec0:transport=tap,ifname={uml_net.tap(host)},mac={uml_net.mac(host)},gro=1",
-             "con=null", "con0=null,fd:1", "ssl=null", "quiet", f"systemd.hostname={host}",
+             "con=null", "con0=null,fd:1", "ssl=null", "quiet", "TERM=dumb", f"systemd.hostname={host}",
              f"lab.address={uml_net.address(host)}/24", f"lab.address6={uml_net.address6(host)}/64",
              f"lab.key={public}"]
     environment = dict(os.environ, TMPDIR=str(memory_folder(MEMORY * together)))
     with console(host).open("wb") as log:
         # A session of its own: neither Ctrl-C nor a hangup of the caller may reach the host.
-        kernel = subprocess.Popen(["taskset", "--cpu-list", str(_cpu(host)), "ip", "netns", "exec",
-                                   uml_net.NAMESPACE, str(runner), *words], env=environment, cwd=folder(host),
-                                  start_new_session=True, stdin=subprocess.DEVNULL, stdout=log,
-                                  stderr=subprocess.STDOUT)
-    # It is found by its namespace, which it enters in a moment.
-    while not running(host) and kernel.poll() is None:
-        time.sleep(0.01)
+        subprocess.Popen(["taskset", "--cpu-list", str(_cpu(host)), "ip", "netns", "exec", uml_net.NAMESPACE,
+                          str(uml_net.RUNNER), *words], env=environment, cwd=folder(host),
+                         start_new_session=True, stdin=subprocess.DEVNULL, stdout=log,
+                         stderr=subprocess.STDOUT)
 
 
 def _cpu(host: str) -> int:
@@ -101,14 +98,12 @@ def _cpu(host: str) -> int:
     return cpus[(1 if host == "client" else uml_net.number(host)) % len(cpus)]
 
 
-def _runner() -> Path:
-    """Our copy of uml_run.py: a host needs it at each reboot, whatever becomes of the checkout."""
-    target = cache("uml") / "linux-uml"
-    part = target.with_name("linux-uml.part")
+def _install_runner() -> None:
+    """Copy uml_run.py: a host needs it at each reboot, whatever becomes of the checkout."""
+    part = cache("uml") / "linux-uml.part"
     shutil.copyfile(Path(__file__).with_name("uml_run.py"), part)
     part.chmod(0o755)
-    part.replace(target)
-    return target
+    part.replace(uml_net.RUNNER)
 
 
 def started(host: str) -> bool:

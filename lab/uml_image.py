@@ -13,7 +13,7 @@ from uml_tools import MODULES, kernel_version
 
 FILES = Path(__file__).resolve().parent / "uml"
 SYSTEM = (*debian.HOST_PACKAGES, "kmod", "openssh-server")
-CLIENT = debian.Server("client", "12", "bookworm", 252, "ssh", "true", ("sysbench", "mariadb-client"))
+CLIENT = debian.Server("client", "12", "bookworm", 252, "ssh", "true", ("sysbench", "mariadb-client", "python3-cryptography"))
 # A sparse file: it takes what is in it.
 SIZE = "6G"
 FORMAT = ("-t", "ext4", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1,root_owner=0:0")

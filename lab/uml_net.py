@@ -14,6 +14,8 @@ from common import LabError, cache, run
 # One lab a cache folder: the folder's name makes the namespace's.
 NAMESPACE = "semisync-" + hashlib.sha256(os.fsencode(cache("uml").resolve())).hexdigest()[:8]
 NAMESPACES = Path("/run/netns")
+# The program every host is started by; see uml_run.py.
+RUNNER = cache("uml") / "linux-uml"
 MAX_REPLICAS = 9
 BRIDGE_ADDRESS = "10.99.0.1"
 KILL_SECONDS = 20
@@ -70,22 +72,20 @@ def exists() -> bool:
 
 
 def processes(*words: str) -> list[int]:
-    """The ids of all processes in the namespace whose command line has every one of the words."""
-    try:
-        namespace = (NAMESPACES / NAMESPACE).stat().st_ino
-    except FileNotFoundError:
-        return []
+    """The ids of all processes of the lab whose command line has every one of the words."""
+    namespace = (NAMESPACES / NAMESPACE).stat().st_ino if exists() else None
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         try:
-            if os.stat(f"/proc/{entry}/ns/net").st_ino != namespace:
-                continue
+            inside = os.stat(f"/proc/{entry}/ns/net").st_ino == namespace
             command = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
         except OSError:  # it ended meanwhile
             continue
-        if all(word.encode() in command for word in words):
+        # A host that has just been started is not in the namespace yet.
+        ours = inside or os.fsencode(RUNNER) in command
+        if ours and all(word.encode() in command for word in words):
             found.append(int(entry))
     return found
 
