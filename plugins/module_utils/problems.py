@@ -219,7 +219,7 @@ def of_persisted(member, members, settings, stage):
 def unreadable(result):
     """Why a semisync_info result has no state: the module's message, or what kept the host from answering."""
     if not result:
-        return "was not read in this run"
+        return "was not read in this run; --limit must take a cluster whole"
     if result.get("unreachable"):
         return "unreachable: %s" % " ".join(str(result.get("msg", "")).split())
     return str(result.get("msg") or "could not be read")

@@ -1,0 +1,82 @@
+"""A pair that replicates by file and position, with one /etc/my.cnf: semi-sync comes, all else stays."""
+
+import json
+
+import pytest
+from conftest import hosts, inventory, playbook
+
+MY_CNF = """# our servers, do not touch
+[client]
+socket = /run/mysqld/mysqld.sock
+
+[mysqld]
+server_id = {number}
+user = mysql
+{pid_file}bind-address = 0.0.0.0
+log_bin = ours-bin
+port = 3306
+\t# tabs, trailing spaces  \t
+max_connections=77
+{more}"""
+CHANGE = {
+    "mysql": ("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_USER='old', SOURCE_PASSWORD='old',"
+              " SOURCE_LOG_FILE='%s', SOURCE_LOG_POS=%s, SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1;"
+              " START REPLICA", "SHOW BINARY LOG STATUS", "SHOW REPLICA STATUS"),
+    "mariadb": ("CHANGE MASTER TO MASTER_HOST='%s', MASTER_USER='old', MASTER_PASSWORD='old', MASTER_LOG_FILE='%s',"
+                " MASTER_LOG_POS=%s, MASTER_CONNECT_RETRY=1; START SLAVE", "SHOW MASTER STATUS", "SHOW SLAVE STATUS"),
+}
+
+
+def one_file(host, number):
+    """Replace the packaged option files by one /etc/my.cnf without an include directory."""
+    more = "gtid_mode = OFF\nenforce_gtid_consistency = OFF\n" if host.server == "mysql" else ""
+    pid_file = "pid-file = /run/mysqld/mysqld.pid\n" if host.server == "mariadb" else ""
+    text = MY_CNF.format(number=number, more=more, pid_file=pid_file)
+    host.shell("rm -rf /etc/mysql/my.cnf && cat > /etc/my.cnf && systemctl restart " + host.server, input=text)
+    host.wait()
+    return text
+
+
+@pytest.fixture(scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0])
+def pair(request):
+    for source, replica in hosts(("source",) + request.param, ("replica",) + request.param):
+        source.text, replica.text = one_file(source, 10), one_file(replica, 20)
+        source.sql("CREATE USER old@'%' IDENTIFIED BY 'old'; GRANT REPLICATION SLAVE ON *.* TO old@'%';"
+                   "CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY)")
+        replica.sql("CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY)")
+        change, position, dummy = CHANGE[source.server]
+        file, offset = source.value(position).split()[:2]
+        replica.sql(change % (source.name, file, offset))
+        source.sql("INSERT INTO shop.orders VALUES (1)")
+        yield source, replica
+
+
+def channel(replica):
+    """How the replica reads its source: host, account, and whether by GTID."""
+    status = replica.sql(CHANGE[replica.server][2] + "\\G").stdout
+    wanted = ("_Host:", "_User:", "Auto_Position:", "Using_Gtid:")
+    return [line.strip() for line in status.splitlines() if any(word in line for word in wanted)]
+
+
+def variables(host):
+    return host.value("SELECT @@server_id, @@log_bin, @@max_connections, @@port, @@log_bin_basename")
+
+
+def test_semisync_is_added_and_nothing_else_changes(pair, tmp_path):
+    source, replica = pair
+    before = [channel(replica), variables(source), variables(replica)]
+    file = inventory(tmp_path, {source: {}}, {replica: {}}, semisync_replication_password="")
+    result = playbook("site", file)
+    assert result.returncode == 0, result.stdout
+    assert [channel(replica), variables(source), variables(replica)] == before
+    rows = json.loads((tmp_path / "results/default/latest/checkpoints.json").read_text())
+    assert {row["outcome"] for row in rows} <= {"passed", "not_applicable"}
+    assert {"P0", "P1.2", "P3.4", "P4.4", "P5.1", "P5.2"} <= {row["id"] for row in rows if row["outcome"] == "passed"}
+    assert source.value("SELECT COUNT(*) FROM mysql.user WHERE User = 'repl'") == "0"
+    for host in pair:
+        kept, block = host.shell("cat /etc/my.cnf").stdout.split("# BEGIN dbre.semisync\n")
+        assert kept == host.text
+        assert block.endswith("# END dbre.semisync\n")
+        assert "server_id" not in block and "gtid" not in block
+    again = playbook("site", file)
+    assert again.returncode == 0 and "changed=1" not in again.stdout, again.stdout
