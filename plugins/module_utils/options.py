@@ -67,7 +67,7 @@ def parse_default_files(text):
 
 def parse_includes(text):
     """The directories and files that an option file includes, in order: [('dir'|'file', path)]."""
-    found = re.findall(r"^\s*!include(dir)?\s+(\S+)", text, re.M)
+    found = re.findall(r"^\s*!include(dir)?[ \t]+(\S+)", text, re.M)
     return [("dir" if directory else "file", path.rstrip("/") or "/") for directory, path in found]
 
 
@@ -81,14 +81,14 @@ def choose_place(files, contents, isdir):
 
     Returns:
         {'kind': 'drop-in', 'path': …} where the last existing file ends in an include directory,
-        {'kind': 'block', 'path': …} where it includes none.
+        {'kind': 'block', 'path': …} where it includes none, or sets options of the server behind it.
     """
     existing = [path for path in files if path in contents]
     if not existing:
         return {"kind": "block", "path": files[0] if files else "/etc/my.cnf"}
     for path in reversed(existing):
         directory = _last_directory(path, contents, isdir, ())
-        if directory:
+        if directory and not _sets_options_after_includes(contents[path]):
             return {"kind": "drop-in", "path": directory + "/" + DROP_IN}
         if path == existing[-1] and _has_group(contents[path]):
             break
@@ -97,6 +97,11 @@ def choose_place(files, contents, isdir):
 
 def _has_group(text):
     return re.search(r"^\s*\[\w", text, re.M) is not None
+
+
+def _sets_options_after_includes(text):
+    rest = re.split(r"^\s*!include.*$", text, flags=re.M)[-1]
+    return re.search(r"^\s*\[(mysqld|server|mariadbd?|client-server)(-[\d.]+)?\]", rest, re.M) is not None
 
 
 def _last_directory(path, contents, isdir, seen):
