@@ -92,12 +92,10 @@ def read_options(module, program, arguments, option_file=None):
     place = {"kind": "drop-in", "path": option_file} if option_file else find_place(module, arguments)
     exists = os.path.exists(place["path"])
     whole = read_text(place["path"]) if exists else ""
-    if option_file and not exists:
-        kind = "drop-in"
-    elif option_file:
-        kind = "drop-in" if os.path.basename(option_file) == optfile.DROP_IN else "block"
-    else:
-        kind = place["kind"]
+    kind = place["kind"]
+    if exists and kind == "drop-in" and os.path.basename(place["path"]) != optfile.DROP_IN:
+        # A file of the user's choice: all ours if we made it.
+        kind = "drop-in" if whole.startswith(optfile.HEADER) else "block"
     return {
         "reader": reader,
         "options": dict((name, value) for name, value in options.items() if wanted(name)),
