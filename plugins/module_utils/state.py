@@ -99,11 +99,11 @@ def parse_grant(grant):
 
     'GRANT REPLICATION SLAVE ON *.* TO ...' gives ['REPLICATION SLAVE ON *.*']; USAGE is no privilege.
     """
-    match = re.match(r"GRANT (.+?) ON (\S+) TO ", grant)
+    match = re.match(r"GRANT (.+?) ON (.+?) TO ", grant)
     if not match:
         return []
-    return ["%s ON %s" % (privilege.strip(), match.group(2)) for privilege in match.group(1).split(",")
-            if privilege.strip() != "USAGE"]
+    privileges = [privilege.strip() for privilege in re.split(r",(?![^(]*\))", match.group(1))]
+    return ["%s ON %s" % (privilege, match.group(2)) for privilege in privileges if privilege != "USAGE"]
 
 
 def normalise_channel(row):
