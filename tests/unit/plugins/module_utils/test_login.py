@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import pytest
+
+pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql")
+
+from ansible_collections.dbre.semisync.plugins.module_utils import login  # noqa: E402
+
+PARAMS = {"login_unix_socket": "/run/mysqld/mysqld.sock", "login_host": "localhost", "login_port": 3306,
+          "login_user": None, "login_password": "secret"}
+
+
+@pytest.mark.parametrize("error,params,words", [
+    (Exception(1045, "Access denied for user 'root'@'localhost' (using password: NO)"), {},
+     ["wrong login", "/run/mysqld/mysqld.sock", "semisync_login_user", "semisync_login_password",
+      "semisync_login_config_file", "1045"]),
+    (Exception(1698, "Access denied for user 'root'@'localhost'"), {"login_user": "root"}, ["wrong login", "refuses root"]),
+    (Exception(1227, "Access denied; you need the SUPER privilege"), {}, ["wrong login"]),
+    (Exception(2003, "Can't connect to MySQL server on '10.0.0.1'"), {"login_unix_socket": None, "login_host": "10.0.0.1"},
+     ["not running, or does not listen at 10.0.0.1:3306", "semisync_login_host", "semisync_login_port"]),
+    (Exception(2002, "Can't connect to local MySQL server through socket"), {},
+     ["the server is not running", "semisync_login_unix_socket"]),
+    (Exception(2006, "MySQL server has gone away"), {}, ["the server is not running"]),
+    (Exception("strange"), {}, ["cannot connect to the server at /run/mysqld/mysqld.sock", "strange"]),
+    (Exception(), {}, ["cannot connect"]),
+])
+def test_a_failed_login_says_where_why_and_which_variables(error, params, words):
+    text = login.explain(error, dict(PARAMS, **params))
+    for word in words:
+        assert word in text
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize("host,port,existing,found", [
+    ("localhost", 3306, ["/tmp/mysql.sock"], "/tmp/mysql.sock"),
+    ("localhost", 3306, ["/run/mysqld/mysqld.sock", "/tmp/mysql.sock"], "/run/mysqld/mysqld.sock"),
+    (None, 3306, ["/var/lib/mysql/mysql.sock"], "/var/lib/mysql/mysql.sock"),
+    ("localhost", 3306, [], None),
+    ("localhost", 3307, ["/tmp/mysql.sock"], None),
+    ("127.0.0.1", 3306, ["/tmp/mysql.sock"], None),
+])
+def test_localhost_means_the_socket_as_for_the_mysql_client(host, port, existing, found):
+    assert login.find_socket(host, port, exists=existing.__contains__) == found
+
+
+class Module(object):
+    def fail_json(self, msg, **more):
+        raise SystemExit(msg)
+
+
+def test_a_missing_pymysql_names_the_package(monkeypatch):
+    monkeypatch.setattr(login, "mysql_driver", None)
+    with pytest.raises(SystemExit) as error:
+        login.require_driver(Module())
+    for words in ("PyMySQL is missing", "python3-pymysql", "ansible_python_interpreter"):
+        assert words in str(error.value)
+
+
+def test_with_pymysql_nothing_is_said(monkeypatch):
+    monkeypatch.setattr(login, "mysql_driver", object())
+    login.require_driver(Module())
+
+
+@pytest.mark.parametrize("text,expected", [
+    ("[client]\nuser = root\npassword = x\n", False),
+    ("[client]\nsocket = /srv/mysql.sock\n", True),
+    ("[client]\nhost=10.0.0.1\n", True),
+    ("[client]\n# socket = /srv/mysql.sock\npassword = host\n", False),
+    (None, False),
+])
+def test_a_login_file_that_names_a_server_decides(tmp_path, text, expected):
+    path = tmp_path / ".my.cnf"
+    if text is not None:
+        path.write_text(text)
+    assert login._names_a_server(str(path)) is expected
