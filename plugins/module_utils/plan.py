@@ -32,9 +32,18 @@ class Member(object):
         return self.info["channel"]
 
 
+def sets_replication_up(member):
+    """True where our file has lines of P0, or had them before it was lost: nobody else makes up that server_id."""
+    files, variables = member.info["option_files"], member.info["variables"]
+    if any(name in optfile.parse_ours(files["ours"]) for name in ("server_id", member.info["names"]["log_updates"])):
+        return True
+    ours = member.explicit_id or wanted.made_up_id(member.host)
+    return "server_id" not in files["options"] and int(variables["server_id"] or 0) == ours > 1
+
+
 def is_fresh(member, members):
     """True where P0 is the collection's business: the host does not replicate, or our file already sets P0."""
-    if "server_id" in optfile.parse_ours(member.info["option_files"]["ours"]):
+    if sets_replication_up(member):
         return True
     if member.role == "replica":
         return member.channel is None

@@ -34,23 +34,28 @@ def server_id(host, explicit, info, fresh):
         return explicit
     if running > 1:
         return running
+    return made_up_id(host)
+
+
+def made_up_id(host):
     return zlib.crc32(host.encode("utf-8")) % 4294967290 + 2
 
 
 def listens_on_loopback_only(info):
-    """True where no other host can reach the server."""
-    addresses = (info["variables"]["bind_address"] or "*").split(",")
-    return all(address.strip() in LOOPBACK for address in addresses)
+    """True where no other host can reach the server, now or after its next start."""
+    return any(all(address.strip() in LOOPBACK for address in (value or "*").split(","))
+               for value in (info["variables"]["bind_address"], info["option_files"]["options"].get("bind_address")))
 
 
 def replication_options(role, info, settings, number):
     """P0: the lines that a server needs to be a source or replica at all.
 
-    A line that our file holds stays, so that the same file comes out of every run.
+    A line that our file holds stays, so that the same file comes out of every run; one that was lost comes back.
     """
     ours = optfile.parse_ours(info["option_files"]["ours"])
     options = [("server_id", number)]
-    if info["variables"]["log_bin"] != "ON" or "log_bin" in ours:
+    stays_on = info["names"]["log_bin_by_default"] or "log_bin" in info["option_files"]["options"]
+    if info["variables"]["log_bin"] != "ON" or "log_bin" in ours or not stays_on:
         options.append(("log_bin", "mysql-bin"))
     if info["engine"] != "mariadb" and info["names"]["gtid"]:
         options += [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
