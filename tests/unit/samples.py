@@ -15,7 +15,7 @@ import copy
 import json
 import os
 
-from ansible_collections.dbre.semisync.plugins.module_utils import names, options, plan, state, wanted
+from ansible_collections.dbre.semisync.plugins.module_utils import names, options, plan, state
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 
@@ -157,11 +157,11 @@ def write_option_file(info, content):
 def restart(info):
     """Every variable takes its value from the option files; semi-sync starts where its plugin is."""
     engine, given = info["engine"], info["option_files"]["options"]
-    for name in DEFAULTS[engine]:
-        value = given.get(name)
-        if value is None or info["variables"].get(name) is None and name.startswith("log_"):
+    for name, default in DEFAULTS[engine].items():
+        if info["variables"].get(name) is None and name.startswith("log_"):
             continue
-        info["variables"][name] = "ON" if name == "log_bin" else shown(name, value)
+        value = given.get(name, default.replace("HOST", info["variables"]["hostname"]))
+        info["variables"][name] = "ON" if name == "log_bin" and name in given else shown(name, value)
     for side in ("source", "replica"):
         if info["names"]["builtin"] or info["names"][side]["plugin"] in info["plugins_registered"]:
             load(info, side)
@@ -264,9 +264,11 @@ def replicating(engine, replicas=1, version=None):
     members = bare(engine, replicas, version)
     for number, one in enumerate(members):
         one.info["variables"].update(server_id=str(101 + number), log_bin="ON", bind_address="*")
+        one.info["option_files"]["options"].update(server_id=str(101 + number), log_bin="bin", bind_address="*")
         one.info["schemas"] = ["important", "shop"]
         if engine == "mysql":
-            one.info["variables"]["gtid_mode"] = "ON"
+            one.info["variables"].update(gtid_mode="ON", enforce_gtid_consistency="ON")
+            one.info["option_files"]["options"].update(gtid_mode="ON", enforce_gtid_consistency="ON")
             one.info["gtid"]["gtid_executed"] = members[0].info["variables"]["server_uuid"] + ":1-900"
         else:
             one.info["gtid"]["gtid_binlog_state"] = "0-101-900"
@@ -286,6 +288,3 @@ def changed(found):
 
 def clone(members):
     return copy.deepcopy(members)
-
-
-DYNAMIC = wanted.DYNAMIC
