@@ -80,7 +80,7 @@ def choose_place(files, contents, isdir):
         isdir: predicate that says whether a directory exists.
 
     Returns:
-        {'kind': 'drop-in', 'path': …} where the last existing file ends in an include directory,
+        {'kind': 'drop-in', 'path': …} where the last file that says anything ends in an include directory,
         {'kind': 'block', 'path': …} where it includes none, or sets options of the server behind it.
     """
     existing = [path for path in files if path in contents]
@@ -90,8 +90,8 @@ def choose_place(files, contents, isdir):
         directory = _last_directory(path, contents, isdir, ())
         if directory and not _sets_options_after_includes(contents[path]):
             return {"kind": "drop-in", "path": directory + "/" + DROP_IN}
-        if path == existing[-1] and _has_group(contents[path]):
-            break
+        if _has_group(contents[path]):
+            return {"kind": "block", "path": path}
     return {"kind": "block", "path": existing[-1]}
 
 

@@ -58,9 +58,9 @@ class Host:
     def shell(self, command, **keywords):
         return run("docker", "exec", "-i", self.name, "sh", "-c", command, **keywords)
 
-    def sql(self, statement, check=True):
-        return run("docker", "exec", "-i", self.name, CLIENTS[self.server], "--skip-column-names", "--batch",
-                   input=statement, check=check)
+    def sql(self, statement, check=True, form="--skip-column-names"):
+        return run("docker", "exec", "-i", self.name, CLIENTS[self.server], "--batch", form, input=statement,
+                   check=check)
 
     def value(self, statement):
         return self.sql(statement).stdout.strip()

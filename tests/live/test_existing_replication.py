@@ -28,11 +28,11 @@ CHANGE = {
 
 
 def one_file(host, number):
-    """Replace the packaged option files by one /etc/my.cnf without an include directory."""
+    """One /etc/my.cnf without an include directory; an empty file stays where the unit looks for one."""
     more = "gtid_mode = OFF\nenforce_gtid_consistency = OFF\n" if host.server == "mysql" else ""
     pid_file = "pid-file = /run/mysqld/mysqld.pid\n" if host.server == "mariadb" else ""
     text = MY_CNF.format(number=number, more=more, pid_file=pid_file)
-    host.shell("rm -rf /etc/mysql/my.cnf && cat > /etc/my.cnf && systemctl restart " + host.server, input=text)
+    host.shell("rm /etc/mysql/my.cnf && touch /etc/mysql/my.cnf && cat > /etc/my.cnf && systemctl restart " + host.server, input=text)
     host.wait()
     return text
 
@@ -53,7 +53,7 @@ def pair(request):
 
 def channel(replica):
     """How the replica reads its source: host, account, and whether by GTID."""
-    status = replica.sql(CHANGE[replica.server][2] + "\\G").stdout
+    status = replica.sql(CHANGE[replica.server][2], form="--vertical").stdout
     wanted = ("_Host:", "_User:", "Auto_Position:", "Using_Gtid:")
     return [line.strip() for line in status.splitlines() if any(word in line for word in wanted)]
 
