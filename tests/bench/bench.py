@@ -1,0 +1,74 @@
+"""Times a no-op site.yml and a verify.yml against the floor, in turn, on the hosts of an inventory.
+
+The floor is a play with minimal facts and one community.mysql.mysql_info call. Run by `make bench`.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROJECT = HERE.parents[1]
+TARGET_RATIO, TARGET_CALLS = 2.5, 6
+PLAYBOOKS = {
+    "floor": HERE / "floor.yml",
+    "no-op site.yml": PROJECT / "site.yml",
+    "verify.yml": PROJECT / "playbooks" / "verify.yml",
+}
+
+
+def run(inventory, name, *arguments):
+    """Seconds and output of one playbook; ends the benchmark when it fails."""
+    begin = time.monotonic()
+    result = subprocess.run(["ansible-playbook", "-i", inventory, str(PLAYBOOKS[name]), *arguments],
+                            capture_output=True, text=True, cwd=PROJECT, env=dict(os.environ, ANSIBLE_NOCOLOR="1"))
+    if result.returncode != 0:
+        sys.exit("%s failed:\n%s%s" % (name, result.stdout[-3000:], result.stderr[-3000:]))
+    return time.monotonic() - begin, result.stdout
+
+
+def remote_commands(output):
+    """How often a connection ran something on each host, from the -vvv output: with pipelining one a module call."""
+    return collections.Counter(re.findall(r"^<([^>]+)> EXEC ", output, re.M))
+
+
+def changes(output):
+    return [int(number) for number in re.findall(r"changed=(\d+)", output)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inventory", default="inventory/lab")
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+
+    run(options.inventory, "no-op site.yml")
+    seconds = collections.defaultdict(list)
+    for _number in range(options.runs):
+        for name in PLAYBOOKS:
+            spent, output = run(options.inventory, name)
+            seconds[name].append(spent)
+            if name == "no-op site.yml" and any(changes(output)):
+                sys.exit("site.yml was no no-op:\n" + output[-3000:])
+    floor = statistics.median(seconds["floor"])
+    print("%-16s %8s %8s %8s %8s  %s" % ("", "median s", "min s", "max s", "x floor", "remote calls a host"))
+    for name in PLAYBOOKS:
+        calls = remote_commands(run(options.inventory, name, "-vvv")[1])
+        median = statistics.median(seconds[name])
+        print("%-16s %8.2f %8.2f %8.2f %8.2f  %s" % (name, median, min(seconds[name]), max(seconds[name]),
+                                                     median / floor,
+                                                     ", ".join("%s %d" % item for item in sorted(calls.items()))))
+        if name == "no-op site.yml":
+            ratio, most = median / floor, max(calls.values())
+    print("no-op site.yml: %.2f times the floor (target at most %.1f), %d module calls a host (target at most %d)"
+          % (ratio, TARGET_RATIO, most, TARGET_CALLS))
+
+
+if __name__ == "__main__":
+    main()
