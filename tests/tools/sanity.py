@@ -1,0 +1,106 @@
+"""Run `ansible-test sanity` on a copy of the checkout: every test, no ignore file.
+
+ansible-test wants a git repository at …/ansible_collections/dbre/semisync, keeps its environments in the home
+folder and takes pip from a web site. Here it has a tree and a home folder in the cache, and pip comes with Python.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "lab"))
+
+from common import cache, locked  # noqa: E402
+
+# What ansible-test runs in place of the file it would download; it asks for pip of this version.
+GET_PIP = "import ensurepip\nensurepip.bootstrap(upgrade=True, default_pip=True)\n"
+GET_PIP_NAMES = ("get_pip_24_2.py",)
+# Collections that ours imports from; the import test looks nowhere else.
+NEEDED = ("community/mysql",)
+
+
+def git(*arguments: str, cwd: Path) -> str:
+    """The output of a git command."""
+    return subprocess.run(["git", *arguments], cwd=cwd, check=True, text=True, capture_output=True).stdout
+
+
+def wanted() -> list[Path]:
+    """The files of the checkout: those in git, and new ones that git would take."""
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=PROJECT)
+    return [Path(name) for name in sorted(set(listed.split("\0"))) if name and (PROJECT / name).is_file()]
+
+
+def copy(files: list[Path], target: Path) -> None:
+    """Make the target hold exactly these files."""
+    shutil.rmtree(target, ignore_errors=True)
+    for name in files:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(PROJECT / name, target / name)
+    git("init", "--quiet", cwd=target)
+    git("add", "--all", cwd=target)
+
+
+def neighbours(tree: Path) -> None:
+    """Put the collections that ours needs beside it, from the bundle in the virtual environment."""
+    import ansible_collections  # noqa: PLC0415 - only the virtual environment has it
+
+    for name in NEEDED:
+        found = next((Path(folder, name) for folder in ansible_collections.__path__ if Path(folder, name).is_dir()), None)
+        if found is None:
+            sys.exit(f"sanity: error: the collection {name} is not in the virtual environment")
+        link = tree / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(found)
+
+
+def make_home(home: Path) -> None:
+    """A home folder with pip's stand-in and this user's pip settings, which ansible-test would not pass on."""
+    downloads = home / ".ansible" / "test" / "cache"
+    downloads.mkdir(parents=True, exist_ok=True)
+    for name in GET_PIP_NAMES:
+        if not (downloads / name).exists():
+            (downloads / name).write_text(GET_PIP, encoding="utf-8")
+    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=False, text=True,
+                            capture_output=True).stdout
+    config = configparser.RawConfigParser()
+    for line in listed.splitlines():
+        key, dummy, value = line.partition("=")
+        section, dummy, option = key.rpartition(".")
+        section = "global" if section == ":env:" else section
+        if section and option:
+            if not config.has_section(section):
+                config.add_section(section)
+            config.set(section, option, value.strip().strip("'\""))
+    target = home / ".config" / "pip" / "pip.conf"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(target, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+        config.write(stream)
+
+
+def main() -> int:
+    """Run the tests; further arguments go to ansible-test."""
+    tree, home = cache("sanity", "ansible_collections"), cache("sanity", "home")
+    target = tree / "dbre" / "semisync"
+    with locked("sanity"):
+        copy(wanted(), target)
+        neighbours(tree)
+        make_home(home)
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        # A colour a terminal would show is noise in a log.
+        colour = "yes" if sys.stdout.isatty() else "no"
+        command = ["ansible-test", "sanity", "--python", version, "--color", colour, *sys.argv[1:]]
+        environment = {**os.environ, "HOME": str(home), "PYTHONWARNINGS": "ignore"}
+        for name in ("ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_CONFIG", "PYTHONPATH"):
+            environment.pop(name, None)
+        return subprocess.run(command, cwd=target, env=environment, check=False, stdin=subprocess.DEVNULL).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
