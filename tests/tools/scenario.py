@@ -1,0 +1,96 @@
+"""Run a molecule scenario on containers of the lab's images.
+
+A scenario's molecule.yml says which server it is about (lab_server, lab_release); what a container of that
+server needs on this machine comes from the lab. Whatever happens, the scenario's containers are removed after `test`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "lab"))
+
+import container  # noqa: E402
+import debian  # noqa: E402
+import docker_image  # noqa: E402
+from common import LabError, locked, say  # noqa: E402
+
+LABEL = "dbre-semisync.scenario"
+SHARED = "shared"
+
+
+def scenarios() -> list[str]:
+    """The names of the scenarios that are about containers."""
+    return sorted(path.parent.name for path in PROJECT.glob("molecule/*/molecule.yml"))
+
+
+def server(name: str) -> debian.Server:
+    """The server a scenario is about."""
+    path = PROJECT / "molecule" / name / "molecule.yml"
+    if not path.exists():
+        raise LabError(f"there is no scenario {name}; there is: {', '.join(scenarios())}")
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    its = config["provisioner"]["inventory"]["group_vars"]["all"]
+    return debian.server(its["lab_server"], its["lab_release"])
+
+
+def environment(name: str, image: str, flags: dict) -> dict[str, str]:
+    """What base.yml refers to; lists are JSON, which is YAML too."""
+    values = {"SCENARIO": name, "PROJECT": str(PROJECT), "IMAGE": image, **{key.upper(): value for key, value in flags.items()}}
+    mine = {f"SEMISYNC_{key}": value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    folder = PROJECT / ".cache" / "molecule" / name
+    plain = {} if sys.stdout.isatty() else {"NO_COLOR": "1", "ANSIBLE_NOCOLOR": "1"}
+    return {**os.environ, **mine, **plain, "MOLECULE_COMMAND_BORDERS": "false",
+            "MOLECULE_GLOB": "molecule/*/molecule.yml", "MOLECULE_EPHEMERAL_DIRECTORY": str(folder)}
+
+
+def remove(name: str) -> None:
+    """Remove the scenario's containers and network."""
+    there = container.docker("ps", "--all", "--quiet", "--filter", f"label={LABEL}={name}", check=False).stdout.split()
+    if there:
+        say(f"removing what is left of scenario {name}")
+        container.docker("rm", "--force", "--volumes", *there, check=False)
+    container.docker("network", "rm", f"semisync-{name}", check=False)
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run molecule; its exit status."""
+    its = server(name)
+    container.need_docker()
+    image = docker_image.ensure(its)
+    command = ["molecule", "--base-config", str(PROJECT / "molecule" / SHARED / "base.yml"), arguments[0],
+               "--scenario-name", name, *arguments[1:]]
+    with locked(f"molecule-{name}"):
+        try:
+            return subprocess.run(command, cwd=PROJECT, env=environment(name, image, container.flags(its)),
+                                  check=False).returncode
+        finally:
+            if arguments[0] == "test" and "--destroy=never" not in arguments:
+                remove(name)
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenario", help="its folder's name below molecule/")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="molecule's command and options (default: test)")
+    opts = parser.parse_args()
+    try:
+        return run(opts.scenario, opts.arguments or ["test"])
+    except LabError as error:
+        print(f"scenario: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
