@@ -1,0 +1,92 @@
+# For working on the collection; `make` lists what there is. Needs make, Python 3.11 or later and, for the hosts, Docker.
+SERVER ?= mysql
+RELEASE ?=
+REPLICAS ?= 1
+LAB ?= docker
+HOST ?= source
+SCENARIO ?= default
+SCENARIOS ?= default mariadb
+ACTION ?= test
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The development tools on the PATH, installed when they are missing.
+tools = . tests/tools/env.sh &&
+# The lab needs no more than Python.
+lab = python=$$(tests/tools/python) && "$$python" lab
+inventory = inventory/$(if $(filter uml,$(LAB)),lab-uml,lab)
+
+.PHONY: help
+help: ## this list
+	@echo 'Targets:'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 REPLICAS=1..9 LAB=docker|uml'
+
+.PHONY: demo
+demo: lab-up ## everything from nothing: hosts, site.yml, verify.yml; ends with the checkpoint table
+	@$(tools) ansible-playbook -i $(inventory) site.yml -e semisync_baseline=true -e semisync_allow_disruption=true
+	@$(tools) ansible-playbook -i $(inventory) playbooks/verify.yml
+
+.PHONY: lab-up
+lab-up: ## test hosts: a source and its replicas, bare servers (SERVER, RELEASE, REPLICAS, LAB)
+	@$(lab) up --kind $(LAB) --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) --replicas $(REPLICAS)
+
+.PHONY: lab-down
+lab-down: ## remove the test hosts; images stay (LAB)
+	@$(lab) down --kind $(LAB)
+
+.PHONY: lab-cut
+lab-cut: ## stop a test host as a power cut would (HOST, LAB)
+	@$(lab) cut --kind $(LAB) $(HOST)
+
+.PHONY: lab-start
+lab-start: ## start a test host that was cut (HOST, LAB)
+	@$(lab) start --kind $(LAB) $(HOST)
+
+.PHONY: lab-shell
+lab-shell: ## a shell on a test host (HOST, LAB)
+	@$(lab) shell --kind $(LAB) $(HOST)
+
+.PHONY: venv
+venv: ## install the development tools and print where they are
+	@$(tools) echo "$$VIRTUAL_ENV"
+
+.PHONY: shell
+shell: ## a shell with the development tools on the PATH
+	@$(tools) exec "$${SHELL:-sh}"
+
+.PHONY: test
+test: ## lint, unit tests, sanity, every molecule scenario
+	@$(tools) python tests/tools/run_steps.py 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' 'sanity=$(MAKE) sanity' \
+	  $(foreach name,$(SCENARIOS),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)')
+
+.PHONY: lint
+lint: ## yamllint and ansible-lint's production profile
+	@$(tools) status=0; yamllint --strict . || status=1; ansible-lint || status=1; exit $$status
+
+.PHONY: unit
+unit: ## unit tests: no hosts, no Docker
+	@$(tools) python -m pytest
+
+.PHONY: sanity
+sanity: ## ansible-test sanity, every test
+	@$(tools) python tests/tools/sanity.py
+
+.PHONY: molecule
+molecule: ## one molecule scenario on Docker hosts (SCENARIO, ACTION=test, converge, verify, …)
+	@$(tools) python tests/tools/scenario.py $(SCENARIO) $(ACTION)
+
+.PHONY: bench
+bench: ## what a run without changes costs, against the floor
+	@$(tools) python tests/bench/bench.py
+
+.PHONY: build
+build: ## the collection as ansible-galaxy would publish it, in dist/
+	@$(tools) ansible-galaxy collection build --force --output-path dist
+
+.PHONY: clean
+clean: ## remove what runs left in the checkout; test hosts, images and tools stay
+	@rm -rf .ansible .cache .pytest_cache dist tests/output
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
