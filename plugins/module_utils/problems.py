@@ -29,6 +29,8 @@ def of_settings(settings):
         if not low <= settings[name] <= high:
             public = "semisync_replication_connect_retry" if name == "connect_retry" else "semisync_" + name
             found.append("%s is %s; it must be %d to %d (%s)" % (public, settings[name], low, high, unit))
+    if settings["wait_point"] not in WAIT_POINTS:
+        found.append("semisync_wait_point is %s; it must be %s" % (settings["wait_point"], " or ".join(WAIT_POINTS)))
     for name in ("replication_user", "replication_user_host"):
         if not settings[name]:
             found.append("semisync_%s is empty" % name)
@@ -150,6 +152,10 @@ def of_channel(member, source):
 def of_new_replica(member, source, members, settings):
     """A replica without a working channel: is it safe to make it follow the source from the beginning?"""
     found = []
+    for one in (source, member):
+        if not one.info["names"]["gtid"]:
+            found.append("%s: %s %s has no GTIDs, without which the collection sets no replication up; let %s replicate "
+                         "by file and position first" % (one.host, one.info["engine"], one.info["version"], member.host))
     if not settings["replication_password"]:
         found.append("%s: semisync_replication_password is empty, and replication has to be set up; give the account "
                      "%s a password, best from a vault" % (member.host, settings["replication_user"]))
