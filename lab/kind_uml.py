@@ -44,6 +44,9 @@ def up(opts) -> None:
                 say("the lab has other hosts than asked for: replacing it")
             _remove()
             _create(lab, server)
+        elif not uml_net.exists():
+            # This machine was started anew: a power cut for all of them.
+            uml_net.create(list(lab["images"]))
         asleep = [host for host in lab["images"] if not uml_host.running(host)]
         for host in asleep:
             uml_host.boot(host, Path(lab["images"][host]), len(lab["images"]))
@@ -67,6 +70,7 @@ def down(_opts) -> None:
 
 def cut(opts) -> None:
     """Kill a host's kernel and everything in it at once: a power cut."""
+    need_machine()
     host = _host(opts.host)
     if not uml_host.running(host):
         say(f"{host} is not running already")
@@ -81,6 +85,8 @@ def start(opts) -> None:
     need_machine()
     host = _host(opts.host)
     lab = _lab()
+    if not uml_net.exists():
+        uml_net.create(list(lab["images"]))
     if not uml_host.running(host):
         uml_host.boot(host, Path(lab["images"][host]))
     _wait([host], debian.server(*lab["server"]), clock)
@@ -88,6 +94,7 @@ def start(opts) -> None:
 
 def shell(opts) -> None:
     """Replace this process with a shell on the host."""
+    need_machine()
     command = uml_host.ssh(_host(opts.host))
     os.execvp(command[0], command)
 

@@ -74,6 +74,8 @@ def boot(host: str, image: Path, together: int = 1) -> None:
     # A master connection of before the cut would swallow the first command after it.
     uml_net.kill(uml_net.address(host))
     _install_runner()
+    # Left by a killed kernel, it can look like one that still runs.
+    shutil.rmtree(cache("uml", "umid") / host, ignore_errors=True)
     memory = CLIENT_MEMORY if host == "client" else MEMORY
     public = key().with_name("key.pub").read_text(encoding="utf-8").split()[1]
     words = [f"umid={host}", f"uml_dir={cache('uml', 'umid')}/", f"ubd0={folder(host)}/disk.cow,{image}",
@@ -122,6 +124,11 @@ def answers(host: str, ping: str) -> bool:
     return True
 
 
+def failed(host: str, unit: str) -> bool:
+    """Whether systemd has given a unit up."""
+    return run(*ssh(host, f"systemctl is-failed {unit}"), check=False, timeout=60).stdout.strip() == "failed"
+
+
 def wait(hosts: list[str], units: dict[str, tuple[str, str]], seconds: float, tell) -> None:
     """Wait until each host has started and its server answers; call tell(host) for each as it does.
 
@@ -130,13 +137,16 @@ def wait(hosts: list[str], units: dict[str, tuple[str, str]], seconds: float, te
     waiting, until = list(hosts), time.monotonic() + seconds
     while waiting:
         for host in list(waiting):
-            if started(host) and answers(host, units[host][1]):
+            unit, ping = units[host]
+            if started(host) and answers(host, ping):
                 waiting.remove(host)
                 tell(host)
+            elif started(host) and failed(host, unit):
+                give_up(host, f"{unit} failed", unit)
             elif not running(host):
-                give_up(host, "its kernel ended", units[host][0])
+                give_up(host, "its kernel ended", unit)
             elif time.monotonic() > until:
-                give_up(host, f"no answer within {seconds} s", units[host][0])
+                give_up(host, f"no answer within {seconds} s", unit)
         if waiting:
             time.sleep(0.2)
 

@@ -17,6 +17,8 @@ CLIENT = debian.Server("client", "12", "bookworm", 252, "ssh", "true", ("sysbenc
 # A sparse file: it takes what is in it.
 SIZE = "6G"
 FORMAT = ("-t", "ext4", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1,root_owner=0:0")
+# What a build runs ends when the build is killed.
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
 ENABLED = ("lab-link.service", "lab-ready.service")
 # Units that fail under this kernel, would reach for the internet, or only cost time at boot.
 MASKED = ("proc-sys-fs-binfmt_misc.automount", "systemd-binfmt.service", "kmod-static-nodes.service",
@@ -72,15 +74,16 @@ def _build(server: debian.Server, target: Path) -> None:
     tarball = debian.rootfs(server.suite, packages(server), name=family.rstrip("-"),
                             customize=[debian.in_root(finish())])
     for left in cache("images").glob(f"{family}*.part"):
-        shutil.rmtree(left)
+        shutil.rmtree(left, ignore_errors=True)
     part = Path(tempfile.mkdtemp(prefix=family, suffix=".part", dir=cache("images")))
     try:
         root = part / "root"
         root.mkdir()
-        run("tar", "-xpf", str(tarball), "-C", str(root), "--numeric-owner", "--xattrs", "--xattrs-include=*")
+        run(*WITH_US, "tar", "-xpf", str(tarball), "-C", str(root), "--numeric-owner", "--xattrs",
+            "--xattrs-include=*")
         _complete(root, server)
         say("writing the file system")
-        run("mke2fs", "-q", "-F", *FORMAT, "-d", str(root), str(part / "image"), SIZE)
+        run(*WITH_US, "mke2fs", "-q", "-F", *FORMAT, "-d", str(root), str(part / "image"), SIZE)
         (part / "image").rename(target)
     finally:
         shutil.rmtree(part)
