@@ -1,7 +1,7 @@
 """Bad input is refused with its reason, and nothing on any host was touched."""
 
 import pytest
-from conftest import hosts, inventory, playbook, words
+from live_hosts import hosts, inventory, playbook, words
 
 NO_DRIVER = "/opt/no-driver/bin/python3"
 

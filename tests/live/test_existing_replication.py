@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import hosts, inventory, playbook
+from live_hosts import hosts, inventory, playbook
 
 MY_CNF = """# our servers, do not touch
 [client]
