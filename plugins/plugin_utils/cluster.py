@@ -22,12 +22,12 @@ def members(task_vars, info_from, active_only=False):
         active_only: whether what a host said counts for nothing once it has failed in this play.
     """
     hostvars, groups = task_vars["hostvars"], task_vars["groups"]
-    name = task_vars.get("semisync_cluster", DEFAULT)
+    name = str(task_vars.get("semisync_cluster", DEFAULT))
     found = []
     for role, group in GROUPS:
         for host in groups.get(group, []):
             theirs = hostvars[host]
-            if theirs.get("semisync_cluster", DEFAULT) == name:
+            if str(theirs.get("semisync_cluster", DEFAULT)) == name:
                 found.append(member(host, role, theirs, info_from))
                 if active_only and lost(task_vars, host):
                     found[-1].info, found[-1].error = None, found[-1].error or "failed earlier in this run"

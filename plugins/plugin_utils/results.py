@@ -12,6 +12,7 @@ import json
 import os
 import re
 import tempfile
+import zlib
 
 OBSERVATIONS = "observations.json"
 
@@ -25,8 +26,11 @@ def stamp(moment):
 
 
 def cluster_folder(base, cluster):
-    """results/CLUSTER, the cluster's name made safe for a path."""
-    return os.path.join(os.path.abspath(base), re.sub(r"[^\w.-]", "_", cluster).lstrip(".") or "_")
+    """results/CLUSTER; a name that is no good folder gets one of its own all the same."""
+    safe = re.sub(r"[^\w.-]", "_", cluster).lstrip(".")[:60]
+    if not safe or safe != cluster:
+        safe += "-%08x" % zlib.crc32(cluster.encode("utf-8"))
+    return os.path.join(os.path.abspath(base), safe)
 
 
 def write_json(path, value):
@@ -34,13 +38,17 @@ def write_json(path, value):
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
-    with os.fdopen(handle, "w") as stream:
-        json.dump(value, stream, indent=2, sort_keys=False)
-        stream.write("\n")
-    umask = os.umask(0)
-    os.umask(umask)
-    os.chmod(temporary, 0o666 & ~umask)
-    os.replace(temporary, path)
+    try:
+        with os.fdopen(handle, "w") as stream:
+            json.dump(value, stream, indent=2, sort_keys=False)
+            stream.write("\n")
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def read_json(path, otherwise):
