@@ -68,7 +68,7 @@ def set_statement(name, value):
     Raises:
         ValueError: the name is no variable's name.
     """
-    if not re.match(r"^[A-Za-z0-9_.]+$", name):
+    if not re.match(r"[A-Za-z0-9_.]+\Z", name):
         raise ValueError("%r is not the name of a variable" % name)
     text = str(value)
     return "SET GLOBAL %s = %%s" % name, (int(text) if re.match(r"^-?\d+$", text) else text,)
