@@ -8,7 +8,7 @@ __metaclass__ = type
 
 import pytest
 
-pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql")
+pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql", reason="community.mysql")
 
 from ansible_collections.dbre.semisync.plugins.module_utils import login  # noqa: E402
 

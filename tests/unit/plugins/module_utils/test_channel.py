@@ -1,0 +1,118 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils import channel, names
+from ansible_collections.dbre.semisync.tests.unit import samples
+
+PARAMS = {"state": "configured", "source_host": "db1", "source_port": 3306, "source_user": "repl", "source_password": "geheim",
+          "source_ssl": False, "connect_retry": 1}
+NEW_WORDS = ("CHANGE REPLICATION SOURCE TO SOURCE_HOST = %s, SOURCE_PORT = %s, SOURCE_USER = %s, SOURCE_PASSWORD = %s, "
+             "SOURCE_CONNECT_RETRY = %s, SOURCE_SSL = %s, SOURCE_RETRY_COUNT = 0, SOURCE_AUTO_POSITION = 1, "
+             "GET_SOURCE_PUBLIC_KEY = 1")
+OLD_WORDS = ("CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %s, MASTER_USER = %s, MASTER_PASSWORD = %s, "
+             "MASTER_CONNECT_RETRY = %s, MASTER_SSL = %s, ")
+
+
+def params(**more):
+    return dict(PARAMS, **more)
+
+
+def table(engine="mysql", version=(9, 7, 4)):
+    return names.Names(engine, version)
+
+
+@pytest.mark.parametrize("engine,version,ssl,statement", [
+    ("mysql", (5, 7, 44), False, OLD_WORDS + "MASTER_RETRY_COUNT = 0, MASTER_AUTO_POSITION = 1"),
+    ("mysql", (8, 0, 22), False, OLD_WORDS + "MASTER_RETRY_COUNT = 0, MASTER_AUTO_POSITION = 1, GET_MASTER_PUBLIC_KEY = 1"),
+    ("mysql", (8, 0, 23), False, NEW_WORDS),
+    ("percona", (8, 0, 36), False, NEW_WORDS),
+    ("mysql", (9, 7, 4), True, NEW_WORDS),
+    ("mariadb", (10, 11, 19), False, OLD_WORDS + "MASTER_USE_GTID = slave_pos"),
+    ("mariadb", (10, 11, 19), True, OLD_WORDS + "MASTER_USE_GTID = slave_pos"),
+    ("mariadb", (11, 8, 2), False, OLD_WORDS + "MASTER_USE_GTID = slave_pos, MASTER_SSL_VERIFY_SERVER_CERT = 0"),
+    ("mariadb", (11, 8, 2), True, OLD_WORDS + "MASTER_USE_GTID = slave_pos"),
+])
+def test_a_replica_is_pointed_at_its_source_in_its_servers_words(engine, version, ssl, statement):
+    found, arguments = channel.change_statement(table(engine, version), params(source_ssl=ssl))
+    assert found == statement
+    assert arguments == ("db1", 3306, "repl", "geheim", 1, int(ssl))
+    assert found.count("%s") == len(arguments)
+
+
+@pytest.mark.parametrize("password", ["geheim", "it's", 'say "x"', "back\\slash", "two words", "Schl\u00fcssel", "100%s", "%(x)d"])
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_the_password_is_an_argument_and_is_never_shown(engine, password):
+    statement, arguments = channel.change_statement(table(engine, (11, 8, 2)), params(source_password=password))
+    assert password not in statement and password in arguments
+    shown = channel.show(statement, arguments)
+    assert password not in shown and repr(password) not in shown
+    assert "PASSWORD = ********" in shown and "_HOST = 'db1'" in shown and "_PORT = 3306" in shown
+
+
+def test_nothing_that_is_shown_has_the_password():
+    before = samples.captured("mysql", "replica")["channel"]
+    for known in (None, before):
+        texts = [channel.show(*step) for step in channel.steps(table(), params(), known)]
+        texts += [channel.describe(known), channel.predict(known, params())]
+        assert "geheim" not in "".join(texts)
+
+
+def words(steps):
+    return [statement.split(" SOURCE_HOST")[0].split(" MASTER_HOST")[0] for statement, dummy in steps]
+
+
+RUNS = samples.captured("mysql", "replica")["channel"]
+
+
+def such(**more):
+    return dict(RUNS, **more)
+
+
+CHANGE = "CHANGE REPLICATION SOURCE TO"
+
+
+@pytest.mark.parametrize("state,before,expected", [
+    ("configured", None, [CHANGE, "START REPLICA"]),
+    ("configured", such(source_host="db1"), []),
+    ("configured", such(source_host="db1", io_running="No"), ["START REPLICA"]),
+    ("configured", such(source_host="elsewhere"), ["STOP REPLICA", CHANGE, "START REPLICA"]),
+    ("configured", such(source_host="db1", source_port=3307), ["STOP REPLICA", CHANGE, "START REPLICA"]),
+    ("configured", such(source_host="db1", source_user="other"), ["STOP REPLICA", CHANGE, "START REPLICA"]),
+    ("configured", such(source_host="db1", source_uuid=None, source_server_id=0, io_running="Connecting"),
+     ["STOP REPLICA", CHANGE, "START REPLICA"]),
+    ("configured", such(source_host="db1", source_port="3306"), []),
+    ("started", RUNS, []),
+    ("started", such(sql_running="No"), ["START REPLICA"]),
+    ("started", such(io_running="Connecting"), ["START REPLICA"]),
+    ("stopped", RUNS, ["STOP REPLICA"]),
+    ("stopped", such(io_running="Connecting", sql_running="No"), ["STOP REPLICA"]),
+    ("stopped", such(io_running="No", sql_running="No"), []),
+])
+def test_only_what_is_missing_is_done(state, before, expected):
+    assert words(channel.steps(table(), params(state=state), before)) == expected
+
+
+@pytest.mark.parametrize("engine,version,start", [
+    ("mysql", (8, 0, 21), "START SLAVE"), ("mysql", (8, 0, 22), "START REPLICA"), ("mariadb", (10, 5, 0), "START SLAVE"),
+    ("mariadb", (10, 5, 1), "START REPLICA"),
+])
+def test_a_channel_is_started_in_its_servers_words(engine, version, start):
+    assert words(channel.steps(table(engine, version), params(state="started"), such(io_running="No"))) == [start]
+
+
+def test_a_diff_says_what_changes():
+    assert channel.describe(None) == "no channel\n"
+    after = channel.predict(None, params())
+    assert after == "source = repl@db1:3306\nIO thread = Yes\nSQL thread = Yes\n"
+    assert channel.predict(RUNS, params(state="stopped")) == "source = repl@m1:3306\nIO thread = No\nSQL thread = No\n"
+    assert channel.predict(such(io_running="No"), params(state="started")) == channel.describe(RUNS)
+
+
+def test_a_step_without_arguments_is_shown_as_it_is():
+    assert channel.show("STOP REPLICA", None) == "STOP REPLICA"

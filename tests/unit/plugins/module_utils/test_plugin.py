@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils import names, plugin
+
+NEW, OLD = names.Names("mysql", (9, 7, 4)), names.Names("mysql", (5, 7, 44))
+BUILT_IN = names.Names("mariadb", (10, 11, 19))
+
+
+@pytest.mark.parametrize("table,side,statement", [
+    (NEW, "source", "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'"),
+    (NEW, "replica", "INSTALL PLUGIN rpl_semi_sync_replica SONAME 'semisync_replica.so'"),
+    (OLD, "source", "INSTALL PLUGIN rpl_semi_sync_master SONAME 'semisync_master.so'"),
+    (OLD, "replica", "INSTALL PLUGIN rpl_semi_sync_slave SONAME 'semisync_slave.so'"),
+    (names.Names("mysql", (8, 4, 3), ["rpl_semi_sync_slave"]), "source",
+     "INSTALL PLUGIN rpl_semi_sync_master SONAME 'semisync_master.so'"),
+    (names.Names("mariadb", (10, 3, 2)), "source", "INSTALL PLUGIN rpl_semi_sync_master SONAME 'semisync_master.so'"),
+])
+def test_a_missing_plugin_is_installed_under_the_servers_name(table, side, statement):
+    assert plugin.install_statements(table, side, {}) == [statement]
+    name = statement.split()[2]
+    assert plugin.install_statements(table, side, {name: "ACTIVE"}) == []
+    assert plugin.uninstall_statements(table, side, {name: "ACTIVE"}) == ["UNINSTALL PLUGIN " + name]
+    assert plugin.uninstall_statements(table, side, {}) == []
+
+
+@pytest.mark.parametrize("side", ["source", "replica"])
+def test_what_is_built_in_is_neither_installed_nor_removed(side):
+    assert plugin.install_statements(BUILT_IN, side, {}) == plugin.uninstall_statements(BUILT_IN, side, {}) == []
+
+
+def test_a_plugin_that_is_there_but_not_active_is_a_conflict():
+    with pytest.raises(plugin.Conflict) as error:
+        plugin.install_statements(NEW, "source", {"rpl_semi_sync_source": "DISABLED"})
+    assert "rpl_semi_sync_source is DISABLED" in str(error.value) and "error log" in str(error.value)
+
+
+@pytest.mark.parametrize("plugins,registered", [
+    ({"rpl_semi_sync_master": "ACTIVE"}, {"rpl_semi_sync_source": "semisync_source.so"}),
+    ({"rpl_semi_sync_master": "ACTIVE", "rpl_semi_sync_replica": "ACTIVE"}, {}),
+    ({}, {"rpl_semi_sync_slave": "semisync_slave.so", "rpl_semi_sync_replica": "semisync_replica.so"}),
+])
+def test_both_generations_on_one_server_are_refused_with_the_way_out(plugins, registered):
+    with pytest.raises(plugin.Conflict) as error:
+        plugin.check_mix(plugins, registered)
+    assert "both name generations" in str(error.value) and "UNINSTALL PLUGIN rpl_semi_sync_" in str(error.value)
+
+
+@pytest.mark.parametrize("plugins", [{}, {"rpl_semi_sync_master": "ACTIVE", "rpl_semi_sync_slave": "ACTIVE"},
+                                     {"rpl_semi_sync_source": "ACTIVE"}, {"rpl_semi_sync_unknown": "ACTIVE"}])
+def test_one_generation_is_fine(plugins):
+    plugin.check_mix(plugins, plugins)
+
+
+def test_only_what_differs_is_set():
+    current = {"rpl_semi_sync_source_enabled": "ON", "rpl_semi_sync_source_timeout": "10000"}
+    wanted = {"rpl_semi_sync_source_enabled": 1, "rpl_semi_sync_source_timeout": 500, "Rpl_Semi_Sync_Source_Trace_Level": 32}
+    assert plugin.variable_changes(wanted, current) == {
+        "rpl_semi_sync_source_timeout": ("10000", 500), "Rpl_Semi_Sync_Source_Trace_Level": (None, 32)}
+
+
+@pytest.mark.parametrize("value,argument", [(1, 1), ("1", 1), (-1, -1), ("AFTER_SYNC", "AFTER_SYNC"), ("ON", "ON"),
+                                            ("x'; DROP TABLE t; --", "x'; DROP TABLE t; --"), ("1.5", "1.5")])
+def test_a_value_is_an_argument_never_part_of_the_statement(value, argument):
+    assert plugin.set_statement("rpl_semi_sync_source_timeout", value) == (
+        "SET GLOBAL rpl_semi_sync_source_timeout = %s", (argument,))
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a=1", "a;b", "a`b", "%s", "a\n", "\u00e4"])
+def test_what_is_no_variables_name_is_refused(name):
+    with pytest.raises(ValueError):
+        plugin.set_statement(name, 1)

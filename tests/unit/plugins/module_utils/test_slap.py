@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils import slap
+
+PARAMS = {"clients": 10, "queries": 1000, "load_type": "mixed", "engine": None, "create": None, "query": None}
+# mysqlslap --csv: engine, load type, average, minimum, maximum, clients, queries per client.
+CSV = ",mixed,0.913,0.913,0.913,10,100\n"
+
+
+def test_the_documents_load():
+    command = slap.argv("/usr/bin/mysqlslap", "/tmp/x.cnf", "s", PARAMS)
+    assert command[:2] == ["/usr/bin/mysqlslap", "--defaults-extra-file=/tmp/x.cnf"]
+    for word in ("--concurrency=10", "--number-of-queries=1000", "--auto-generate-sql", "--create-schema=s",
+                 "--auto-generate-sql-load-type=mixed"):
+        assert word in command
+    assert not [word for word in command if word.startswith(("--engine", "--query", "--create=", "--password"))]
+
+
+def test_ones_own_sql_replaces_the_generated_one():
+    command = slap.argv("mysqlslap", "x", "s", dict(PARAMS, query="SELECT 1; SELECT 2", create="CREATE TABLE t (i INT)",
+                                                    engine="innodb"))
+    for word in ("--query=SELECT 1; SELECT 2", "--create=CREATE TABLE t (i INT)", "--delimiter=;", "--engine=innodb"):
+        assert word in command
+    assert not [word for word in command if word.startswith("--auto-generate")]
+
+
+@pytest.mark.parametrize("output,seconds", [(CSV, 0.913), ("innodb,write,2.6,2.6,2.6,50,100\n", 2.6), ("\n\n" + CSV + "\n", 0.913)])
+def test_the_figures_of_a_run(output, seconds):
+    assert slap.parse_csv(output) == seconds
+
+
+@pytest.mark.parametrize("output", ["", "Benchmark\n\tAverage number of seconds", "a,b\n"])
+def test_output_without_figures_is_no_run(output):
+    with pytest.raises(ValueError):
+        slap.parse_csv(output)
+
+
+@pytest.mark.parametrize("clients,queries,asked", [(10, 1000, 1000), (3, 1000, 999), (100, 150, 100), (1, 1, 1)])
+def test_queries_are_divided_among_clients_as_integers(clients, queries, asked):
+    assert slap.asked(clients, queries) == asked
+
+
+def test_the_servers_own_counters_say_what_was_done():
+    before = {"com_insert": "10", "com_select": "5", "com_begin": "7"}
+    after = {"com_insert": "510", "com_select": "505", "com_update": "3", "com_begin": "99"}
+    assert slap.counted(before, after) == 1003
+
+
+@pytest.mark.parametrize("code,stderr,output,done,words", [
+    (0, "", CSV, 1000, ""),
+    (0, "", CSV, 1200, ""),
+    (1, "mysqlslap: Error when connecting to server: 1045 Access denied", "", 0, "failed (1): mysqlslap: Error when connecting"),
+    (0, "mysqlslap: Error when connecting to server: 1040 Too many connections", CSV, 1000, "complained: mysqlslap: Error"),
+    (0, "", "", 1000, "printed no figures"),
+    (0, "", CSV, 999, "counted 999 statements, 1000 were asked for"),
+])
+def test_a_run_counts_only_when_the_work_was_done(code, stderr, output, done, words):
+    reason = slap.invalid(code, stderr, output, done, 1000)
+    assert words in reason and bool(reason) is bool(words)
+
+
+@pytest.mark.parametrize("seconds,median", [([1.0], 1.0), ([3.0, 1.0, 2.0], 2.0), ([1.0, 2.0, 4.0, 3.0], 2.5)])
+def test_runs_are_summed_up(seconds, median):
+    assert slap.summary(seconds) == {"median": median, "min": min(seconds), "max": max(seconds), "runs": len(seconds)}

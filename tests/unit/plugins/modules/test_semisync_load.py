@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import pytest
+
+pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql", reason="community.mysql")
+
+from ansible_collections.dbre.semisync.plugins.modules import semisync_load  # noqa: E402
+
+PARAMS = {"login_user": "bench", "login_password": "geheim", "login_unix_socket": None, "login_host": "10.0.0.1",
+          "login_port": 3307}
+
+
+@pytest.mark.parametrize("more,text", [
+    ({}, '[client]\nuser="bench"\npassword="geheim"\nhost="10.0.0.1"\nport="3307"\nprotocol="tcp"\n'),
+    ({"login_unix_socket": "/run/x.sock"}, '[client]\nuser="bench"\npassword="geheim"\nsocket="/run/x.sock"\n'),
+    ({"login_unix_socket": "/run/x.sock", "login_user": None, "login_password": None},
+     '[client]\nuser="root"\nsocket="/run/x.sock"\n'),
+    ({"login_unix_socket": "/run/x.sock", "login_password": 'a"b\\c#d\'e f'},
+     '[client]\nuser="bench"\npassword="a\\"b\\\\c#d\'e f"\nsocket="/run/x.sock"\n'),
+])
+def test_the_tools_login_is_the_modules(more, text):
+    assert semisync_load.option_file(dict(PARAMS, **more)) == text
+
+
+def test_the_tools_login_file_is_for_its_owner_only(tmp_path):
+    class Module(object):
+        params, tmpdir = PARAMS, str(tmp_path)
+
+    path = semisync_load.write_option_file(Module())
+    assert tmp_path.joinpath(path).stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,96 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import datetime
+import json
+import os
+import stat
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+
+MOMENT = datetime.datetime(2026, 11, 21, 11, 48, 47, 759394, tzinfo=datetime.timezone.utc)
+
+
+@pytest.mark.parametrize("name", ["default", "shop-eu_1", "shop.example.com", "K\u00f6ln"])
+def test_an_ordinary_cluster_has_a_folder_of_its_name(tmp_path, name):
+    assert results.cluster_folder(str(tmp_path), name) == str(tmp_path / name)
+
+
+HOSTILE = ["", ".", "..", "...", "../../etc", "/etc/passwd", "a/b", "a_b ", "a b", "a\nb", "a\0b", ".hidden", "~root",
+           "$(reboot)", "-rf", "x" * 5000, "x" * 5000 + "y", "\U0001f511/\U0001f511", "\u6f22" * 300]
+
+
+def test_a_hostile_cluster_name_stays_inside_and_apart(tmp_path):
+    folders = [results.cluster_folder(str(tmp_path), name) for name in HOSTILE + ["a_b"]]
+    assert len(set(folders)) == len(folders)
+    for folder in folders:
+        assert os.path.dirname(os.path.normpath(folder)) == str(tmp_path)
+        os.makedirs(folder)
+        assert results.new_run(folder, MOMENT)
+
+
+def test_json_is_written_with_its_folders_and_read_back(tmp_path):
+    path = str(tmp_path / "a" / "b.json")
+    results.write_json(path, [{"id": "P0", "observed": "\u00fc"}])
+    assert results.read_json(path, None) == [{"id": "P0", "observed": "\u00fc"}]
+    with open(path) as stream:
+        assert stream.read().endswith("]\n")
+
+
+def test_json_is_replaced_whole_or_not_at_all(tmp_path):
+    path = str(tmp_path / "b.json")
+    results.write_json(path, {"old": True})
+    with pytest.raises(TypeError):
+        results.write_json(path, {"new": object()})
+    assert results.read_json(path, None) == {"old": True}
+    assert os.listdir(str(tmp_path)) == ["b.json"]
+
+
+def test_json_is_as_readable_as_the_umask_says(tmp_path):
+    path = str(tmp_path / "b.json")
+    before = os.umask(0o027)
+    try:
+        results.write_json(path, {})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o640
+
+
+@pytest.mark.parametrize("text", [None, "", '{"cut": ', "\x00"])
+def test_a_file_that_is_missing_or_cut_short_is_no_failure(tmp_path, text):
+    path = tmp_path / "b.json"
+    if text is not None:
+        path.write_text(text)
+    assert results.read_json(str(path), {"otherwise": 1}) == {"otherwise": 1}
+
+
+def test_latest_points_at_the_newest_run_relative_to_itself(tmp_path):
+    folder = str(tmp_path / "shop")
+    first = results.new_run(folder, MOMENT)
+    second = results.new_run(folder, MOMENT + datetime.timedelta(microseconds=1))
+    assert os.path.basename(first) == "2026-11-21T114847.759394Z"
+    assert os.readlink(os.path.join(folder, "latest")) == os.path.basename(second)
+    assert os.path.realpath(os.path.join(folder, "latest")) == os.path.realpath(second)
+    assert sorted(os.listdir(folder)) == sorted([os.path.basename(first), os.path.basename(second), "latest"])
+
+
+def test_moments_are_utc():
+    assert results.stamp(MOMENT) == "2026-11-21T11:48:47Z"
+    assert results.now().tzinfo is datetime.timezone.utc
+
+
+def test_observations_are_kept_one_by_one(tmp_path):
+    folder = str(tmp_path / "shop")
+    assert results.observations(folder) == {}
+    results.record(folder, [{"id": "P2.1", "observed": "1 s"}])
+    results.record(folder, [{"id": "P3.5", "observed": "0"}])
+    results.record(folder, [{"id": "P2.1", "observed": "2 s"}])
+    assert results.observations(folder) == {"P2.1": {"id": "P2.1", "observed": "2 s"}, "P3.5": {"id": "P3.5", "observed": "0"}}
+    with open(os.path.join(folder, "observations.json")) as stream:
+        assert set(json.load(stream)) == {"P2.1", "P3.5"}
