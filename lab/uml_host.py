@@ -18,6 +18,7 @@ MEMORY = 1500
 CLIENT_MEMORY = 512
 READY = "lab-host-ready"
 CLOCK_SECONDS = 0.5
+ASK_SECONDS = 60
 
 
 def folder(host: str) -> Path:
@@ -32,7 +33,7 @@ def console(host: str) -> Path:
 
 def key() -> Path:
     """The SSH key of this lab, made when there is none."""
-    private = cache("uml") / "key"
+    private = cache("uml").absolute() / "key"
     if not private.exists():
         part = private.with_name("key.part")
         part.unlink(missing_ok=True)
@@ -78,7 +79,8 @@ def boot(host: str, image: Path, together: int = 1) -> None:
     shutil.rmtree(cache("uml", "umid") / host, ignore_errors=True)
     memory = CLIENT_MEMORY if host == "client" else MEMORY
     public = key().with_name("key.pub").read_text(encoding="utf-8").split()[1]
-    words = [f"umid={host}", f"uml_dir={cache('uml', 'umid')}/", f"ubd0={folder(host)}/disk.cow,{image}",
+    # Relative paths: the kernel's command line knows no quotes, and the name of a socket is short.
+    words = [f"umid={host}", "uml_dir=../../umid/", f"ubd0=disk.cow,{os.path.relpath(image, folder(host))}",
              "root=/dev/ubda", "rw", f"mem={memory}M",
              f"vec0:transport=tap,ifname={uml_net.tap(host)},mac={uml_net.mac(host)},gro=1",
              "con=null", "con0=null,fd:1", "ssl=null", "quiet", "TERM=dumb", f"systemd.hostname={host}",
@@ -94,7 +96,7 @@ def boot(host: str, image: Path, together: int = 1) -> None:
 
 
 def _cpu(host: str) -> int:
-    """The CPU a host is bound to: three times as fast, as each system call goes to another process and back."""
+    """The CPU a host is bound to: each system call goes to another process, which is thrice as fast there."""
     cpus = sorted(os.sched_getaffinity(0))
     # The client works against the source, so it sits with the first replica.
     return cpus[(1 if host == "client" else uml_net.number(host)) % len(cpus)]
@@ -113,20 +115,29 @@ def started(host: str) -> bool:
     return READY in console(host).read_text(encoding="utf-8", errors="replace")
 
 
+def ask(host: str, command: str) -> str | None:
+    """What a command on a host prints; None when it fails, or the host does not answer."""
+    try:
+        asked = run(*ssh(host, command), check=False, timeout=ASK_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+    return None if asked.returncode else asked.stdout
+
+
 def answers(host: str, ping: str) -> bool:
     """Whether the server on a host answers, asked over SSH; sets a clock that is off on the way."""
-    asked = run(*ssh(host, f"date +%s.%N && {ping}"), check=False, timeout=60)
-    if asked.returncode:
+    said = ask(host, f"date +%s.%N && {ping}")
+    if said is None:
         return False
-    off = time.time() - float(asked.stdout.split()[0])
+    off = time.time() - float(said.split()[0])
     if abs(off) > CLOCK_SECONDS:
-        run(*ssh(host, f"date --set=@{time.time():.3f}"), timeout=60)
+        ask(host, f"date --set=@{time.time():.3f}")
     return True
 
 
 def failed(host: str, unit: str) -> bool:
     """Whether systemd has given a unit up."""
-    return run(*ssh(host, f"systemctl is-failed {unit}"), check=False, timeout=60).stdout.strip() == "failed"
+    return (ask(host, f"systemctl is-failed {unit}") or "").strip() == "failed"
 
 
 def wait(hosts: list[str], units: dict[str, tuple[str, str]], seconds: float, tell) -> None:
@@ -155,6 +166,5 @@ def give_up(host: str, why: str, unit: str) -> None:
     """Show what a host has to say about its trouble, and stop."""
     words = f"the end of {host}'s console:\n{tail(console(host), 40)}"
     if started(host):
-        said = run(*ssh(host, f"journalctl --no-pager --lines=30 --unit={unit}"), check=False, timeout=60)
-        words += f"\nthe journal of {unit}:\n{said.stdout}"
+        words += f"\nthe journal of {unit}:\n{ask(host, f'journalctl --no-pager --lines=30 --unit={unit}')}"
     raise LabError(f"{host} did not come up: {why}; {words}")

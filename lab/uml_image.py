@@ -13,7 +13,8 @@ from uml_tools import MODULES, kernel_version
 
 FILES = Path(__file__).resolve().parent / "uml"
 SYSTEM = (*debian.HOST_PACKAGES, "kmod", "openssh-server")
-CLIENT = debian.Server("client", "12", "bookworm", 252, "ssh", "true", ("sysbench", "mariadb-client", "python3-cryptography"))
+CLIENT = debian.Server("client", "12", "bookworm", 252, "ssh", "true",
+                       ("sysbench", "mariadb-client", "python3-cryptography"))
 # A sparse file: it takes what is in it.
 SIZE = "6G"
 FORMAT = ("-t", "ext4", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1,root_owner=0:0")
@@ -45,7 +46,8 @@ def finish() -> str:
 def files(server: debian.Server) -> list[tuple[Path, Path]]:
     """The files of ours that a host gets: name in the root, and the file here."""
     trees = [FILES / "guest", FILES / server.engine]
-    return [(file.relative_to(tree), file) for tree in trees for file in sorted(tree.rglob("*")) if file.is_file()]
+    return [(file.relative_to(tree), file)
+            for tree in trees for file in sorted(tree.rglob("*")) if file.is_file()]
 
 
 def path(server: debian.Server) -> Path:
@@ -69,7 +71,7 @@ def ensure(server: debian.Server) -> Path:
 
 
 def _build(server: debian.Server, target: Path) -> None:
-    """Make the image under a temporary name, then rename it and drop those of older recipes."""
+    """Make the image under a temporary name, then rename it."""
     family = f"uml-{server.engine}-{server.release}-"
     tarball = debian.rootfs(server.suite, packages(server), name=family.rstrip("-"),
                             customize=[debian.in_root(finish())])

@@ -15,7 +15,7 @@ from common import LabError, cache, run
 NAMESPACE = "semisync-" + hashlib.sha256(os.fsencode(cache("uml").resolve())).hexdigest()[:8]
 NAMESPACES = Path("/run/netns")
 # The program every host is started by; see uml_run.py.
-RUNNER = cache("uml") / "linux-uml"
+RUNNER = cache("uml").absolute() / "linux-uml"
 MAX_REPLICAS = 9
 BRIDGE_ADDRESS = "10.99.0.1"
 KILL_SECONDS = 20
@@ -47,7 +47,7 @@ def mac(host: str) -> str:
 
 
 def names_file() -> str:
-    """The /etc/hosts of every host; the names ending in 6 are the IPv6 addresses."""
+    """The /etc/hosts of every host; the names ending in -6 are the IPv6 addresses."""
     hosts = ["source", *(f"replica{n}" for n in range(1, MAX_REPLICAS + 1)), "client"]
     lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
     lines += [f"{address(host)} {host}" for host in hosts]
@@ -58,8 +58,8 @@ def names_file() -> str:
 def create(hosts: list[str]) -> None:
     """Make the namespace with one bridge and a tap for each host."""
     run("ip", "netns", "add", NAMESPACE)
-    commands = ["link set lo up", "link add bridge0 type bridge", f"address add {BRIDGE_ADDRESS}/24 dev bridge0",
-                "link set bridge0 up"]
+    commands = ["link set lo up", "link add bridge0 type bridge",
+                f"address add {BRIDGE_ADDRESS}/24 dev bridge0", "link set bridge0 up"]
     for host in hosts:
         commands += [f"tuntap add dev {tap(host)} mode tap", f"link set {tap(host)} master bridge0 up"]
     for command in commands:

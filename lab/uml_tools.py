@@ -11,7 +11,8 @@ from common import LabError, cache, need_packages, run
 
 # Command -> the Debian package that has it.
 TOOLS = {"linux.uml": "user-mode-linux", "mke2fs": "e2fsprogs", "ip": "iproute2", "nc": "netcat-openbsd",
-         "ssh": "openssh-client", "tar": "tar", "taskset": "util-linux"}
+         "ssh": "openssh-client", "tar": "tar", "taskset": "util-linux",
+         "setpriv": "util-linux"}
 MODULES = Path("/usr/lib/uml/modules")
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -19,7 +20,8 @@ SHARED_MEMORY = Path("/dev/shm")
 def need_machine() -> None:
     """Refuse in one line where User-mode Linux cannot run; install the tools that are missing."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
-        raise LabError(f"hosts of kind uml need Linux on x86-64; this is {sys.platform} on {platform.machine()}")
+        here = f"{sys.platform} on {platform.machine()}"
+        raise LabError(f"hosts of kind uml need Linux on x86-64; this is {here}")
     if os.geteuid() != 0:
         raise LabError("hosts of kind uml need root, for their network namespace: run this as root")
     if not os.path.exists("/dev/net/tun"):
@@ -43,6 +45,6 @@ def memory_folder(megabytes: int) -> Path:
     try:
         shared = os.statvfs(SHARED_MEMORY)
     except OSError:
-        return cache("uml")
+        return cache("uml").absolute()
     room = shared.f_bavail * shared.f_frsize > megabytes << 20
-    return SHARED_MEMORY if room and not shared.f_flag & os.ST_NOEXEC else cache("uml")
+    return SHARED_MEMORY if room and not shared.f_flag & os.ST_NOEXEC else cache("uml").absolute()
