@@ -87,6 +87,8 @@ CHANGE = "CHANGE REPLICATION SOURCE TO"
     ("configured", such(source_host="db1", source_uuid=None, source_server_id=0, io_running="Connecting"),
      ["STOP REPLICA", CHANGE, "START REPLICA"]),
     ("configured", such(source_host="db1", source_port="3306"), []),
+    ("configured", such(source_host="db1", source_uuid=None), []),
+    ("configured", such(source_host="db1", source_server_id=0), []),
     ("started", RUNS, []),
     ("started", such(sql_running="No"), ["START REPLICA"]),
     ("started", such(io_running="Connecting"), ["START REPLICA"]),

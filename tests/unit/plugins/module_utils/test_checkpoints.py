@@ -219,6 +219,11 @@ def test_rows_are_confirmed_acknowledged_and_seen_within_a_second(written, seen,
     assert [point for point, host in failed(evaluate(samples.pair("mysql"), written, seen))] == points
 
 
+@pytest.mark.parametrize("confirmed,words", [(True, "confirmed after 1.9 ms"), (False, "not confirmed within 2 ms")])
+def test_the_time_of_the_insert_is_recorded(confirmed, words):
+    assert find(evaluate(samples.pair("mysql"), canary(confirmed=confirmed)), "P1.1")["observed"] == words
+
+
 def test_the_lag_is_recorded():
     assert find(evaluate(samples.pair("mysql"), seen=arrival(0.0274)), "P1.2")["observed"] == "after 27 ms"
 
@@ -366,3 +371,4 @@ def test_an_option_counts_as_the_server_reads_it(value, outcome):
     if value is None:
         del values["rpl_semi_sync_source_enabled"]
     assert find(evaluate(members), "P3.2")["outcome"] == outcome
+    assert find(evaluate(members), "P3.2")["observed"] == {"": "set without a value", None: "not set"}.get(value, value)

@@ -141,6 +141,34 @@ def test_a_server_started_with_one_file_gets_its_lines_there(tmp_path):
     assert not [argv for argv in module.ran if argv[-1] == "--help"]
 
 
+def test_files_that_include_each_other_are_read_once(tmp_path):
+    (tmp_path / "extra.cnf").write_text("!include %s/my.cnf\n[mysqld]\n" % tmp_path)
+    path, module = files(tmp_path, "!include %s/extra.cnf\n!include %s/missing.cnf\n" % (tmp_path, tmp_path))
+    found = host.find_place(module, [])
+    assert found == {"kind": "block", "path": str(path)}
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_a_host_is_read_whether_its_server_tells_its_program_or_not(tmp_path, monkeypatch, running):
+    dummy, module = files(tmp_path, "[mysqld]\n")
+    module.programs["mysqld"] = "/usr/sbin/mysqld"
+    (tmp_path / "db1.pid").write_text(str(os.getpid()) if running else "")
+    monkeypatch.setattr(host, "executable", lambda pid: None)
+    found = host.read(module, {"pid_file": "db1.pid", "datadir": str(tmp_path)})
+    assert found["program"] == "/usr/sbin/mysqld" and found["option_files"]["options"] == {"server_id": "7"}
+    assert found["pid"] == (os.getpid() if running else None)
+
+
+def test_the_running_program_reads_the_option_files(tmp_path, monkeypatch):
+    dummy, module = files(tmp_path, "[mysqld]\n")
+    program = tmp_path / "mariadbd"
+    program.write_text("")
+    module.programs["mysqld"] = "/usr/sbin/mysqld"
+    (tmp_path / "db1.pid").write_text(str(os.getpid()))
+    monkeypatch.setattr(host, "executable", lambda pid: str(program))
+    assert host.read(module, {"pid_file": "db1.pid", "datadir": str(tmp_path)})["program"] == str(program)
+
+
 @pytest.mark.parametrize("name,text,kind,ours", [
     ("mine.cnf", None, "drop-in", None),
     ("mine.cnf", "[mysqld]\nport = 1\n", "block", None),

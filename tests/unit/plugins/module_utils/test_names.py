@@ -129,7 +129,8 @@ def test_what_a_server_can_do(engine, version, expected):
 @pytest.mark.parametrize("engine,version,plugin,longest,slapper", [
     ("mysql", (5, 7, 44), None, 32, "mysqlslap"),
     ("mysql", (9, 7, 4), "caching_sha2_password", 32, "mysqlslap"),
-    ("mariadb", (10, 3, 39), None, None, "mysqlslap"),
+    ("mariadb", (10, 4, 5), None, None, "mysqlslap"),
+    ("mariadb", (10, 4, 6), None, None, "mariadb-slap"),
     ("mariadb", (10, 11, 19), None, None, "mariadb-slap"),
 ])
 def test_accounts_and_tools_by_version(engine, version, plugin, longest, slapper):

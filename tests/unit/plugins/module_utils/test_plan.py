@@ -492,6 +492,16 @@ def test_any_line_that_is_gone_comes_back(engine, name):
     assert samples.changed(samples.plans(members)) == []
 
 
+def test_a_server_that_somebody_numbered_elsewhere_is_not_taken_for_ours():
+    """server_id on the command line, in no option file."""
+    for number in ("101", "1", "0"):
+        members = samples.replicating("mysql")
+        for one in members:
+            one.info["variables"]["server_id"] = number
+            one.info["option_files"]["options"].pop("server_id")
+        assert not any(planned["fresh"] for planned in samples.plans(members).values())
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("explicit", [0, 77])
 def test_a_lost_option_file_of_ours_comes_back_whole(engine, explicit):

@@ -82,6 +82,9 @@ def test_a_host_in_both_groups():
     ({"sync_binlog": -1}, "semisync_sync_binlog is -1"),
     ({"innodb_flush_log_at_trx_commit": 3}, "semisync_innodb_flush_log_at_trx_commit is 3"),
     ({"connect_retry": 0}, "semisync_replication_connect_retry is 0"),
+    ({"connect_retry": 86401}, "semisync_replication_connect_retry is 86401"),
+    ({"wait_for_replica_count": 65536}, "semisync_wait_for_replica_count is 65536"),
+    ({"innodb_flush_log_at_trx_commit": -1}, "semisync_innodb_flush_log_at_trx_commit is -1"),
     ({"replication_user": ""}, "semisync_replication_user is empty"),
     ({"replication_user_host": ""}, "semisync_replication_user_host is empty"),
     ({"bind_address": "*\nskip_grant_tables"}, "semisync_bind_address is '*\\nskip_grant_tables'"),
@@ -89,6 +92,15 @@ def test_a_host_in_both_groups():
 ])
 def test_a_value_that_no_server_takes(change, words):
     one_problem(problems.of_settings(samples.settings(**change)), words)
+
+
+@pytest.mark.parametrize("change", [
+    {"timeout": 1}, {"timeout": 4294967295}, {"wait_for_replica_count": 65535}, {"trace_level": 0}, {"sync_binlog": 0},
+    {"innodb_flush_log_at_trx_commit": 0}, {"innodb_flush_log_at_trx_commit": 2}, {"connect_retry": 86400},
+    {"wait_point": "AFTER_COMMIT"}, {"bind_address": ""}, {"bind_address": "10.0.0.1,::1"}, {"replication_password": ""},
+])
+def test_every_value_that_servers_take_is_taken(change):
+    assert problems.of_settings(samples.settings(**change)) == []
 
 
 def test_every_bad_value_is_said_at_once():

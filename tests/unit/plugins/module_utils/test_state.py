@@ -199,6 +199,43 @@ def test_everything_lacking_is_said_at_once():
                            samples.server("mysql"))) == 4
 
 
+def answers(engine, role):
+    """What the captured server answers to each statement of state.read()."""
+    info = samples.captured(engine, role)
+    variables = dict((name, value) for name, value in info["variables"].items() if value is not None)
+    variables.update(info["gtid"], version=info["version_full"], version_comment=info["version_comment"])
+    status = {}
+    for side in ("source", "replica"):
+        for table, values, found in (("variables", variables, info["semisync"][side]["variables"]),
+                                     ("statuses", status, info["semisync"][side]["status"])):
+            values.update((info["names"][side][table][key], value) for key, value in found.items() if value is not None)
+    channel = {"mysql": MYSQL_97, "mariadb": MARIADB}[engine]
+    return info, [
+        ("SELECT @@version", [{"version": info["version_full"], "comment": info["version_comment"]}]),
+        ("SELECT PLUGIN_NAME", [{"name": name, "status": value} for name, value in info["plugins"].items()]),
+        ("SELECT name, dl", [{"name": name, "dl": value} for name, value in info["plugins_registered"].items()]),
+        ("SHOW GLOBAL VARIABLES", [dict(zip(("Variable_name", "Value"), item)) for item in variables.items()]),
+        ("SHOW GLOBAL STATUS", [dict(zip(("Variable_name", "Value"), item)) for item in status.items()]),
+        ("SHOW REPLICA STATUS" if engine == "mysql" else "SHOW ALL SLAVES STATUS", [channel] if role == "replica" else ()),
+        ("SELECT VARIABLE_NAME", ()),
+        ("SELECT User", [{"user": "repl", "host": "%"}]),
+        ("SHOW GRANTS", [{"Grants for repl@%": "GRANT REPLICATION SLAVE ON *.* TO `repl`@`%`"}]),
+        ("SHOW DATABASES", [{"Database": name} for name in ("important", "mysql", "sys")]),
+        ("SELECT UNIX_TIMESTAMP", [{"now": info["clock"]}]),
+    ]
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+@pytest.mark.parametrize("role", ["source", "replica"])
+def test_a_server_is_read_into_the_shape_that_everything_else_takes(engine, role):
+    info, replies = answers(engine, role)
+    cursor = Cursor(replies)
+    found = state.read(state.Server(cursor))
+    assert found == dict((key, info[key]) for key in found)
+    assert set(info) - set(found) == {"option_files", "pid", "program", "unit"}
+    assert ("SELECT VARIABLE_NAME" in "".join(cursor.asked)) is (engine == "mysql")
+
+
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_the_names_in_a_result_are_those_of_the_table(engine):
     info = samples.captured(engine, "source")
