@@ -156,8 +156,8 @@ OURS_5_9 = r"""[{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"refcnt":
 """
 
 # ip -json -details link show dev semisync-nm0
-OURS_LINK = r"""[{"ifindex":7,"ifname":"semisync-nm0","flags":["BROADCAST","NOARP","UP","LOWER_UP"],"mtu":1500,"qdisc":"netem",
-  "operstate":"UNKNOWN","linkmode":"DEFAULT","group":"default","txqlen":32,"link_type":"ether",
+OURS_LINK = r"""[{"ifindex":7,"ifname":"semisync-nm0","flags":["BROADCAST","NOARP","UP","LOWER_UP"],"mtu":1500,
+  "qdisc":"netem","operstate":"UNKNOWN","linkmode":"DEFAULT","group":"default","txqlen":32,"link_type":"ether",
   "address":"22:9c:a8:3a:78:b8","broadcast":"ff:ff:ff:ff:ff:ff","promiscuity":0,"allmulti":0,"min_mtu":0,
   "max_mtu":0,"linkinfo":{"info_kind":"ifb"},"inet6_addr_gen_mode":"eui64","num_tx_queues":1,"gso_max_size":65536,
   "gso_max_segs":65535,"tso_max_size":65536,"tso_max_segs":65535,"gro_max_size":65536,
