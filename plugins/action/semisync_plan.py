@@ -24,6 +24,7 @@ class ActionModule(ActionBase):
             info_from=dict(type="str", required=True),
             settings=dict(type="dict", required=True),
             stage=dict(type="str", choices=["replication", "full"], default="full"),
+            hold_back=dict(type="bool", default=True),
             apply=dict(type="str", choices=["restart", "online"], default="restart"),
         ))
         name, members = cluster.members(task_vars, arguments["info_from"])
@@ -33,5 +34,6 @@ class ActionModule(ActionBase):
         if found:
             raise AnsibleActionFail("Nothing was changed. Cluster %r: %s" % (name, "; ".join(found)))
         me = next(member for member in members if member.host == task_vars["inventory_hostname"])
-        result.update(plan.make(me, members, settings, arguments["stage"], arguments["apply"]), cluster=name)
+        result.update(plan.make(me, members, settings, arguments["stage"], arguments["apply"],
+                                arguments["hold_back"]), cluster=name)
         return result

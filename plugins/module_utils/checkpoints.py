@@ -126,7 +126,7 @@ def side(member):
     point, role = SIDE_POINT[member.role], member.role
     if member.info is None:
         titles = ("the plugin is active", "the option files enable it", "the variable is ON", "the status is ON")
-        return [row("%s.%d" % (point, number), member.host, title, "", member.error, False)
+        return [row("%s.%d" % (point, number), member.host, title, "ON", member.error, False)
                 for number, title in enumerate(titles, 1)]
     return [plugin_active(point + ".1", member, role), in_option_files(point + ".2", member, role),
             variable_on(point + ".3", member, role), status_on(point + ".4", member, role)]

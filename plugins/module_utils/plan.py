@@ -88,15 +88,16 @@ def option_file_step(member, text):
 def restart_reasons(drift, file_changed, apply):
     """Why the server must restart; an empty list when what differs can be set at run time or nothing differs.
 
-    The document's way is option file and restart. Where the file is right already, only a variable that cannot be
-    set at run time justifies one; apply=online never restarts for a variable that can.
+    The document's way is option file and restart, and so semi-sync is switched on. Where it is on, or the file is
+    right already, only a variable that cannot be set at run time justifies one; apply=online never restarts for a
+    variable that can.
     """
-    needs = sorted(name for name in drift if not wanted.is_dynamic(name)
-                   or (file_changed and apply == "restart"))
+    switching_on = file_changed and apply == "restart" and any(wanted.switches_on(name) for name in drift)
+    needs = sorted(name for name in drift if switching_on or not wanted.is_dynamic(name))
     return ["%s is %s, %s is wanted" % ((name,) + drift[name]) for name in needs]
 
 
-def make(member, members, settings, stage="full", apply="restart"):
+def make(member, members, settings, stage="full", apply="restart", hold_back=True):
     """The plan of one host; see the RETURN section of semisync_plan.
 
     Args:
@@ -105,16 +106,20 @@ def make(member, members, settings, stage="full", apply="restart"):
         settings: the wanted values, under short names.
         stage: replication or full.
         apply: restart or online.
+        hold_back: whether a source waits with semi-sync until its replicas' channels run.
     """
     info, role = member.info, member.role
     if stage == "replication" and semisync_is_on(members):
         stage = "full"
+    plugin = info["names"][role]["plugin"] if stage == "full" else None
+    requested = stage
+    if hold_back and role == "source" and stage == "full" and must_wait(members):
+        stage = "replication"
     number, fresh = wanted_id(member, members), is_fresh(member, members)
     sections = wanted.sections(role, info, settings, number, fresh, stage)
     options = [pair for dummy, pairs in sections for pair in pairs]
     option_file = option_file_step(member, optfile.render(sections) if options else None)
     drift = wanted.drift(options, info)
-    plugin = info["names"][role]["plugin"] if stage == "full" else None
     install = plugin is not None and info["plugins"].get(plugin) != "ACTIVE"
     reasons = restart_reasons(drift, option_file["changed"], apply)
     set_global = {} if reasons else dict((name, pair[1]) for name, pair in drift.items())
@@ -124,6 +129,8 @@ def make(member, members, settings, stage="full", apply="restart"):
     result = {
         "role": role,
         "stage": stage,
+        "held": stage != requested,
+        "requested_stage": requested,
         "server_id": number,
         "fresh": fresh,
         "source": source_of(members).host,
@@ -150,8 +157,20 @@ def make(member, members, settings, stage="full", apply="restart"):
         "before_first_replica": no_replica_is_semisync(members),
     }
     result["server_changes"] = bool(install or option_file["changed"] or reasons or set_global or result["restart_io"])
-    result["changes"] = bool(result["server_changes"] or result["account"] or step != "none")
+    result["changes"] = bool(result["server_changes"] or result["account"] or result["held"] or step != "none")
     return result
+
+
+def must_wait(members):
+    """True where semi-sync on the source would hold the next commit for the timeout: no replica could acknowledge it.
+
+    A source that is semi-synchronous already, or will be at its next start, is left so.
+    """
+    source = source_of(members)
+    name = source.info["names"]["source"]["variables"]["enabled"]
+    on = source.info["semisync"]["source"]["variables"]["enabled"] == "ON"
+    return (not on and name not in optfile.parse_ours(source.info["option_files"]["ours"])
+            and any(channel_step(other, members) != "none" for other in replicas_of(members)))
 
 
 def wave(member, members):
@@ -178,7 +197,8 @@ def semisync_is_on(members):
     for member in members:
         name = member.info["names"][member.role]["variables"]["enabled"]
         running = member.info["semisync"][member.role]["variables"]["enabled"]
-        if "ON" == running or name in member.info["option_files"]["options"]:
+        configured = member.info["option_files"]["options"].get(name, "0")
+        if running == "ON" or optfile.canonical_value(configured) != "0":
             return True
     return False
 

@@ -15,7 +15,7 @@ SYSTEM_SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys", "n
 
 # Server variables the roles compare; semi-sync's own come from the names table.
 SERVER_VARIABLES = (
-    "version", "version_comment", "hostname", "port", "socket", "datadir", "pid_file", "plugin_dir", "server_id",
+    "version", "version_comment", "hostname", "port", "log_error", "socket", "datadir", "pid_file", "plugin_dir", "server_id",
     "server_uuid", "log_bin", "log_bin_basename", "gtid_mode", "enforce_gtid_consistency", "gtid_domain_id",
     "gtid_strict_mode", "log_slave_updates", "log_replica_updates", "relay_log", "relay_log_basename", "sync_binlog",
     "innodb_flush_log_at_trx_commit", "sync_relay_log", "relay_log_recovery", "read_only", "super_read_only",

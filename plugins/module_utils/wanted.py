@@ -131,5 +131,9 @@ def drift(options, info):
     return result
 
 
+def switches_on(name):
+    return name.startswith("rpl_semi_sync") and name.endswith("_enabled")
+
+
 def is_dynamic(name):
     return name in DYNAMIC or name.startswith("rpl_semi_sync")

@@ -31,6 +31,11 @@ options:
     type: str
     choices: [replication, full]
     default: full
+  hold_back:
+    description: Whether a source waits with semi-sync until its replicas' channels run, because until then every commit
+      would wait for the timeout.
+    type: bool
+    default: true
   apply:
     description: V(restart) by option file and restart, V(online) at run time where that is possible.
     type: str
@@ -76,6 +81,10 @@ role:
   description: V(source) or V(replica).
   returned: success
   type: str
+held:
+  description: Whether semi-sync on this source waits until its replicas' channels run.
+  returned: success
+  type: bool
 wave:
   description: The host's turn in its cluster, from 0; the source has the last.
   returned: success

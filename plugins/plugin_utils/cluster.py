@@ -30,7 +30,7 @@ def members(task_vars, info_from, active_only=False):
             if str(theirs.get("semisync_cluster", DEFAULT)) == name:
                 found.append(member(host, role, theirs, info_from))
                 if active_only and lost(task_vars, host):
-                    found[-1].info, found[-1].error = None, found[-1].error or "failed earlier in this run"
+                    found[-1].info, found[-1].error = None, "failed or became unreachable in this run"
     return name, found
 
 

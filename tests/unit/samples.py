@@ -209,9 +209,9 @@ def settle(members):
         source.info["semisync"]["source"]["status"]["clients"] = str(ready)
 
 
-def steps(members, wanted_settings, stage="full", apply="restart"):
+def steps(members, wanted_settings, stage="full", apply="restart", hold_back=True):
     """What the roles do for a cluster, in order: functions without arguments."""
-    plans = dict((one.host, plan.make(one, members, wanted_settings, stage, apply)) for one in members)
+    plans = dict((one.host, plan.make(one, members, wanted_settings, stage, apply, hold_back)) for one in members)
     todo = []
     source = plan.source_of(members)
     if plans[source.host]["install_plugin"]:
@@ -246,11 +246,17 @@ def server_steps(one, planned):
 
 def carry_out(members, wanted_settings, stage="full", apply="restart", stop_after=None):
     """Do what the plans say, or only the first steps of it; the plans' number of steps."""
-    todo = steps(members, wanted_settings, stage, apply)
-    for step in todo[:stop_after]:
-        step()
-    settle(members)
-    return len(todo)
+    done = 0
+    for hold_back in (True, False):
+        held = any(plan.make(one, members, wanted_settings, stage, apply)["held"] for one in members)
+        todo = steps(members, wanted_settings, stage, apply, hold_back)
+        for step in todo if stop_after is None else todo[:max(0, stop_after - done)]:
+            step()
+        settle(members)
+        done += len(todo)
+        if not held or (stop_after is not None and stop_after <= done):
+            break
+    return done
 
 
 def bare(engine, replicas=1, version=None):

@@ -298,6 +298,7 @@ def test_a_copy_that_is_too_old_for_the_sources_binary_logs():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_empty_replica_of_a_source_with_history(engine):
     members = samples.bare(engine)
+    members[0].info["variables"]["gtid_mode"] = "ON"
     members[0].info["schemas"] = ["important", "shop"]
     one_problem(of_cluster(members), "db2: the source db1 holds data (schemas shop)", "restore a backup")
 
@@ -305,8 +306,16 @@ def test_an_empty_replica_of_a_source_with_history(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_canarys_schema_is_no_history(engine):
     members = samples.bare(engine)
+    members[0].info["variables"]["gtid_mode"] = "ON"
     members[0].info["schemas"] = ["important"]
     assert of_cluster(members) == []
+
+
+def test_canary_rows_written_without_gtids_are_history():
+    members = samples.bare("mysql")
+    members[0].info["variables"]["gtid_mode"] = "OFF"
+    members[0].info["schemas"] = ["important"]
+    one_problem(of_cluster(members), "db2: the source db1 holds data (schemas important) from before replication")
 
 
 def test_an_empty_replica_of_a_source_that_purged_its_first_logs():

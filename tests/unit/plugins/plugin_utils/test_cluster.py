@@ -82,7 +82,7 @@ def test_a_host_that_failed_in_this_play_counts_as_lost_where_that_matters():
     assert [one.info is None for one in cluster.members(variables, "info")[1]] == [False, False]
     lost = cluster.members(variables, "info", active_only=True)[1]
     assert [one.info is None for one in lost] == [False, True]
-    assert lost[1].error == "failed earlier in this run"
+    assert lost[1].error == "failed or became unreachable in this run"
 
 
 def test_a_host_outside_the_play_is_not_lost():

@@ -1,0 +1,26 @@
+"""A server that does not come up with the new option file is started again with the old one."""
+
+import pytest
+from live_hosts import hosts, inventory, playbook, words
+
+# RFC 6761: never resolves, so no server can bind it.
+NOWHERE = "nonsense.invalid"
+
+
+@pytest.fixture(scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0])
+def pair(request):
+    yield from hosts(("source",) + request.param, ("replica",) + request.param)
+
+
+def test_the_old_option_file_is_back_and_the_next_run_finishes(pair, tmp_path):
+    source, replica = pair
+    before = source.shell("find /etc/mysql -type f -exec sha256sum {} + | sort").stdout
+    result = playbook("site", inventory(tmp_path, {source: {}}, {replica: {}}, semisync_bind_address=NOWHERE,
+                                        semisync_restart_timeout=20))
+    assert result.returncode != 0
+    assert "The old option file is back and the server was started with it" in words(result)
+    assert source.shell("find /etc/mysql -type f -exec sha256sum {} + | sort").stdout == before
+    source.wait()
+    file = inventory(tmp_path, {source: {}}, {replica: {}})
+    assert playbook("site", file).returncode == 0
+    assert playbook("verify", file).returncode == 0
