@@ -164,8 +164,8 @@ def _mirror_of_apt() -> str | None:
     except FileNotFoundError:
         return None
     for line in listed.stdout.splitlines():
-        origin, _, rest = line.partition(" ")
-        codename, _, uri = rest.partition(" ")
+        origin, dummy, rest = line.partition(" ")
+        codename, dummy, uri = rest.partition(" ")
         if origin == "Debian" and "-" not in codename and "security" not in uri:
             return uri
     return None

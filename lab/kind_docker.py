@@ -50,7 +50,7 @@ def _up(opts, clock: Clock) -> None:
     setup = f"{server.name} {debian.fingerprint(docker_image.recipe(server), its)}"
     there = _there()
     wanted = {PREFIX + host: setup for host in hosts}
-    kept = {name: made for name, (made, _) in there.items()} == wanted
+    kept = {name: made for name, (made, dummy) in there.items()} == wanted
     if kept:
         _start_stopped(there)
     else:
@@ -89,7 +89,7 @@ def start(opts) -> None:
     """Start a host that was cut and wait until its server answers."""
     clock = Clock()
     name = _name(opts.host)
-    engine, _, release = _there()[name][0].partition(" ")[0].partition(":")
+    engine, dummy, release = _there()[name][0].partition(" ")[0].partition(":")
     docker("start", name)
     _wait([name.removeprefix(PREFIX)], debian.server(engine, release), clock)
 
@@ -121,7 +121,7 @@ def _there() -> dict[str, tuple[str, str]]:
 
 def _describe(there: dict) -> str:
     """What the lab is now, in words."""
-    servers = sorted({made.partition(" ")[0] for made, _ in there.values()})
+    servers = sorted({made.partition(" ")[0] for made, dummy in there.values()})
     replicas = sum("replica" in name for name in there)
     return f"{' and '.join(servers)} with {replicas} replica(s)"
 
@@ -146,7 +146,7 @@ def _remove(there: dict) -> None:
 
 def _start_stopped(there: dict) -> None:
     """Start those of the hosts that do not run."""
-    for name, (_, state) in sorted(there.items()):
+    for name, (dummy, state) in sorted(there.items()):
         say(f"keeping {name}" if state == "running" else f"starting {name} again, it was {state}")
         if state != "running":
             docker("start", name)

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -105,7 +106,8 @@ def _cpu(host: str) -> int:
 def _install_runner() -> None:
     """Copy uml_run.py: a host needs it at each reboot, whatever becomes of the checkout."""
     part = cache("uml") / "linux-uml.part"
-    shutil.copyfile(Path(__file__).with_name("uml_run.py"), part)
+    code = Path(__file__).with_name("uml_run.py").read_text(encoding="utf-8")
+    part.write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
     part.chmod(0o755)
     part.replace(uml_net.RUNNER)
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Start User-mode Linux with no open file but the standard ones.
 
 User-mode Linux reboots by executing its own argv[0] again, and every file stays open in it: the old

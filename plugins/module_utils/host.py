@@ -76,8 +76,8 @@ def read(module, variables, option_file=None):
         program = next((found for found in (module.get_bin_path(name, opt_dirs=["/usr/sbin", "/usr/libexec"])
                                             for name in SERVERS) if found), None)
     arguments = defaults_arguments(cmdline)
-    return {"unit": unit, "program": program, "pid": pid, "option_files": read_options(module, program, arguments,
-                                                                                     option_file)}
+    return {"unit": unit, "program": program, "pid": pid,
+            "option_files": read_options(module, program, arguments, option_file)}
 
 
 def read_options(module, program, arguments, option_file=None):

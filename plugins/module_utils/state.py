@@ -221,8 +221,8 @@ def unmet(wanted, info):
     if wanted.get("channel") and not running(info["channel"]):
         lacking.append("the replication channel does not run: " + describe_channel(info["channel"]))
     if wanted.get("clients") is not None and int(source["clients"] or 0) < wanted["clients"]:
-        lacking.append("%s semi-sync replicas are connected, %d are wanted" % (source["clients"] or 0,
-                                                                              wanted["clients"]))
+        lacking.append("%s semi-sync replicas are connected, %d are wanted"
+                       % (source["clients"] or 0, wanted["clients"]))
     if wanted.get("source_status") and source["status"] != "ON":
         lacking.append("semi-sync's status on the source is %s" % source["status"])
     if wanted.get("replica_status") and replica["status"] != "ON":

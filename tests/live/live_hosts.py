@@ -7,8 +7,6 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 NETWORK = "semisync-live"
 PASSWORD = "it's \"qu\\oted\" 100% `pä$$s;# x"
@@ -16,7 +14,7 @@ CLIENTS = {"mysql": "mysql", "mariadb": "mariadb"}
 
 
 def run(*command, check=True, **keywords):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, **keywords)
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **keywords)
     if check and result.returncode != 0:
         raise AssertionError("%s\n%s\n%s" % (" ".join(map(str, command)), result.stdout, result.stderr))
     return result
@@ -37,7 +35,7 @@ class Host:
         lab("image", "--server", self.server, *(["--release", self.release] if self.release else []))
         run("docker", "rm", "--force", "--volumes", self.name, check=False)
         command = ["docker", "run", "--detach", "--name", self.name, "--hostname", self.name, "--network", NETWORK,
-                   "--cgroupns", flags["cgroupns_mode"]]
+                   "--label", "dbre-semisync.scenario=live", "--cgroupns", flags["cgroupns_mode"]]
         for option, values in (("--volume", flags["volumes"]), ("--cap-add", flags["capabilities"]),
                                ("--security-opt", flags["security_opts"]), ("--tmpfs", flags["tmpfs"])):
             for value in values:
@@ -86,6 +84,7 @@ def hosts(*wanted):
     finally:
         for host in made:
             host.stop()
+        run("docker", "network", "rm", NETWORK, check=False)
 
 
 def inventory(path, sources, replicas, **variables):
@@ -110,10 +109,3 @@ def playbook(name, file, *arguments):
 def words(result):
     """What a run said, line breaks and YAML's quoting smoothed out."""
     return " ".join((result.stdout + result.stderr).replace("''", "'").split())
-
-
-@pytest.fixture(scope="session", autouse=True)
-def network():
-    """The network goes when the last host has gone."""
-    yield
-    run("docker", "network", "rm", NETWORK, check=False)

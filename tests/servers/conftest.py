@@ -4,5 +4,3 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
-
-from live_hosts import network  # noqa: E402,F401

@@ -8,7 +8,7 @@ from live_hosts import hosts, inventory, playbook
 SERVERS = [("mysql", ""), ("mariadb", "11"), ("mariadb", "12"), ("mariadb", "13")]
 
 
-@pytest.mark.parametrize("server", SERVERS, ids=lambda server: "".join(server))
+@pytest.mark.parametrize("server", SERVERS, ids="".join)
 def test_bare_hosts_become_a_verified_pair(server, tmp_path):
     for source, replica in hosts(("source",) + server, ("replica",) + server):
         file = inventory(tmp_path, {source: {}}, {replica: {}})

@@ -23,8 +23,8 @@ B = "92139d91-e5a0-11f1-923b-0242ac130003"
     (A.upper() + ":1-2", {A: [(1, 2)]}),
     (A + ":1-5,\n" + B + ":1", {A: [(1, 5)], B: [(1, 1)]}),
     # tags, from MySQL 8.3: the intervals behind a tag are the tag's own
-    (A + ":1-3:backup:1-2:5:Audit:9," + B + ":4", {A: [(1, 3)], A + ":backup": [(1, 2), (5, 5)], A + ":audit": [(9, 9)],
-                                                  B: [(4, 4)]}),
+    (A + ":1-3:backup:1-2:5:Audit:9," + B + ":4",
+     {A: [(1, 3)], A + ":backup": [(1, 2), (5, 5)], A + ":audit": [(9, 9)], B: [(4, 4)]}),
 ])
 def test_a_gtid_set_is_read_as_intervals(text, expected):
     assert gtid.parse_set(text) == expected

@@ -153,8 +153,8 @@ def test_accounts_carry_neither_hash_nor_accounts_of_people():
 
 
 def test_the_servers_own_schemas_are_left_out():
-    rows = [{"Database": name} for name in ("information_schema", "mysql", "performance_schema", "sys", "shop", "Important",
-                                           "#mysql50#lost+found")]
+    found = ("information_schema", "mysql", "performance_schema", "sys", "shop", "Important", "#mysql50#lost+found")
+    rows = [{"Database": name} for name in found]
     assert state.Server(Cursor([("SHOW DATABASES", rows)])).schemas() == ["Important", "shop"]
 
 
