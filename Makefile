@@ -63,8 +63,9 @@ test: ## lint, unit tests, sanity, every molecule scenario
 	  $(foreach name,$(SCENARIOS),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)')
 
 .PHONY: lint
-lint: ## yamllint and ansible-lint's production profile
-	@$(tools) status=0; yamllint --strict . || status=1; ansible-lint || status=1; exit $$status
+lint: ## yamllint, ansible-lint's production profile, defaults against argument specs and READMEs
+	@$(tools) status=0; yamllint --strict . || status=1; ansible-lint || status=1; \
+	  python tests/tools/check_roles.py || status=1; exit $$status
 
 .PHONY: unit
 unit: ## unit tests: no hosts, no Docker
@@ -78,9 +79,17 @@ sanity: ## ansible-test sanity, every test
 molecule: ## one molecule scenario on Docker hosts (SCENARIO, ACTION=test, converge, verify, …)
 	@$(tools) python tests/tools/scenario.py $(SCENARIO) $(ACTION)
 
+.PHONY: live
+live: ## bad input, pairs that replicate already, a server that does not come up; on Docker hosts, about 7 minutes
+	@$(tools) python -m pytest tests/live
+
+.PHONY: servers
+servers: ## every server that can be had, from bare hosts to a verified pair; on Docker hosts
+	@$(tools) python -m pytest tests/servers
+
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor
-	@$(tools) python tests/bench/bench.py
+	@$(tools) python tests/bench/bench.py --inventory $(inventory)
 
 .PHONY: build
 build: ## the collection as ansible-galaxy would publish it, in dist/
