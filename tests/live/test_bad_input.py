@@ -23,10 +23,11 @@ def servers():
 def refused(servers, tmp_path, sources, replicas, *arguments, playbook_name="site", **variables):
     """Run a playbook that must refuse; returns what it said once every host is seen to be untouched."""
     given = [{servers[name]: extra for name, extra in group.items()} for group in (sources, replicas)]
-    before = {name: host.fingerprint() for name, host in servers.items()}
+    involved = {name: servers[name] for name in [*sources, *replicas]}
+    before = {name: host.fingerprint() for name, host in involved.items()}
     result = playbook(playbook_name, inventory(tmp_path, *given, **variables), *arguments)
     assert result.returncode != 0, result.stdout
-    assert {name: host.fingerprint() for name, host in servers.items()} == before
+    assert {name: host.fingerprint() for name, host in involved.items()} == before
     assert "changed=0" in result.stdout and "changed=1" not in result.stdout
     return words(result)
 
