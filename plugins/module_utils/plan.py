@@ -130,6 +130,7 @@ def make(member, members, settings, stage="full", apply="restart", hold_back=Tru
         "role": role,
         "stage": stage,
         "held": stage != requested,
+        "fell_back": role == "source" and fell_back(info),
         "requested_stage": requested,
         "server_id": number,
         "fresh": fresh,
@@ -157,8 +158,18 @@ def make(member, members, settings, stage="full", apply="restart", hold_back=Tru
         "before_first_replica": no_replica_is_semisync(members),
     }
     result["server_changes"] = bool(install or option_file["changed"] or reasons or set_global or result["restart_io"])
-    result["changes"] = bool(result["server_changes"] or result["account"] or result["held"] or step != "none")
+    result["changes"] = bool(result["server_changes"] or result["account"] or result["held"] or result["fell_back"]
+                             or step != "none")
     return result
+
+
+def fell_back(info):
+    """True on a source that has semi-sync enabled and replicates asynchronously now.
+
+    Its next acknowledged commit switches it on again; without one it stays so (MariaDB on an idle server).
+    """
+    source = info["semisync"]["source"]
+    return source["variables"]["enabled"] == "ON" and source["status"]["status"] == "OFF"
 
 
 def must_wait(members):

@@ -85,6 +85,10 @@ held:
   description: Whether semi-sync on this source waits until its replicas' channels run.
   returned: success
   type: bool
+fell_back:
+  description: Whether semi-sync is enabled on this source but off, after an acknowledgement that did not come in time.
+  returned: success
+  type: bool
 wave:
   description: The host's turn in its cluster, from 0; the source has the last.
   returned: success

@@ -573,3 +573,12 @@ def test_a_marked_block_carries_no_header():
     assert (planned["kind"], planned["path"]) == ("block", "/etc/my.cnf")
     assert planned["content"].startswith("[mysqld]\n") and options.BEGIN not in planned["content"]
     assert plan.option_file_step(members[0], None)["changed"] is False
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_source_that_fell_back_is_something_to_mend(engine):
+    members = samples.pair(engine)
+    assert samples.plans(members)["db1"]["fell_back"] is False
+    members[0].info["semisync"]["source"]["status"]["status"] = "OFF"
+    planned = samples.plans(members)["db1"]
+    assert planned["fell_back"] and planned["changes"] and not planned["server_changes"]
