@@ -1,7 +1,8 @@
-"""Run a molecule scenario on containers of the lab's images.
+"""Run a molecule scenario on hosts of the lab.
 
 A scenario's molecule.yml says which server it is about (lab_server, lab_release); what a container of that
 server needs on this machine comes from the lab. Whatever happens, the scenario's containers are removed after `test`.
+A scenario with another lab_kind brings its own hosts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,27 +27,36 @@ from common import LabError, locked, say  # noqa: E402
 
 LABEL = "dbre-semisync.scenario"
 SHARED = "shared"
+DOCKER = "docker"
 
 
 def scenarios() -> list[str]:
-    """The names of the scenarios that are about containers."""
+    """The names of the scenarios."""
     return sorted(path.parent.name for path in PROJECT.glob("molecule/*/molecule.yml"))
 
 
-def server(name: str) -> debian.Server:
-    """The server a scenario is about."""
+def subject(name: str) -> dict[str, str]:
+    """What a scenario sets for all its hosts: lab_server, lab_release, and lab_kind where it is not docker."""
     path = PROJECT / "molecule" / name / "molecule.yml"
     if not path.exists():
         raise LabError(f"there is no scenario {name}; there is: {', '.join(scenarios())}")
-    config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    its = config["provisioner"]["inventory"]["group_vars"]["all"]
-    return debian.server(its["lab_server"], its["lab_release"])
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["provisioner"]["inventory"]["group_vars"]["all"]
 
 
-def environment(name: str, image: str, flags: dict) -> dict[str, str]:
+def needs(its: dict[str, str]) -> dict:
+    """What a container of the scenario's server needs, its image built; nothing for hosts that are none."""
+    if its.get("lab_kind", DOCKER) != DOCKER:
+        return {}
+    server = debian.server(its["lab_server"], its["lab_release"])
+    container.need_docker()
+    return {"image": docker_image.ensure(server), **container.flags(server)}
+
+
+def environment(name: str, flags: dict) -> dict[str, str]:
     """What base.yml refers to; lists are JSON, which is YAML too."""
-    values = {"SCENARIO": name, "PROJECT": str(PROJECT), "IMAGE": image, **{key.upper(): value for key, value in flags.items()}}
-    mine = {f"SEMISYNC_{key}": value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    values = {"scenario": name, "project": str(PROJECT), **flags}
+    mine = {f"SEMISYNC_{key.upper()}": value if isinstance(value, str) else json.dumps(value)
+            for key, value in values.items()}
     folder = PROJECT / ".cache" / "molecule" / name
     plain = {} if sys.stdout.isatty() else {"NO_COLOR": "1", "ANSIBLE_NOCOLOR": "1"}
     return {**os.environ, **mine, **plain, "MOLECULE_COMMAND_BORDERS": "false",
@@ -63,17 +74,14 @@ def remove(name: str) -> None:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run molecule; its exit status."""
-    its = server(name)
-    container.need_docker()
-    image = docker_image.ensure(its)
+    flags = needs(subject(name))
     command = ["molecule", "--base-config", str(PROJECT / "molecule" / SHARED / "base.yml"), arguments[0],
                "--scenario-name", name, *arguments[1:]]
     with locked(f"molecule-{name}"):
         try:
-            return subprocess.run(command, cwd=PROJECT, env=environment(name, image, container.flags(its)),
-                                  check=False).returncode
+            return subprocess.run(command, cwd=PROJECT, env=environment(name, flags), check=False).returncode
         finally:
-            if arguments[0] == "test" and "--destroy=never" not in arguments:
+            if flags and arguments[0] == "test" and "--destroy=never" not in arguments:
                 remove(name)
 
 
@@ -83,6 +91,8 @@ def main() -> int:
     parser.add_argument("scenario", help="its folder's name below molecule/")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="molecule's command and options (default: test)")
     opts = parser.parse_args()
+    # To be ended is to be interrupted: the containers are removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return run(opts.scenario, opts.arguments or ["test"])
     except LabError as error:
