@@ -58,9 +58,10 @@ shell: ## a shell with the development tools on the PATH
 	@$(tools) exec "$${SHELL:-sh}"
 
 .PHONY: test
-test: ## lint, unit tests, sanity, every molecule scenario
+test: ## lint, unit tests, sanity, every molecule scenario, live tests
 	@$(tools) python tests/tools/run_steps.py 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' 'sanity=$(MAKE) sanity' \
-	  $(foreach name,$(SCENARIOS),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)')
+	  $(foreach name,$(SCENARIOS),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)') \
+	  'live=$(MAKE) live'
 
 .PHONY: lint
 lint: ## yamllint, ansible-lint's production profile, defaults against argument specs and READMEs
@@ -80,7 +81,7 @@ molecule: ## one molecule scenario on Docker hosts (SCENARIO, ACTION=test, conve
 	@$(tools) python tests/tools/scenario.py $(SCENARIO) $(ACTION)
 
 .PHONY: live
-live: ## bad input, pairs that replicate already, a server that does not come up; on Docker hosts, about 7 minutes
+live: ## bad input, pairs that replicate already, a server that does not come up; on Docker hosts, 3 to 7 minutes
 	@$(tools) python -m pytest tests/live
 
 .PHONY: servers
