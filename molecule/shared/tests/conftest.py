@@ -101,10 +101,12 @@ def eventually(condition, what, seconds=60):
 
 
 def playbook(name):
-    """Run a playbook of the collection on the pair; the completed process."""
+    """Run a playbook of the collection on the pair; its exit status. A test that fails shows what it said."""
     command = ["ansible-playbook", "-i", os.environ["MOLECULE_INVENTORY_FILE"], f"dbre.semisync.{name}"]
-    return subprocess.run(command, text=True, capture_output=True, check=False, timeout=PLAYBOOK_SECONDS,
+    said = subprocess.run(command, text=True, capture_output=True, check=False, timeout=PLAYBOOK_SECONDS,
                           stdin=subprocess.DEVNULL)
+    print(said.stdout, said.stderr, sep="\n")
+    return said.returncode
 
 
 def checkpoints(run="latest"):
