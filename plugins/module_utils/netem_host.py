@@ -145,7 +145,11 @@ class Host(object):
         return found
 
     def missing(self):
-        """What the kernel surely lacks: found out without loading anything."""
+        """What the kernel surely lacks besides netem: found out without loading anything.
+
+        Raises:
+            Refused: it has no netem.
+        """
         kernel = os.uname()[2]
         config = read_text("/proc/config.gz") or read_text("/boot/config-%s" % kernel)
         loaded = os.listdir("/sys/module") if os.path.isdir("/sys/module") else []
@@ -155,7 +159,10 @@ class Host(object):
             for name, dummy in netem_wanted.KERNEL.values():
                 if name not in loaded:
                     loadable[name] = self.module.run_command([modprobe, "-n", "-q", name])[0] == 0
-        return netem_wanted.missing(config, loaded, loadable)
+        lacking = netem_wanted.missing(config, loaded, loadable)
+        if "netem" in lacking:
+            raise Refused(netem_wanted.explain_kernel("netem", read_text("/etc/os-release"), kernel))
+        return lacking
 
     def clients(self):
         """Where the connection that the module was started over comes from: address -> how that is known."""
@@ -188,11 +195,8 @@ class Host(object):
 
     # What it takes, and the timer.
 
-    def require(self):
-        """Refuse where a delay could not be put on, or not be taken off again by itself."""
-        for name in ("ip", "tc"):
-            self.program(name)
-        self.require_capability()
+    def require_timer(self):
+        """Refuse where a delay could not be taken off again by itself."""
         # A sleeping process could be killed unseen, and then nothing would ever end the delay.
         if not os.path.isdir(SYSTEMD):
             raise Refused("no systemd runs on this host, and no delay is put on without its timer, which takes it off "
@@ -207,16 +211,13 @@ class Host(object):
                           "delay there")
 
     def require_capability(self):
+        for name in ("ip", "tc"):
+            self.program(name)
         if not netem_wanted.has_net_admin(read_text("/proc/self/status")):
             raise Refused(netem_wanted.NO_CAPABILITY)
 
-    def lacks(self, word):
-        """Why the kernel has no such thing, of netem_wanted.KERNEL."""
-        return netem_wanted.explain_kernel(word, read_text("/etc/os-release"), os.uname()[2])
-
     def arm(self, seconds, wanted, states):
         """Start a timer that takes off whatever these states have of ours, then stop older ones."""
-        self.program("tc"), self.program("ip")
         self.armed_at = time.time()
         unit = "%s%d" % (netem_guard.UNIT, self.armed_at * 1000)
         script = netem_guard.rollback_script(states, netem_guard.drain_seconds(wanted), self.programs)
@@ -268,11 +269,14 @@ class Host(object):
 
     def undo(self, wanted):
         """Take off everything that is ours; True when that worked. The timer stays where it did not."""
-        self.execute(netem_plan.absent(self.read()), wanted)
-        if not netem.is_clean(self.read()):
+        try:
+            self.execute(netem_plan.absent(self.read()), wanted)
+            gone = netem.is_clean(self.read())
+            if gone:
+                self.disarm()
+        except (Refused, tc.Unreadable):
             return False
-        self.disarm()
-        return True
+        return gone
 
 
 def _sockets(pid):

@@ -34,13 +34,12 @@ def present(host, params, check_mode):
     """
     wanted = netem_wanted.check(params)
     peers = netem_wanted.peers(params["peers"])
-    host.require()
+    host.require_capability()
+    missing = host.missing()
+    host.require_timer()
     reason = netem_guard.caught(host.clients(), peers)
     if reason:
         raise Refused(reason)
-    missing = host.missing()
-    if "netem" in missing:
-        raise Refused(host.lacks("netem"))
     before = host.read()
     targets = host.targets(peers, params["interface"], before["links"])
     devices = sorted(set(device for dummy, device in targets))
