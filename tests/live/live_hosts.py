@@ -8,6 +8,10 @@ import sys
 import time
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "lab"))
+
+from common import locked  # noqa: E402
+
 NETWORK = "semisync-live"
 PASSWORD = "it's \"qu\\oted\" 100% `pä$$s;# x"
 CLIENTS = {"mysql": "mysql", "mariadb": "mariadb"}
@@ -72,7 +76,15 @@ class Host:
 
 
 def hosts(*wanted):
-    """A fixture's body: start the hosts, wait until all answer, remove them afterwards."""
+    """A fixture's body: start the hosts, wait until all answer, remove them afterwards.
+
+    The hosts' names are the same in every run, so that two runs on a machine take turns.
+    """
+    with locked("live"):
+        yield from _hosts(wanted)
+
+
+def _hosts(wanted):
     run("docker", "network", "create", NETWORK, check=False)
     made = [Host(*one) for one in wanted]
     try:
