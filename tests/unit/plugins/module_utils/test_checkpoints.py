@@ -232,6 +232,13 @@ def test_clocks_that_differ_are_said():
     assert "clocks" in find(evaluate(samples.pair("mysql"), seen=arrival(-2)), "P1.2")["reason"]
 
 
+@pytest.mark.parametrize("seen_at,outcome", [(-1.5, "passed"), (-1.7, "failed")])
+def test_a_row_that_waits_for_its_acknowledgement_may_be_seen_before_it_is_confirmed(seen_at, outcome):
+    slow = canary()
+    slow["written"][0]["latency_ms"] = 1501.0
+    assert find(evaluate(samples.pair("mysql"), slow, arrival(seen_at)), "P1.2")["outcome"] == outcome
+
+
 def test_a_canary_that_failed_says_why():
     rows = evaluate(samples.pair("mysql"), {"failed": True, "msg": "the server is read-only"}, NOT_SEEN)
     assert find(rows, "P1.1")["observed"] == find(rows, "P5.2")["observed"] == "the server is read-only"
