@@ -1,0 +1,162 @@
+"""The module on real hosts: change in place, check mode, an administrator's qdiscs, the other way, errors."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from conftest import CONTROLLER, DELAY, OTHERS, REPLICA, REPLICA6, SECONDS, answers, median
+
+HTB = ("tc qdisc add dev vec0 root handle 1: htb default 10; "
+       "tc class add dev vec0 parent 1: classid 1:10 htb rate 900mbit; "
+       "tc qdisc add dev vec0 parent 1:10 handle 10: pfifo limit 500")
+CLSACT = ("tc qdisc add dev vec0 clsact; "
+          "tc filter add dev vec0 ingress pref 1 protocol ip flower ip_proto tcp dst_port 9999 action drop; "
+          "tc filter add dev vec0 egress pref 5 protocol ip u32 match ip dst 192.0.2.0/24 action drop")
+
+
+def is_far(source, address=REPLICA, delay=DELAY):
+    return median(source.ping(address, 5)) == pytest.approx(delay, rel=0.03, abs=2)
+
+
+def test_check_mode_changes_nothing_and_tells_what_would_happen(netem, source):
+    before = source.qdiscs()
+    told = netem(check=True, peers=[REPLICA], delay_ms=DELAY)
+    assert source.qdiscs() == before and source.timers() == []
+    done = netem(peers=[REPLICA], delay_ms=DELAY)
+    same = ("changed", "commands", "command", "shown", "targets", "way", "limit")
+    assert told["changed"] and {key: told[key] for key in same} == {key: done[key] for key in same}
+    assert told["qdiscs_before"] == done["qdiscs_before"]
+    assert [(each["dev"], each["kind"]) for each in told["qdiscs_after"]] == [
+        (each["dev"], each["kind"]) for each in done["qdiscs_after"]]
+
+    there, timers = source.qdiscs(), source.timers()
+    told = netem(check=True, state="absent")
+    assert told["changed"] and told["qdiscs_after"] == told["qdiscs_before"][:-2]
+    assert source.qdiscs() == there and source.timers() == timers and len(timers) == 1
+    # A repeated call changes nothing, but its time begins anew.
+    again = netem(peers=[REPLICA], delay_ms=DELAY)
+    assert not again["changed"] and again["commands"] == []
+    assert source.qdiscs() == there and len(source.timers()) == 1 and source.timers() != timers
+
+    done = netem(state="absent")
+    assert (done["commands"], done["qdiscs_after"]) == (told["commands"], told["qdiscs_after"])
+    assert source.qdiscs() == before and source.timers() == []
+    again = netem(state="absent")
+    assert not again["changed"] and again["rollback_at"] is None
+
+
+def test_a_change_is_made_in_place_and_for_exactly_these_peers(netem, source, figure):
+    netem(peers=[REPLICA], delay_ms=DELAY)
+    pings = source.start(f"ping -n -c 1500 -i 0.01 -W 2 {REPLICA}")
+    changed = netem(peers=[REPLICA, REPLICA6], delay_ms=40, rate="100mbit")
+    assert [words.split()[2] for words in changed["commands"]] == ["change", "add"]
+    times = answers(pings.communicate()[0])
+    figure(f"{len(times)} of 1500 pings answered during a change from 90 to 40 ms, "
+           f"the first after {times[0]}, the last after {times[-1]}, the least after {min(times)} ms")
+    assert times[0] > 87 and times[-1] < 42 and min(times) > 39 and len(times) == 1500
+    assert is_far(source, REPLICA6, 40)
+    netem(peers=[REPLICA6], delay_ms=20, jitter_ms=5)
+    line = source.run("tc qdisc show dev semisync-nm0")
+    assert "delay 20ms  5ms" in line and "rate" not in line
+    assert 14 < median(source.ping(REPLICA6)) < 27 and median(source.ping(REPLICA)) < 2
+
+
+def test_an_administrators_qdiscs_stay_as_they_are(netem, source):
+    source.run(f"{HTB}; {CLSACT}")
+    try:
+        before, root = source.qdiscs(), source.run("tc -json qdisc show dev vec0")
+        netem(peers=[REPLICA], delay_ms=DELAY)
+        assert is_far(source) and all(median(source.ping(address)) < 2 for address in OTHERS)
+        assert source.run("tc -json qdisc show dev vec0") == root
+        netem(state="absent")
+        # Byte for byte, filters and classes too.
+        assert source.qdiscs() == before
+    finally:
+        source.run("tc qdisc del dev vec0 root; tc qdisc del dev vec0 clsact")
+
+
+def without_module(source, name):
+    """Hide a kernel module from modprobe; a script that brings it back."""
+    path = source.run(f"modinfo -n {name}").strip()
+    source.run(f"modprobe -r {name}; mv {path} {path}.hidden; depmod")
+    return f"mv {path}.hidden {path}; depmod"
+
+
+def test_without_ifb_it_goes_under_the_kernels_own_root(netem, source, figure):
+    back = without_module(source, "ifb")
+    try:
+        before = source.qdiscs()
+        told = netem(check=True, peers=[REPLICA], delay_ms=DELAY)
+        done = netem(peers=[REPLICA], delay_ms=DELAY)
+        assert told["way"] == done["way"] == "root" and told["shown"] == done["shown"]
+        others = [median(source.ping(address)) for address in OTHERS]
+        figure(f"without ifb: {median(source.ping(REPLICA))} ms to the peer, {others} ms to others")
+        assert is_far(source) and max(others) < 2
+        netem(state="absent")
+        assert source.qdiscs() == before
+        source.run(HTB)
+        before = source.qdiscs()
+        assert "htb 1: of vec0 is an administrator's" in netem.refused(peers=[REPLICA], delay_ms=DELAY)
+        assert source.qdiscs() == before
+    finally:
+        source.run(f"tc qdisc del dev vec0 root; {back}", check=False)
+
+
+def test_without_netem_it_says_which_module_is_missing(netem, source):
+    back = without_module(source, "sch_netem")
+    try:
+        before = source.qdiscs()
+        assert "has no netem (module sch_netem)" in netem.refused(peers=[REPLICA], delay_ms=DELAY)
+        # Where nobody can say beforehand: tc fails, and what was made until then goes.
+        source.run("mv /lib/modules/$(uname -r)/modules.dep /root/")
+        assert "Specified qdisc kind is unknown" in netem.refused(peers=[REPLICA], delay_ms=DELAY)
+        assert source.qdiscs() == before and source.timers() == []
+    finally:
+        source.run(f"mv /root/modules.dep /lib/modules/$(uname -r)/; {back}", check=False)
+
+
+def test_dropped_packets_are_reported(netem, source, figure):
+    netem(peers=[REPLICA], delay_ms=DELAY, limit=3, ping_count=2)
+    source.ping(REPLICA, 3)
+    source.run(f"ping -n -q -c 50 -i 0.005 -W 2 {REPLICA}", check=False)
+    done = netem.run(False, state="absent")
+    dropped = netem.result(done)["dropped"]
+    figure(f"{dropped} packets dropped by a queue of 3")
+    assert dropped > 10
+    assert f"netem dropped {dropped} packets because its queue of 3 was full" in re.sub(
+        r"\s+", " ", done.stderr + done.stdout)
+
+
+def test_a_delay_that_is_not_felt_is_taken_off(netem, source):
+    source.run("tc qdisc add dev vec0 clsact; "
+               f"tc filter add dev vec0 egress pref 1 protocol ip flower dst_ip {REPLICA} action pass")
+    try:
+        before = source.qdiscs()
+        message = netem.refused(peers=[REPLICA], delay_ms=DELAY)
+        assert "a filter of somebody else's takes them first" in message and "is gone again" in message
+        assert source.qdiscs() == before and source.timers() == []
+    finally:
+        source.run("tc qdisc del dev vec0 clsact")
+
+
+REFUSED = [
+    ({"peers": [CONTROLLER]}, "is where this very SSH connection comes from"),
+    ({"peers": [REPLICA, CONTROLLER]}, "is where this very SSH connection comes from"),
+    ({"peers": ["192.0.2.1"]}, "no route to the peer 192.0.2.1"),
+    ({"peers": ["10.99.0.10"]}, "is no other host"),
+    ({"peers": [REPLICA], "interface": "eth7"}, "there is no interface eth7 on this host"),
+    ({"peers": [REPLICA], "delay_ms": -1}, "must be from 0 to 10000 milliseconds"),
+]
+
+
+def test_refused(source, play):
+    before = source.qdiscs()
+    tasks = [{"dbre.semisync.netem": {"delay_ms": 90, **parameters}, "register": f"said_{number}",
+              "failed_when": f"said_{number} is not failed or {json.dumps(message)} not in said_{number}.msg"}
+             for number, (parameters, message) in enumerate(REFUSED)]
+    done = subprocess.run(play(*tasks), text=True, capture_output=True, check=False, timeout=SECONDS,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stdout
+    assert source.qdiscs() == before and source.timers() == []

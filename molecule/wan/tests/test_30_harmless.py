@@ -1,0 +1,81 @@
+"""No delay outlives what it was put on for: a controller that is killed, a module that is killed, a power cut."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import DELAY, PROJECT, REPLICA, SECONDS, eventually, median
+
+ROLLBACK = 25
+
+
+@pytest.fixture
+def controller(play):
+    """Start an ansible-playbook with these tasks, in a session of its own, connections and all."""
+    def start(*tasks):
+        environment = {**os.environ, "ANSIBLE_SSH_ARGS": "-o ControlMaster=no"}
+        return subprocess.Popen(play(*tasks), env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return start
+
+
+def delay(**more):
+    return {"dbre.semisync.netem": {"peers": [REPLICA], "delay_ms": DELAY, "rollback_after": ROLLBACK, **more}}
+
+
+def nothing_is_left(source, before):
+    eventually(lambda: source.timers() == [], "the rollback has ended", 15)
+    assert source.qdiscs() == before
+    assert median(source.ping(REPLICA)) < 2
+
+
+def test_the_delay_of_a_controller_that_was_killed_ends(netem, source, controller, figure):
+    before = source.qdiscs()
+    run = controller(delay(), {"ansible.builtin.command": "sleep 300"})
+    try:
+        eventually(lambda: source.run("pgrep -x sleep", check=False), "the delay is on and the next task runs", SECONDS)
+        armed = time.monotonic()
+        assert source.has_netem()
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    eventually(lambda: not source.has_netem(), "the delay is gone", ROLLBACK + 5)
+    seconds = time.monotonic() - armed
+    figure(f"delay gone {seconds:.1f} s after the controller was killed, with rollback_after={ROLLBACK}")
+    # The timer was started before; one second is for the look.
+    assert seconds < ROLLBACK + 1
+    nothing_is_left(source, before)
+    source.run("pkill -x sleep", check=False)
+
+
+def test_the_delay_of_a_module_that_was_killed_ends(netem, source, controller, figure):
+    before = source.qdiscs()
+    run = controller(delay(ping_count=60))
+    try:
+        eventually(lambda: source.run("tc qdisc show | grep -q netem && pgrep -x ping", check=False),
+                   "the delay is on and measured", SECONDS)
+        armed = time.monotonic()
+        source.run("kill -KILL $(ps -o ppid= -C ping)")
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    assert source.has_netem()
+    eventually(lambda: not source.has_netem(), "the delay is gone", ROLLBACK + 5)
+    seconds = time.monotonic() - armed
+    figure(f"delay gone {seconds:.1f} s after the module was killed, with rollback_after={ROLLBACK}")
+    assert seconds < ROLLBACK + 1
+    nothing_is_left(source, before)
+
+
+def test_a_host_that_starts_again_has_no_delay(netem, source):
+    before = source.qdiscs()
+    netem(peers=[REPLICA], delay_ms=DELAY)
+    source.close()
+    for words in (["cut"], ["start"]):
+        subprocess.run([sys.executable, str(PROJECT / "lab"), *words, "--kind=uml", "source"], check=True,
+                       timeout=SECONDS, stdin=subprocess.DEVNULL)
+    assert source.qdiscs() == before and source.timers() == []
