@@ -10,6 +10,7 @@ __metaclass__ = type
 import ipaddress
 import math
 import re
+import shlex
 import socket
 import struct
 
@@ -98,21 +99,23 @@ def rollback_script(states, seconds, programs):
         programs: paths of tc and ip.
     """
     tc, ip = programs["tc"], programs["ip"]
+    # Linux lets an interface have any name without a blank or a slash.
+    name = shlex.quote
     filters = unique(
         "%s filter del dev %s egress protocol %s pref %d handle %s flower"
-        % (tc, device, item["protocol"], item["pref"], netem.HANDLE)
+        % (tc, name(device), item["protocol"], item["pref"], netem.HANDLE)
         for state in states for device, item in netem.ours(state))
     # An administrator may have put filters there meanwhile.
     clsacts = unique(
         "{ %s filter show dev %s egress; %s filter show dev %s ingress; } | grep -q . || %s qdisc del dev %s clsact"
-        % (tc, device, tc, device, tc, device)
+        % (tc, name(device), tc, name(device), tc, name(device))
         for state in states if state["ifb"] for device in netem.claims(state["ifb"]["alias"]))
-    rooted = unique(device for state in states for device in netem.trees(state))
+    rooted = unique(name(device) for state in states for device in netem.trees(state))
     roots = ["%s qdisc del dev %s root handle %s" % (tc, device, netem.ROOT) for device in rooted]
     left = ["%s qdisc show dev %s | grep -q ' %s '" % (tc, device, netem.ROOT) for device in rooted]
     device = []
     if any(state["ifb"] for state in states):
-        shows = ["%s filter show dev %s egress" % (tc, each)
+        shows = ["%s filter show dev %s egress" % (tc, name(each))
                  for each in unique(each for state in states for each in state["egress"])] or ["true"]
         # Never before the filters are gone: what is redirected to no device is dropped.
         device = ["{ %s; } | grep -q 'device %s)' || %s link del dev %s" % (
