@@ -3,6 +3,7 @@ SERVER ?= mysql
 RELEASE ?=
 REPLICAS ?= 1
 LAB ?= docker
+CLIENT ?=
 HOST ?= source
 SCENARIO ?= default
 SCENARIOS ?= default mariadb
@@ -22,7 +23,7 @@ inventory = inventory/$(if $(filter uml,$(LAB)),lab-uml,lab)
 help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
-	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 REPLICAS=1..9 LAB=docker|uml'
+	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 REPLICAS=1..9 LAB=docker|uml CLIENT=1 (uml)'
 
 .PHONY: demo
 demo: lab-up ## everything from nothing: hosts, site.yml, verify.yml; ends with the checkpoint table
@@ -30,8 +31,8 @@ demo: lab-up ## everything from nothing: hosts, site.yml, verify.yml; ends with 
 	@$(tools) ansible-playbook -i $(inventory) playbooks/verify.yml
 
 .PHONY: lab-up
-lab-up: ## test hosts: a source and its replicas, bare servers (SERVER, RELEASE, REPLICAS, LAB)
-	@$(lab) up --kind $(LAB) --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) --replicas $(REPLICAS)
+lab-up: ## test hosts: a source and its replicas, bare servers (SERVER, RELEASE, REPLICAS, LAB, CLIENT=1)
+	@$(lab) up --kind $(LAB) --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) --replicas $(REPLICAS) $(if $(CLIENT),--client)
 
 .PHONY: lab-down
 lab-down: ## remove the test hosts; images stay (LAB)

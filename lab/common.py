@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,9 +41,22 @@ class Clock:
 def cache(*parts: str) -> Path:
     """A folder in the cache, made when it is missing."""
     base = os.environ.get("SEMISYNC_CACHE") or Path.home() / ".cache" / "dbre-semisync"
-    folder = Path(base, *parts)
+    folder = Path(base, *parts).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def lab_name() -> str:
+    """Tells labs of one machine and user apart; plain names for the one that SEMISYNC_LAB does not name."""
+    name = os.environ.get("SEMISYNC_LAB", "")
+    if not re.fullmatch(r"[a-z0-9]{0,12}", name):
+        raise LabError(f"SEMISYNC_LAB is {name!r}; up to 12 lower-case letters and digits are possible")
+    return name
+
+
+def uml_folder(*parts: str) -> Path:
+    """The folder of this lab's hosts of kind uml, or one in it."""
+    return cache("-".join(filter(None, ("uml", lab_name()))), *parts)
 
 
 @contextlib.contextmanager

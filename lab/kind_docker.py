@@ -8,13 +8,13 @@ import time
 import debian
 import docker_image
 import inventory
-from common import Clock, LabError, locked, say
+from common import Clock, LabError, lab_name, locked, say
 from container import docker, flags as container_flags, need_docker, run_options
 
-NETWORK = "semisync-lab"
-PREFIX = "semisync-lab-"
+NETWORK = "-".join(filter(None, ("semisync-lab", lab_name())))
+PREFIX = NETWORK + "-"
 # Marks our containers, and says what they were made from.
-LABEL = "dbre-semisync.lab"
+LABEL = "-".join(filter(None, ("dbre-semisync.lab", lab_name())))
 UP_SECONDS = 120
 POLL_SECONDS = 0.4
 RESTARTS = 3

@@ -12,11 +12,11 @@ import inventory
 import uml_host
 import uml_image
 import uml_net
-from common import Clock, LabError, cache, locked, say
+from common import Clock, LabError, lab_name, locked, say, uml_folder
 from uml_tools import need_machine
 
 UP_SECONDS = 300
-LOCK = "uml-lab"
+LOCK = "-".join(filter(None, ("uml-lab", lab_name())))
 
 
 def image(opts) -> Path:
@@ -62,7 +62,7 @@ def down(_opts) -> None:
     """Remove hosts, network and inventory; nothing to remove is no error."""
     need_machine()
     with locked(LOCK):
-        there = uml_net.exists() or any(cache("uml").iterdir())
+        there = uml_net.exists() or any(uml_folder().iterdir())
         _remove()
         inventory.remove("uml")
     say("hosts, their disks and their network removed" if there else "no lab to remove")
@@ -101,7 +101,7 @@ def shell(opts) -> None:
 
 def _state() -> Path:
     """The file that says which hosts the lab has."""
-    return cache("uml") / "lab.json"
+    return uml_folder() / "lab.json"
 
 
 def _lab() -> dict | None:
@@ -133,7 +133,7 @@ def _remove() -> None:
     """Remove everything a lab consists of, whatever is left of it."""
     _state().unlink(missing_ok=True)
     uml_net.remove()
-    shutil.rmtree(cache("uml"))
+    shutil.rmtree(uml_folder())
 
 
 def _wait(hosts: list[str], server: debian.Server, clock: Clock) -> None:

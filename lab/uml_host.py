@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import uml_net
-from common import LabError, cache, run, tail
+from common import LabError, run, tail, uml_folder
 from uml_tools import memory_folder
 
 # In megabytes; a host takes what it uses of it.
@@ -24,7 +24,7 @@ ASK_SECONDS = 60
 
 def folder(host: str) -> Path:
     """Where a host's disk and console log are."""
-    return cache("uml", "hosts", host)
+    return uml_folder("hosts", host)
 
 
 def console(host: str) -> Path:
@@ -34,7 +34,7 @@ def console(host: str) -> Path:
 
 def key() -> Path:
     """The SSH key of this lab, made when there is none."""
-    private = cache("uml").absolute() / "key"
+    private = uml_folder() / "key"
     if not private.exists():
         part = private.with_name("key.part")
         part.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ def boot(host: str, image: Path, together: int = 1) -> None:
     uml_net.kill(uml_net.address(host))
     _install_runner()
     # Left by a killed kernel, it can look like one that still runs.
-    shutil.rmtree(cache("uml", "umid") / host, ignore_errors=True)
+    shutil.rmtree(uml_folder("umid") / host, ignore_errors=True)
     memory = CLIENT_MEMORY if host == "client" else MEMORY
     public = key().with_name("key.pub").read_text(encoding="utf-8").split()[1]
     # Relative paths: the kernel's command line knows no quotes, and the name of a socket is short.
@@ -105,7 +105,7 @@ def _cpu(host: str) -> int:
 
 def _install_runner() -> None:
     """Copy uml_run.py: a host needs it at each reboot, whatever becomes of the checkout."""
-    part = cache("uml") / "linux-uml.part"
+    part = uml_folder() / "linux-uml.part"
     code = Path(__file__).with_name("uml_run.py").read_text(encoding="utf-8")
     part.write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
     part.chmod(0o755)

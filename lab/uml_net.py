@@ -9,13 +9,13 @@ import signal
 import time
 from pathlib import Path
 
-from common import LabError, cache, run
+from common import LabError, run, uml_folder
 
 # One lab a cache folder: the folder's name makes the namespace's.
-NAMESPACE = "semisync-" + hashlib.sha256(os.fsencode(cache("uml").resolve())).hexdigest()[:8]
+NAMESPACE = "semisync-" + hashlib.sha256(os.fsencode(uml_folder().resolve())).hexdigest()[:8]
 NAMESPACES = Path("/run/netns")
 # The program every host is started by; see uml_run.py.
-RUNNER = cache("uml").absolute() / "linux-uml"
+RUNNER = uml_folder() / "linux-uml"
 MAX_REPLICAS = 9
 BRIDGE_ADDRESS = "10.99.0.1"
 KILL_SECONDS = 20

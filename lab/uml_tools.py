@@ -7,7 +7,7 @@ import platform
 import sys
 from pathlib import Path
 
-from common import LabError, cache, need_packages, run
+from common import LabError, need_packages, run, uml_folder
 
 # Command -> the Debian package that has it.
 TOOLS = {"linux.uml": "user-mode-linux", "mke2fs": "e2fsprogs", "ip": "iproute2", "nc": "netcat-openbsd",
@@ -45,6 +45,6 @@ def memory_folder(megabytes: int) -> Path:
     try:
         shared = os.statvfs(SHARED_MEMORY)
     except OSError:
-        return cache("uml").absolute()
+        return uml_folder()
     room = shared.f_bavail * shared.f_frsize > megabytes << 20
-    return SHARED_MEMORY if room and not shared.f_flag & os.ST_NOEXEC else cache("uml").absolute()
+    return SHARED_MEMORY if room and not shared.f_flag & os.ST_NOEXEC else uml_folder()

@@ -30,6 +30,7 @@ class ActionModule(ActionBase):
             written_from=dict(type="str"),
             arrived_from=dict(type="str"),
             results_dir=dict(type="path", default="results"),
+            run=dict(type="str"),
         ))
         name, members = cluster.members(task_vars, arguments["info_from"], active_only=True)
         found = problems.of_inventory(name, members)
@@ -47,8 +48,12 @@ class ActionModule(ActionBase):
         display.display(checkpoints.table(rows, name))
         path = None
         if not self._task.check_mode:
-            path = os.path.join(results.new_run(folder, moment), "checkpoints.json")
-            results.write_json(path, rows)
+            try:
+                run = results.open_run(folder, moment, arguments["run"])
+            except ValueError as error:
+                raise AnsibleActionFail(str(error))
+            results.keep_rows(run, rows)
+            path = os.path.join(run, results.CHECKPOINTS)
             display.display("  %s" % path)
         result.update(checkpoints=rows, path=path, verdict=checkpoints.verdict(rows), cluster=name)
         if checkpoints.failed(rows):

@@ -33,6 +33,10 @@ options:
     description: Folder for results. Nothing is written in check mode.
     type: path
     default: results
+  run:
+    description: Name of a run's folder in the cluster's, such as V(2026-01-31T120000.000000Z), that the rows are added to; a new
+      one by default.
+    type: str
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.

@@ -15,6 +15,7 @@ import tempfile
 import zlib
 
 OBSERVATIONS = "observations.json"
+CHECKPOINTS = "checkpoints.json"
 
 
 def now():
@@ -60,16 +61,44 @@ def read_json(path, otherwise):
         return otherwise
 
 
-def new_run(folder, moment):
-    """A fresh results/CLUSTER/UTC-TIME, and latest pointing at it."""
-    name = moment.strftime("%Y-%m-%dT%H%M%S.%fZ")
+def run_name(moment):
+    return moment.strftime("%Y-%m-%dT%H%M%S.%fZ")
+
+
+def open_run(folder, moment, name=None):
+    """results/CLUSTER/NAME with latest pointing at it: the folder of the run of that name, or a fresh one.
+
+    Args:
+        folder: of the cluster.
+        moment: when the fresh one begins; it has its name from it.
+        name: a run's that this one adds to, as run_name() made it.
+
+    Raises:
+        ValueError: it is no such name.
+    """
+    if name and not re.match(r"\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z\Z", name):
+        raise ValueError("%r names no run" % name)
+    name = name or run_name(moment)
     path = os.path.join(folder, name)
-    os.makedirs(path)
+    os.makedirs(path, exist_ok=True)
     link = os.path.join(folder, "latest")
     temporary = os.path.join(folder, ".latest-%s" % name)
     os.symlink(name, temporary)
     os.replace(temporary, link)
     return path
+
+
+def keep_rows(path, rows):
+    """Put checkpoints into a run's checkpoints.json, in place of those of the same identifier and host.
+
+    Returns:
+        all rows that are there now, in the document's order.
+    """
+    file = os.path.join(path, CHECKPOINTS)
+    known = dict(((row["id"], row["host"]), row) for row in read_json(file, []) + rows)
+    every = sorted(known.values(), key=lambda row: row["id"])
+    write_json(file, every)
+    return every
 
 
 def observations(folder):

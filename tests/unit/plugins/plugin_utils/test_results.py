@@ -32,7 +32,7 @@ def test_a_hostile_cluster_name_stays_inside_and_apart(tmp_path):
     for folder in folders:
         assert os.path.dirname(os.path.normpath(folder)) == str(tmp_path)
         os.makedirs(folder)
-        assert results.new_run(folder, MOMENT)
+        assert results.open_run(folder, MOMENT)
 
 
 def test_json_is_written_with_its_folders_and_read_back(tmp_path):
@@ -72,8 +72,8 @@ def test_a_file_that_is_missing_or_cut_short_is_no_failure(tmp_path, text):
 
 def test_latest_points_at_the_newest_run_relative_to_itself(tmp_path):
     folder = str(tmp_path / "shop")
-    first = results.new_run(folder, MOMENT)
-    second = results.new_run(folder, MOMENT + datetime.timedelta(microseconds=1))
+    first = results.open_run(folder, MOMENT)
+    second = results.open_run(folder, MOMENT + datetime.timedelta(microseconds=1))
     assert os.path.basename(first) == "2026-11-21T114847.759394Z"
     assert os.readlink(os.path.join(folder, "latest")) == os.path.basename(second)
     assert os.path.realpath(os.path.join(folder, "latest")) == os.path.realpath(second)
@@ -94,3 +94,19 @@ def test_observations_are_kept_one_by_one(tmp_path):
     assert results.observations(folder) == {"P2.1": {"id": "P2.1", "observed": "2 s"}, "P3.5": {"id": "P3.5", "observed": "0"}}
     with open(os.path.join(folder, "observations.json")) as stream:
         assert set(json.load(stream)) == {"P2.1", "P3.5"}
+
+
+def test_a_run_adds_its_rows_to_those_of_the_run_it_names(tmp_path):
+    folder = str(tmp_path / "shop")
+    path = results.open_run(folder, MOMENT)
+    results.keep_rows(path, [{"id": "P1.1", "host": "s", "outcome": "failed"}, {"id": "P0", "host": "s"}])
+    assert results.open_run(folder, MOMENT + datetime.timedelta(hours=1), os.path.basename(path)) == path
+    every = results.keep_rows(path, [{"id": "P6.0", "host": "s"}, {"id": "P1.1", "host": "s", "outcome": "passed"}])
+    assert [row["id"] for row in every] == ["P0", "P1.1", "P6.0"] and every[1]["outcome"] == "passed"
+    assert results.read_json(os.path.join(path, "checkpoints.json"), None) == every
+
+
+@pytest.mark.parametrize("name", ["..", "../other/2026-01-31T120000.000000Z", "2026", "2026-01-31T120000.000000Z/x"])
+def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
+    with pytest.raises(ValueError):
+        results.open_run(str(tmp_path), MOMENT, name)
