@@ -23,7 +23,7 @@ DONE = "complete"
 
 def name() -> str:
     """The folder's name: a hash of everything that decides what is in it."""
-    recipe = "\n".join((REQUIREMENTS.read_text(encoding="utf-8"), platform.python_version(), sys.executable))
+    recipe = "\n".join((REQUIREMENTS.read_text(encoding="utf-8"), platform.python_version(), os.path.realpath(sys.executable)))
     return f"venv-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
 
 
