@@ -135,6 +135,12 @@ class Names(object):
         """True where this server is at least the version given for its engine."""
         return self.version >= (mariadb if self.mariadb else mysql)
 
+    @property
+    def waits_together(self):
+        """True where commits of several clients wait for one acknowledgement side by side: binlog group commit and a
+        thread of its own for acknowledgements (MySQL 5.7.4 release notes)."""
+        return self.since((5, 7, 4), (5, 5))
+
     def plugin(self, side):
         """(plugin, library) for INSTALL PLUGIN on this side, or None where semi-sync is built in."""
         return None if self.builtin else PLUGINS[(self.generation, side)]

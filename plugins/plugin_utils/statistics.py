@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Medians and how sure they are: pure functions, the same figures for the same values on every controller."""
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import math
+import random
+
+RESAMPLES = 2000
+SEED = 20130127
+# Of resampled medians: what a 95 % interval leaves out on each side.
+TAIL = 2.5
+# With fewer repetitions a baseline shows no spread of its own. Restarts alone move results by about this much.
+ENOUGH = 3
+UNKNOWN_SPREAD = 0.03
+
+
+def percentile(values, percent):
+    """The value below which so many percent lie, interpolated between neighbours (Hyndman and Fan's type 7).
+
+    Raises:
+        ValueError: there are no values.
+    """
+    if not values:
+        raise ValueError("no values")
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * percent / 100.0
+    low = int(math.floor(place))
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def median(values):
+    return percentile(values, 50)
+
+
+def stdev(values):
+    """The sample's standard deviation; 0 for a single value."""
+    if len(values) < 2:
+        return 0.0
+    mean = sum(values) / float(len(values))
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1.0))
+
+
+def resampled_medians(values, seed):
+    """Medians of samples drawn from the values with replacement (Efron's bootstrap)."""
+    drawn = random.Random(seed)
+    return [median([values[drawn.randrange(len(values))] for dummy in values]) for dummy in range(RESAMPLES)]
+
+
+def interval(values, seed=SEED):
+    """(low, high): the bootstrap 95 % interval of the median, by percentiles. A single value is its own interval."""
+    medians = resampled_medians(values, seed)
+    return percentile(medians, TAIL), percentile(medians, 100 - TAIL)
+
+
+def summary(values):
+    """What a list of figures comes to: n, median, low, high, min, max, stdev; None for an empty one."""
+    if not values:
+        return None
+    low, high = interval(values)
+    return {"n": len(values), "median": median(values), "low": low, "high": high, "min": min(values),
+            "max": max(values), "stdev": stdev(values)}
+
+
+def latency(milliseconds):
+    """Single transactions' times: mean, stdev, p50, p95, p99, max in the same unit; None where there are none."""
+    if not milliseconds:
+        return None
+    return {"mean": sum(milliseconds) / float(len(milliseconds)), "stdev": stdev(milliseconds),
+            "p50": percentile(milliseconds, 50), "p95": percentile(milliseconds, 95),
+            "p99": percentile(milliseconds, 99), "max": max(milliseconds)}
+
+
+def ratio(values, baseline):
+    """(value, low, high): how the medians of two samples relate, with its bootstrap 95 % interval.
+
+    Raises:
+        ValueError: a sample is empty or the baseline's median is not above 0.
+    """
+    below = median(baseline)
+    if below <= 0:
+        raise ValueError("the baseline's median is %r" % below)
+    pairs = zip(resampled_medians(values, SEED), resampled_medians(baseline, SEED + 1))
+    ratios = [above / other for above, other in pairs if other > 0]
+    return median(values) / below, percentile(ratios, TAIL), percentile(ratios, 100 - TAIL)
+
+
+def difference(values, baseline):
+    """none, higher or lower: where a sample's median stands against a baseline.
+
+    It is none where the median lies inside the baseline's own spread, or where the ratio's interval holds 1.
+    """
+    value, low, high = ratio(values, baseline)
+    spread = [min(baseline) / median(baseline), max(baseline) / median(baseline)]
+    if len(baseline) < ENOUGH:
+        spread = [spread[0] - UNKNOWN_SPREAD, spread[1] + UNKNOWN_SPREAD]
+    if low <= 1 <= high or spread[0] <= value <= spread[1]:
+        return "none"
+    return "higher" if value > 1 else "lower"
