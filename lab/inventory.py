@@ -1,4 +1,7 @@
-"""The inventory files of the lab: inventory/lab/hosts.yml (docker) and inventory/lab-uml/hosts.yml."""
+"""The inventory files of the lab: inventory/lab/hosts.yml (docker) and inventory/lab-uml/hosts.yml.
+
+SEMISYNC_INVENTORY names another folder, for hosts that are not to be in the way of those.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ HEADER = "# Written by `make lab-up`, removed by `make lab-down`. Not for versio
 
 def path(kind: str) -> Path:
     """The inventory file of a kind of hosts."""
-    return PROJECT / "inventory" / FOLDERS[kind] / "hosts.yml"
+    return Path(os.environ.get("SEMISYNC_INVENTORY") or PROJECT / "inventory" / FOLDERS[kind], "hosts.yml")
 
 
 def password(kind: str) -> str | None:

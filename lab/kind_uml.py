@@ -71,11 +71,12 @@ def down(_opts) -> None:
 def cut(opts) -> None:
     """Kill a host's kernel and everything in it at once: a power cut."""
     need_machine()
-    host = _host(opts.host)
-    if not uml_host.running(host):
-        say(f"{host} is not running already")
-        return
-    uml_net.kill(f"umid={host}")
+    with locked(LOCK):
+        host = _host(opts.host)
+        if not uml_host.running(host):
+            say(f"{host} is not running already")
+            return
+        uml_net.kill(f"umid={host}")
     say(f"{host} cut")
 
 
@@ -83,13 +84,14 @@ def start(opts) -> None:
     """Start a host that was cut, from its own disk, and wait until its server answers."""
     clock = Clock()
     need_machine()
-    host = _host(opts.host)
-    lab = _lab()
-    if not uml_net.exists():
-        uml_net.create(list(lab["images"]))
-    if not uml_host.running(host):
-        uml_host.boot(host, Path(lab["images"][host]))
-    _wait([host], debian.server(*lab["server"]), clock)
+    with locked(LOCK):
+        host = _host(opts.host)
+        lab = _lab()
+        if not uml_net.exists():
+            uml_net.create(list(lab["images"]))
+        if not uml_host.running(host):
+            uml_host.boot(host, Path(lab["images"][host]))
+        _wait([host], debian.server(*lab["server"]), clock)
 
 
 def shell(opts) -> None:

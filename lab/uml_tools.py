@@ -11,7 +11,7 @@ from common import LabError, need_packages, run, uml_folder
 
 # Command -> the Debian package that has it.
 TOOLS = {"linux.uml": "user-mode-linux", "mke2fs": "e2fsprogs", "ip": "iproute2", "nc": "netcat-openbsd",
-         "ssh": "openssh-client", "tar": "tar", "taskset": "util-linux",
+         "ssh": "openssh-client", "tar": "tar", "taskset": "util-linux", "timeout": "coreutils",
          "setpriv": "util-linux"}
 MODULES = Path("/usr/lib/uml/modules")
 SHARED_MEMORY = Path("/dev/shm")

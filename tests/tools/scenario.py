@@ -1,8 +1,8 @@
 """Run a molecule scenario on hosts of the lab.
 
 A scenario's molecule.yml says which server it is about (lab_server, lab_release); what a container of that
-server needs on this machine comes from the lab. Whatever happens, the scenario's containers are removed after `test`.
-A scenario with another lab_kind brings its own hosts.
+server needs on this machine comes from the lab. A scenario with lab_kind uml has hosts with kernels of their own, in a
+lab that no one else uses. Whatever happens, the scenario's hosts are removed after `test`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from common import LabError, locked, say  # noqa: E402
 
 LABEL = "dbre-semisync.scenario"
 SHARED = "shared"
-DOCKER = "docker"
+DOCKER, UML = "docker", "uml"
+# The lab of the scenarios of kind uml, which take turns with it: no user's own lab is in the way.
+LAB = "scenario"
 
 
 def scenarios() -> list[str]:
@@ -43,9 +45,14 @@ def subject(name: str) -> dict[str, str]:
     return yaml.safe_load(path.read_text(encoding="utf-8"))["provisioner"]["inventory"]["group_vars"]["all"]
 
 
+def kind(its: dict[str, str]) -> str:
+    """The kind of a scenario's hosts."""
+    return its.get("lab_kind", DOCKER)
+
+
 def needs(its: dict[str, str]) -> dict:
-    """What a container of the scenario's server needs, its image built; nothing for hosts that are none."""
-    if its.get("lab_kind", DOCKER) != DOCKER:
+    """What a container of the scenario's server needs, its image built; nothing for hosts of kind uml."""
+    if kind(its) == UML:
         return {}
     server = debian.server(its["lab_server"], its["lab_release"])
     container.need_docker()
@@ -54,17 +61,21 @@ def needs(its: dict[str, str]) -> dict:
 
 def environment(name: str, flags: dict) -> dict[str, str]:
     """What base.yml refers to; lists are JSON, which is YAML too."""
-    values = {"scenario": name, "project": str(PROJECT), **flags}
+    folder = PROJECT / ".cache" / "molecule" / name
+    values = {"scenario": name, "project": str(PROJECT), "lab": LAB, "inventory": str(folder / "lab"), **flags}
     mine = {f"SEMISYNC_{key.upper()}": value if isinstance(value, str) else json.dumps(value)
             for key, value in values.items()}
-    folder = PROJECT / ".cache" / "molecule" / name
     plain = {} if sys.stdout.isatty() else {"NO_COLOR": "1", "ANSIBLE_NOCOLOR": "1"}
     return {**os.environ, **mine, **plain, "MOLECULE_COMMAND_BORDERS": "false",
-            "MOLECULE_GLOB": "molecule/*/molecule.yml", "MOLECULE_EPHEMERAL_DIRECTORY": str(folder)}
+            "MOLECULE_GLOB": f"molecule/{name}/molecule.yml", "MOLECULE_EPHEMERAL_DIRECTORY": str(folder)}
 
 
-def remove(name: str) -> None:
-    """Remove the scenario's containers and network."""
+def remove(name: str, its: dict[str, str]) -> None:
+    """Remove the scenario's hosts and network."""
+    if kind(its) == UML:
+        subprocess.run([sys.executable, str(PROJECT / "lab"), "down", f"--kind={UML}"], env=environment(name, {}),
+                       stdin=subprocess.DEVNULL, check=False)
+        return
     there = container.docker("ps", "--all", "--quiet", "--filter", f"label={LABEL}={name}", check=False).stdout.split()
     if there:
         say(f"removing what is left of scenario {name}")
@@ -74,15 +85,16 @@ def remove(name: str) -> None:
 
 def run(name: str, arguments: list[str]) -> int:
     """Run molecule; its exit status."""
-    flags = needs(subject(name))
+    its = subject(name)
+    flags = needs(its)
     command = ["molecule", "--base-config", str(PROJECT / "molecule" / SHARED / "base.yml"), arguments[0],
                "--scenario-name", name, *arguments[1:]]
-    with locked(f"molecule-{name}"):
+    with locked(f"molecule-{LAB if kind(its) == UML else name}"):
         try:
             return subprocess.run(command, cwd=PROJECT, env=environment(name, flags), check=False).returncode
         finally:
-            if flags and arguments[0] == "test" and "--destroy=never" not in arguments:
-                remove(name)
+            if arguments[0] == "test" and "--destroy=never" not in arguments:
+                remove(name, its)
 
 
 def main() -> int:
@@ -91,7 +103,7 @@ def main() -> int:
     parser.add_argument("scenario", help="its folder's name below molecule/")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="molecule's command and options (default: test)")
     opts = parser.parse_args()
-    # To be ended is to be interrupted: the containers are removed.
+    # To be ended is to be interrupted: the hosts are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return run(opts.scenario, opts.arguments or ["test"])

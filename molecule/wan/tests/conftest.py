@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 PROJECT = Path(__file__).resolve().parents[3]
-INVENTORY = PROJECT / "inventory" / "lab-uml" / "hosts.yml"
+INVENTORY = Path(os.environ["SEMISYNC_INVENTORY"], "hosts.yml")
 # The lab's own: where Ansible comes from, and an address of the replica that is never among the peers.
 CONTROLLER, REPLICA, REPLICA6 = "10.99.0.1", "10.99.0.11", "fd99::11"
 OTHERS = (CONTROLLER, REPLICA6)
