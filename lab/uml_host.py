@@ -59,6 +59,8 @@ def connection(host: str) -> dict[str, str | bool]:
     """How Ansible reaches a host."""
     return {"ansible_host": uml_net.address(host), "ansible_user": "root",
             "ansible_ssh_private_key_file": str(key()), "ansible_ssh_common_args": shlex.join(ssh_options()),
+            # The hosts of every lab have the same addresses, by which Ansible names the connections that it keeps.
+            "ansible_control_path_dir": str(uml_folder("connections")),
             "ansible_python_interpreter": "/usr/bin/python3", "ansible_pipelining": True}
 
 

@@ -1,6 +1,8 @@
 """The lab's decisions that need no Docker: names, cgroup mounts, recipes, inventory, command line."""
 
+import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -120,3 +122,14 @@ def test_docker_does_not_answer(tmp_path):
     done = lab("down", PATH=f"{tmp_path}:/usr/bin:/bin")
     assert done.returncode == 1
     assert "docker does not answer: start it" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
+def test_labs_whose_hosts_have_the_same_addresses_share_no_connection(tmp_path):
+    """Ansible names its kept connections by address: one lab's playbook once ran on another's hosts."""
+    ask = "import json, uml_host; print(json.dumps(uml_host.connection('source')))"
+    one, other = (json.loads(subprocess.run(
+        [sys.executable, "-c", ask], cwd=LAB, text=True, capture_output=True, check=True,
+        env={**os.environ, "SEMISYNC_CACHE": str(tmp_path), "SEMISYNC_LAB": name}).stdout) for name in ("a", "b"))
+    assert one["ansible_host"] == other["ansible_host"]
+    assert one["ansible_control_path_dir"] != other["ansible_control_path_dir"]
