@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The documentation of plugins/action/semisync_drill_verdict.py; there is no code here.
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_drill_verdict
+short_description: Decide and keep the checkpoints P6 and P7 of one drill
+version_added: "0.1.0"
+description:
+  - Decides from the rows that were written during a drill, and from what systemd said on the replica, the checkpoints P6 and
+    P7, how long writers were blocked, how many transactions went out unprotected, and how long the recovery took.
+  - Adds them to C(checkpoints.json) and C(drill.json) of a run, and fails when one of them failed.
+  - Runs on the controller and connects to nothing.
+options:
+  drill:
+    description: One drill of M(dbre.semisync.semisync_drill_plan).
+    type: dict
+    required: true
+  rows:
+    description: The rows of M(dbre.semisync.semisync_pulse).
+    type: list
+    elements: dict
+    default: []
+  stopped:
+    description: The result of M(dbre.semisync.semisync_unit) after the stop.
+    type: dict
+    default: {}
+  started:
+    description: The result of M(dbre.semisync.semisync_unit) after the start.
+    type: dict
+    default: {}
+  reason:
+    description: Why the drill was broken off.
+    type: str
+    default: ""
+  results_dir:
+    description: Folder for results.
+    type: path
+    default: results
+  run:
+    description: Name of a run's folder in the cluster's that the results are added to; a new one by default.
+    type: str
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: none
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_pulse
+  - module: dbre.semisync.semisync_unit
+"""
+
+EXAMPLES = r"""
+- name: Decide
+  dbre.semisync.semisync_drill_verdict:
+    drill: "{{ plan.drills[0] }}"
+    rows: "{{ pulse.rows }}"
+    stopped: "{{ stopped }}"
+    started: "{{ started }}"
+"""
+
+RETURN = r"""
+result:
+  description: The drill as in drill.json.
+  returned: success
+  type: dict
+path:
+  description: Where drill.json was written.
+  returned: success
+  type: str
+"""

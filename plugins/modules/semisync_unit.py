@@ -1,0 +1,194 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_unit
+short_description: Read a server's systemd unit, and keep a timer that starts it when the controller is lost
+version_added: "0.1.0"
+description:
+  - Returns whether the unit runs and when it last stopped and started, as systemd knows it.
+  - Before a server is stopped on purpose, O(rescue=armed) starts a timer on its host. Unless it is disarmed, it starts the
+    server again, whatever became of the controller. It tries for two minutes.
+  - It never stops a server.
+options:
+  unit:
+    description: The systemd unit of the server. Needed unless O(rescue=run).
+    type: str
+  rescue:
+    description:
+      - V(armed) starts the timer, in place of older ones of ours.
+      - V(disarmed) stops it, and is refused while the server does not run.
+      - V(run) does at once what an armed timer would do later, and does nothing where none is armed. So a second run restores
+        what an interrupted one left.
+      - Without it the unit is only read.
+    type: str
+    choices: [armed, disarmed, run]
+  after:
+    description: Seconds after which an armed timer starts the server.
+    type: int
+    default: 130
+extends_documentation_fragment:
+  - dbre.semisync.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_pulse
+  - module: ansible.builtin.systemd_service
+"""
+
+EXAMPLES = r"""
+- name: Have the server started again in two minutes, come what may
+  dbre.semisync.semisync_unit:
+    unit: mysql
+    rescue: armed
+    after: 120
+
+- name: Restore what an interrupted run left
+  dbre.semisync.semisync_unit:
+    rescue: run
+"""
+
+RETURN = r"""
+running:
+  description: Whether the unit is active and has a process.
+  returned: O(unit) is given
+  type: bool
+active:
+  description: systemd's C(ActiveState).
+  returned: O(unit) is given
+  type: str
+  sample: inactive
+sub:
+  description: systemd's C(SubState).
+  returned: O(unit) is given
+  type: str
+  sample: dead
+main_pid:
+  description: The unit's process, 0 where there is none.
+  returned: O(unit) is given
+  type: int
+times:
+  description:
+    - When the unit last began to stop (C(stopping)), had stopped (C(stopped)), began to start (C(starting)) and had started
+      (C(started)), in seconds since 1970 by the host's clock; null where it never did.
+  returned: O(unit) is given
+  type: dict
+timers:
+  description: Our timers that are armed now.
+  returned: success
+  type: list
+  elements: str
+last_words:
+  description: The last lines of the unit's journal.
+  returned: O(unit) is given and does not run
+  type: list
+  elements: str
+"""
+
+import os
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils import unit as units
+
+# There while systemd is the init of this host (sd_booted(3)).
+SYSTEMD = "/run/systemd/system"
+
+
+class Systemd(object):
+    """systemd on this host, through its own commands."""
+
+    def __init__(self, module):
+        self.module = module
+        if not os.path.isdir(SYSTEMD):
+            module.fail_json(msg="no systemd runs on this host; without its timer no server is stopped here, because "
+                                 "nobody would start it again if the controller were lost")
+        self.systemctl = module.get_bin_path("systemctl", required=True)
+
+    def run(self, *words, **keywords):
+        return self.module.run_command(list(words), environ_update={"LC_ALL": "C"}, **keywords)
+
+    def unit(self, name):
+        """units.parse_show() of a unit, with its last words where it does not run."""
+        dummy, text, dummy = self.run(self.systemctl, *units.show_arguments(units.service_name(name)), check_rc=True)
+        found = units.parse_show(text, time.time(), time.clock_gettime(time.CLOCK_MONOTONIC))
+        if not found["known"]:
+            self.module.fail_json(msg="systemd knows no unit %s on this host; set semisync_service" % name)
+        if not found["running"]:
+            journal = self.module.get_bin_path("journalctl")
+            words = [journal, "--no-pager", "--lines=8", "--output=cat", "--unit", units.service_name(name)]
+            found["last_words"] = self.run(*words)[1].splitlines() if journal else []
+        return found
+
+    def timers(self, kind="timer"):
+        """Our timers that are armed, or rescues that are just running."""
+        dummy, text, dummy = self.run(self.systemctl, "list-units", "--plain", "--no-legend", "--no-pager",
+                                      "--type=" + kind, units.PREFIX + "*", check_rc=True)
+        return units.rescues(text)
+
+    def arm(self, name, seconds):
+        timer = units.timer_name(time.time())
+        program = self.module.get_bin_path("systemd-run", required=True)
+        self.run(*units.arm_command(program, self.systemctl, timer, name, seconds), check_rc=True)
+        self.disarm(but=timer)
+
+    def disarm(self, but=None):
+        """Stop our timers, all but one; whether there was one."""
+        names = [name + ".timer" for name in self.timers() if name != but]
+        if names:
+            self.run(self.systemctl, "stop", *names, check_rc=True)
+        return bool(names)
+
+    def rescue(self):
+        """Do now what the armed timers would do; whether there was one."""
+        names = self.timers()
+        for name in names:
+            # The service belongs to its timer, and goes with it; it ends when the server runs.
+            status, dummy, err = self.run(self.systemctl, "start", name + ".service")
+            if status:
+                self.module.fail_json(msg="the server that an interrupted drill stopped does not start: %s" % err.strip())
+        self.disarm()
+        return bool(names)
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec=dict(
+            unit=dict(type="str"),
+            rescue=dict(type="str", choices=["armed", "disarmed", "run"]),
+            after=dict(type="int", default=130),
+        ),
+        required_if=[("rescue", "armed", ["unit"]), ("rescue", "disarmed", ["unit"])],
+        supports_check_mode=True,
+    )
+    params, systemd = module.params, Systemd(module)
+    result = {"changed": False}
+    if params["rescue"] == "run":
+        result["changed"] = bool(systemd.timers()) if module.check_mode else systemd.rescue()
+    if params["unit"]:
+        result.update(systemd.unit(params["unit"]))
+    if params["rescue"] == "armed":
+        result["changed"] = True
+        if not module.check_mode:
+            systemd.arm(params["unit"], params["after"])
+    if params["rescue"] == "disarmed":
+        if not result["running"]:
+            module.fail_json(msg="%s is %s: the timer stays" % (params["unit"], result["active"]), **result)
+        result["changed"] = bool(systemd.timers()) if module.check_mode else systemd.disarm()
+    module.exit_json(timers=systemd.timers(), **result)
+
+
+if __name__ == "__main__":
+    main()

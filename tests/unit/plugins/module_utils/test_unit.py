@@ -1,0 +1,60 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+from ansible_collections.dbre.semisync.plugins.module_utils import unit
+
+# systemd 260, a server that a drill stopped and started.
+SHOWN = """LoadState=loaded
+ActiveState=active
+SubState=running
+InactiveExitTimestampMonotonic=2122129628
+ActiveEnterTimestampMonotonic=2123476986
+ActiveExitTimestampMonotonic=2116734852
+InactiveEnterTimestampMonotonic=2117636402
+MainPID=669
+"""
+LISTED = """  dbre-semisync-rescue-1795271384112.timer loaded active waiting Starts mysql, which a drill stopped
+dbre-semisync-rescue-1795271384999.timer   loaded active waiting Starts mysql
+semisync-netem-rollback-1795271384112.timer loaded active waiting Rollback
+dbre-semisync-rescue-mine.timer loaded active waiting not ours
+"""
+
+
+def test_systemds_own_times_become_the_hosts_clock():
+    found = unit.parse_show(SHOWN, 1795271400.0, 2130.0)
+    assert found["running"] and found["main_pid"] == 669 and found["active"] == "active" and found["known"]
+    assert found["times"] == {"stopping": 1795271386.734852, "stopped": 1795271387.636402,
+                              "starting": 1795271392.129628, "started": 1795271393.476986}
+
+
+def test_a_unit_that_never_ran_has_no_times():
+    found = unit.parse_show("LoadState=loaded\nActiveState=inactive\nSubState=dead\nMainPID=0\nActiveExitTimestampMonotonic=0\n",
+                            1.0, 1.0)
+    assert not found["running"] and found["times"] == dict.fromkeys(unit.TIMES)
+
+
+def test_a_unit_that_there_is_not_is_known_as_such():
+    assert not unit.parse_show("LoadState=not-found\nActiveState=inactive\nSubState=dead\nMainPID=0\n", 1.0, 1.0)["known"]
+
+
+def test_a_failed_unit_with_a_process_does_not_run():
+    assert not unit.parse_show("LoadState=loaded\nActiveState=deactivating\nMainPID=7\n", 1.0, 1.0)["running"]
+
+
+def test_the_timer_starts_the_unit_and_tries_again():
+    words = unit.arm_command("/usr/bin/systemd-run", "/usr/bin/systemctl", unit.timer_name(1795271384.112), "mysqld@a", 130)
+    assert words[:2] == ["/usr/bin/systemd-run", "--unit=dbre-semisync-rescue-1795271384112"]
+    assert "--on-active=130s" in words and "--timer-property=AccuracySec=100ms" in words
+    script = words[-1]
+    assert "/usr/bin/systemctl start 'mysqld@a.service' && exit 0; sleep 10" in script
+    # systemd expands both.
+    assert "$" not in script and "%" not in script
+
+
+def test_our_timers_are_told_from_others():
+    assert unit.rescues(LISTED) == ["dbre-semisync-rescue-1795271384112", "dbre-semisync-rescue-1795271384999"]
