@@ -11,14 +11,14 @@ import os
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints, problems
+from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints, findings, history, plan, problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
 
 display = Display()
 
 
 class ActionModule(ActionBase):
-    """Decides the checkpoints of a cluster; see plugins/modules/semisync_verdict.py for its documentation."""
+    """Decides the checkpoints and findings of a cluster; see plugins/modules/semisync_verdict.py for its documentation."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
@@ -29,6 +29,7 @@ class ActionModule(ActionBase):
             info_from=dict(type="str", required=True),
             written_from=dict(type="str"),
             arrived_from=dict(type="str"),
+            lag_limit=dict(type="int", default=60),
             results_dir=dict(type="path", default="results"),
             run=dict(type="str"),
         ))
@@ -41,11 +42,13 @@ class ActionModule(ActionBase):
             return result
         folder = results.cluster_folder(arguments["results_dir"], name)
         canary, arrivals = cluster.canary(task_vars, members, arguments["written_from"], arguments["arrived_from"])
-        rows = checkpoints.evaluate(members, canary, arrivals, results.observations(folder))
         moment = results.now()
+        rows = checkpoints.evaluate(members, canary, arrivals, results.observations(folder))
         for row in rows:
             row["at"] = results.stamp(moment)
+        kept, noticed = self.look_back(folder, members, results.stamp(moment), arguments["lag_limit"])
         display.display(checkpoints.table(rows, name))
+        display.display(findings.table(noticed, name))
         path = None
         if not self._task.check_mode:
             try:
@@ -53,9 +56,27 @@ class ActionModule(ActionBase):
             except ValueError as error:
                 raise AnsibleActionFail(str(error))
             results.keep_rows(run, rows)
+            results.write_json(os.path.join(run, results.FINDINGS), noticed)
+            if kept:
+                results.write_json(os.path.join(folder, results.STATE), kept)
             path = os.path.join(run, results.CHECKPOINTS)
             display.display("  %s" % path)
-        result.update(checkpoints=rows, path=path, verdict=checkpoints.verdict(rows), cluster=name)
-        if checkpoints.failed(rows):
+        result.update(checkpoints=rows, findings=noticed, path=path, cluster=name,
+                      verdict=cluster.verdict(rows, noticed))
+        if checkpoints.failed(rows) or findings.critical(noticed):
             result.update(failed=True, msg="Cluster %s: %s" % (name, result["verdict"]))
         return result
+
+    def look_back(self, folder, members, at, lag_limit):
+        """(what is kept of the source for the next run or None, the findings)."""
+        saved = results.read_json(os.path.join(folder, results.STATE), None)
+        source = plan.source_of(members)
+        kept, past, since = None, None, None
+        if source.info is not None:
+            kept, since = history.snapshot(source.info, at), history.degraded_since(saved, source.info, at)
+            past = history.compare(saved, kept)
+        if kept:
+            kept["degraded_since"] = since
+        ahead = dict((member.host, member.info["clock_ahead"]) for member in members
+                     if member.info is not None and member.info.get("clock_ahead") is not None)
+        return kept, findings.evaluate(members, past, since, lag_limit, ahead)

@@ -56,6 +56,12 @@ SOURCE_STATUSES = (
 )
 REPLICA_STATUSES = ("status",)
 
+# Values of a server that nobody configured (MySQL 9.5 manual, "Server System Variables"; MariaDB's of the same name).
+SEMISYNC_DEFAULTS = {"enabled": "OFF", "timeout": "10000", "trace_level": "32", "wait_no_replica": "ON",
+                     "wait_for_replica_count": "1"}
+SERVER_DEFAULTS = {"server_id": "1", "innodb_flush_log_at_trx_commit": "1", "read_only": "OFF", "super_read_only": "OFF",
+                   "relay_log_recovery": "OFF", "gtid_mode": "OFF"}
+
 
 class UnknownServer(ValueError):
     """The server is none that this collection knows, or too old for semi-sync. The text says which."""
@@ -217,6 +223,15 @@ class Names(object):
     def verifies_source_by_default(self):
         """MariaDB 11.3 and later turns TLS with verification on for a channel unless told otherwise."""
         return self.since(NEVER, (11, 3, 0))
+
+    def defaults(self):
+        """Variable -> the value it starts with where no option file sets it, for those that a restart may change."""
+        found = dict(SERVER_DEFAULTS, sync_binlog="1" if self.since((5, 7, 7), NEVER) else "0",
+                     sync_relay_log="10000" if self.since((5, 6, 6), (10, 1, 0)) else "0")
+        for side in (SOURCE, REPLICA):
+            for key, name in self.variables(side).items():
+                found[name] = SEMISYNC_DEFAULTS.get(key, "AFTER_COMMIT" if self.mariadb else "AFTER_SYNC")
+        return found
 
     @property
     def slapper(self):

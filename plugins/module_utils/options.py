@@ -55,7 +55,9 @@ def parse_print_defaults(text):
     for part in re.split(r"(?:^|\s)--(?=[A-Za-z])", text):
         name, equals, value = part.strip().partition("=")
         if re.match(r"^[A-Za-z][\w.-]*$", name):
-            options[canonical_name(name)] = value.strip()
+            name, value = canonical_name(name), value.strip()
+            # The only option of which every occurrence counts.
+            options[name] = options[name] + ";" + value if name == "plugin_load_add" and name in options else value
     return options
 
 

@@ -20,6 +20,7 @@ SERVER_VARIABLES = (
     "gtid_strict_mode", "log_slave_updates", "log_replica_updates", "relay_log", "relay_log_basename", "sync_binlog",
     "innodb_flush_log_at_trx_commit", "sync_relay_log", "relay_log_recovery", "read_only", "super_read_only",
     "bind_address", "skip_networking", "binlog_format", "wsrep_on", "lower_case_table_names",
+    "binlog_storage_engine", "replication_sender_observe_commit_only",
 )
 GTID_VARIABLES = (
     "gtid_executed", "gtid_purged", "gtid_binlog_pos", "gtid_binlog_state", "gtid_current_pos", "gtid_slave_pos",
@@ -53,6 +54,11 @@ class Server(object):
 
     def semisync_status(self):
         return self.pairs("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync%'")
+
+    def uptime(self):
+        """Seconds since the server started, and since FLUSH STATUS set its counters to zero."""
+        found = self.pairs("SHOW GLOBAL STATUS LIKE 'Uptime%'")
+        return {"seconds": int(found.get("uptime") or 0), "since_reset": as_number(found.get("uptime_since_flush_status"))}
 
     def plugins(self):
         """Semi-sync plugins the server has loaded: name -> status."""
@@ -88,6 +94,10 @@ class Server(object):
 
     def channels(self, names):
         return [normalise_channel(row) for row in self.rows(names.show_channels)]
+
+
+def as_number(value):
+    return None if value is None else int(value)
 
 
 def text(value):
@@ -128,6 +138,8 @@ def normalise_channel(row):
         "last_io_error": short.get("last_io_error") or "",
         "last_sql_error": short.get("last_sql_error") or "",
         "connect_retry": short.get("connect_retry"),
+        "delay": int(short.get("sql_delay") or 0),
+        "tls": str(short.get("source_ssl_allowed")).lower() == "yes",
     }
 
 
@@ -154,7 +166,7 @@ def names_in_use(names):
     result = {"generation": names.generation, "builtin": names.builtin, "slapper": names.slapper,
               "log_updates": names.log_updates, "log_bin_by_default": names.log_bin_by_default,
               "gtid": names.has_gtid, "account_plugin": names.account_plugin,
-              "longest_source_password": names.longest_source_password}
+              "longest_source_password": names.longest_source_password, "defaults": names.defaults()}
     for side in (naming.SOURCE, naming.REPLICA):
         plugin = names.plugin(side)
         result[side] = {
@@ -205,6 +217,7 @@ def read(server):
         "other_channels": [channel["name"] for channel in channels if channel["name"]],
         "accounts": server.accounts(),
         "schemas": server.schemas(),
+        "uptime": server.uptime(),
         "clock": float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"]),
     }
 

@@ -10,9 +10,10 @@ __metaclass__ = type
 import zlib
 
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
+from ansible_collections.dbre.semisync.plugins.module_utils import state
 
 # What SET GLOBAL can mend without a restart; the others take effect at the next start.
-DYNAMIC = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+DYNAMIC = ("sync_binlog", "innodb_flush_log_at_trx_commit", "read_only")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -62,6 +63,8 @@ def replication_options(role, info, settings, number):
     options += [(info["names"]["log_updates"], "ON"), ("relay_log", "mysql-relay-bin")]
     if role == "source" and settings["bind_address"] and (listens_on_loopback_only(info) or "bind_address" in ours):
         options.append(("bind_address", settings["bind_address"]))
+    if role == "replica" and settings["replica_read_only"]:
+        options.append(("read_only", "ON"))
     return options
 
 
@@ -125,6 +128,9 @@ def drift(options, info):
     for option, value in options:
         name = optfile.canonical_name(option)
         running = runtime_value(info, name)
+        if name == "read_only" and not state.running(info["channel"]):
+            # It may be no replica any more: somebody promoted it. What is in the option file comes with the next start.
+            continue
         same = running == "ON" if name == "log_bin" else optfile.same_value(running, value)
         if not same:
             result[name] = (running, value)

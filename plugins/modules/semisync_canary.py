@@ -14,18 +14,21 @@ short_description: Prove replication with rows that are written, acknowledged an
 version_added: "0.1.0"
 description:
   - On a source, inserts rows one by one and returns how long each took and how far semi-sync's counters rose with it.
-  - On a replica, waits until the last row of the same token is there and returns when it was seen. Started with C(async)
-    before the rows are written, it measures the lag to a few milliseconds.
+  - On a replica, waits until the last row of the same token is there and returns when it was seen. With O(mode=watch) it
+    leaves a process behind that waits, and returns at once; started before the rows are written, it measures the lag to a
+    few milliseconds. The option O(dbre.semisync.semisync_info#module:watcher) asks that process what it saw.
   - The table is created when it is missing (C(id), C(details), C(happened)); an existing table with these columns is used
     as it is. Only rows that the module wrote are ever deleted again.
 options:
   mode:
-    description: V(write) inserts rows, V(wait) waits for them.
+    description:
+      - V(write) inserts rows, V(wait) waits for them, V(watch) waits for them in the background.
+      - The process that V(watch) leaves behind ends when it was asked, or a minute after O(timeout).
     type: str
-    choices: [write, wait]
+    choices: [write, wait, watch]
     default: write
   token:
-    description: A text that tells this set of rows from every other; the same for V(write) and V(wait).
+    description: A text that tells this set of rows from every other; the same for V(write) and V(watch).
     type: str
     required: true
   rows:
@@ -48,7 +51,7 @@ options:
     description:
       - With O(mode=write), seconds to wait for the confirmation of one row. A source without replicas holds a row for as
         long as its semi-sync timeout says; the module then returns without the confirmation.
-      - With O(mode=wait), seconds to wait for the row.
+      - With O(mode=wait) and O(mode=watch), seconds to wait for the row.
     type: float
     default: 15
 extends_documentation_fragment:
@@ -113,13 +116,17 @@ polls:
   description: How often the replica was asked.
   returned: O(mode=wait)
   type: int
+watching:
+  description: Whether a process is there that waits for the rows.
+  returned: O(mode=watch)
+  type: bool
 """
 
 import threading
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, names, state
+from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, names, state, watcher
 
 POLL_SECONDS = 0.005
 # A row that came before the first poll is not older than this many others.
@@ -200,7 +207,8 @@ def write(module, server):
                 confirmed_at=written[-1]["confirmed_at"] if written else None)
 
 
-def wait(module, server):
+def wait(module, server, ready=None):
+    """Look for the last row until it is there or time is up; ready is called after the first look."""
     params = module.params
     table = canary.table_name(params["schema"], params["table"])
     last = canary.details(params["token"], params["rows"], params["rows"])
@@ -212,9 +220,23 @@ def wait(module, server):
         if start is not None and server.rows("SELECT id FROM %s WHERE id > %%s AND details = %%s" % table,
                                              (start - LOOK_BACK, last)):
             return dict(changed=False, arrived=True, arrived_at=time.time(), polls=polls)
+        if ready and polls == 1:
+            ready()
         if module.check_mode or time.monotonic() - begin >= params["timeout"]:
             return dict(changed=False, arrived=False, arrived_at=None, polls=polls)
         time.sleep(POLL_SECONDS)
+
+
+def watch(module):
+    """Leave a process behind that waits for the rows, on a connection of its own."""
+    if module.check_mode:
+        return dict(changed=False, watching=False)
+    name = watcher.address(module.params["token"], module.params)
+
+    def work(ready):
+        return wait(module, state.Server(login.connect(module)), ready)
+
+    return dict(changed=False, watching=watcher.leave_behind(name, module.params["timeout"], work))
 
 
 def newest_id(server, table):
@@ -230,7 +252,7 @@ def newest_id(server, table):
 def main():
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            mode=dict(type="str", choices=["write", "wait"], default="write"),
+            mode=dict(type="str", choices=["write", "wait", "watch"], default="write"),
             token=dict(type="str", required=True, no_log=False),
             rows=dict(type="int", default=1),
             schema=dict(type="str", default="important"),
@@ -242,6 +264,9 @@ def main():
     )
     if module.params["rows"] < 1:
         module.fail_json(msg="rows is %d; at least one is needed" % module.params["rows"])
+    if module.params["mode"] == "watch":
+        login.require_driver(module)
+        module.exit_json(**watch(module))
     server = state.Server(login.connect_or_fail(module))
     try:
         result = write(module, server) if module.params["mode"] == "write" else wait(module, server)

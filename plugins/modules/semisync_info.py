@@ -51,6 +51,14 @@ options:
     description: Seconds to wait for O(wait_for).
     type: int
     default: 60
+  watcher:
+    description:
+      - Token of a M(dbre.semisync.semisync_canary) call with O(dbre.semisync.semisync_canary#module:mode=watch) on this
+        host. What it saw is asked for, for at most three seconds, before the server is read.
+    type: str
+  asked_at:
+    description: The controller's clock, in seconds since 1970, as the task begins; the server's is compared with it.
+    type: float
 extends_documentation_fragment:
   - community.mysql.mysql
   - dbre.semisync.attributes.info
@@ -146,10 +154,22 @@ schemas:
   returned: success
   type: list
   elements: str
+uptime:
+  description: C(seconds) since the server started, and seconds C(since_reset) of its counters, as FLUSH STATUS does it.
+  returned: success
+  type: dict
 clock:
   description: The server's clock in seconds since 1970.
   returned: success
   type: float
+clock_ahead:
+  description: Seconds by which the server's clock is ahead of O(asked_at), the time that the module took to start included.
+  returned: O(asked_at) is given
+  type: float
+arrival:
+  description: What the process that watched for the canary row says, as M(dbre.semisync.semisync_canary) does when it waits.
+  returned: O(watcher) is given
+  type: dict
 unit:
   description: The systemd unit that the server's process belongs to.
   returned: success
@@ -177,9 +197,11 @@ reason:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import host, login, names, state
+from ansible_collections.dbre.semisync.plugins.module_utils import host, login, names, state, watcher
 
 POLL_SECONDS = 0.1
+# A row that is confirmed is there by now, or too late for the checkpoint.
+WATCHER_SECONDS = 3
 
 
 def read_once(module):
@@ -221,11 +243,15 @@ def main():
                 replica_status=dict(type="bool", default=False),
             )),
             wait_timeout=dict(type="int", default=60),
+            watcher=dict(type="str"),
+            asked_at=dict(type="float"),
         ),
         supports_check_mode=True,
     )
     login.require_driver(module)
-    result = {}
+    result, begin = {}, time.monotonic()
+    if module.params["watcher"]:
+        result["arrival"] = watcher.ask(watcher.address(module.params["watcher"], module.params), WATCHER_SECONDS)
     try:
         if module.params["wait_for"]:
             found, result["waited"] = read_when(module, module.params["wait_for"], module.params["wait_timeout"])
@@ -236,6 +262,8 @@ def main():
                              % error, reason="server")
     except Exception as error:  # the drivers share no exception class
         module.fail_json(msg=login.explain(error, module.params), reason="login")
+    if module.params["asked_at"] is not None:
+        result["clock_ahead"] = round(found["clock"] - (time.monotonic() - begin) - module.params["asked_at"], 3)
     result.update(found)
     result.update(host.read(module, found["variables"], module.params["option_file"]))
     module.exit_json(**result)

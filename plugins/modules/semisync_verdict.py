@@ -10,11 +10,13 @@ __metaclass__ = type
 
 DOCUMENTATION = r"""
 module: semisync_verdict
-short_description: Assert the checkpoints of a cluster
+short_description: Assert the checkpoints of a cluster and look for what endangers it
 version_added: "0.1.0"
 description:
   - Decides the checkpoints P0 to P5 from what the servers said, prints them as a table, writes C(checkpoints.json) on the
     controller, and fails when one of them failed.
+  - Looks for findings and keeps them in C(findings.json) beside it; fails when one is critical.
+  - Keeps the source's counters in C(state.json) of the cluster's folder, to say what happened since the last run.
   - Acts once a cluster, on the first of its hosts that is still in the play, and is skipped on the others.
   - Runs on the controller and connects to nothing.
 options:
@@ -27,8 +29,13 @@ options:
       written.
     type: str
   arrived_from:
-    description: Name of the variable with each replica's M(dbre.semisync.semisync_canary) result.
+    description: Name of the variable with each replica's M(dbre.semisync.semisync_info) result, asked with its option
+      O(dbre.semisync.semisync_info#module:watcher).
     type: str
+  lag_limit:
+    description: Seconds a replica may be behind its source before that is a finding.
+    type: int
+    default: 60
   results_dir:
     description: Folder for results. Nothing is written in check mode.
     type: path
@@ -66,6 +73,20 @@ checkpoints:
   returned: when the host speaks for its cluster
   type: list
   elements: dict
+findings:
+  description: What endangers the cluster, as in findings.json, the worst first.
+  returned: when the host speaks for its cluster
+  type: list
+  elements: dict
+  sample:
+    - id: replica_writable
+      severity: info
+      host: db2
+      title: The replica takes writes of its own
+      evidence: read_only is OFF
+      why: A row that is written on the replica by mistake is not on the source.
+      source: https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html
+      remedy: SET GLOBAL read_only = ON
 verdict:
   description: How many passed and failed, and which failed.
   returned: when the host speaks for its cluster

@@ -7,7 +7,7 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
-from ansible_collections.dbre.semisync.plugins.module_utils import plan, problems
+from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints, findings, plan, problems
 
 GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
 DEFAULT = "default"
@@ -56,10 +56,19 @@ def speaker(task_vars, found):
 
 
 def canary(task_vars, found, written_from, arrived_from):
-    """(the source's canary result or None, replica -> its result) from each host's variables of those names."""
+    """(the source's canary result or None, replica -> its arrival) from each host's variables of those names."""
     if not written_from:
         return None, {}
     source = next(one for one in found if one.role == "source")
     hostvars = task_vars["hostvars"]
     return (hostvars[source.host].get(written_from) or {"msg": source.error or "no row was written"},
-            dict((one.host, hostvars[one.host].get(arrived_from)) for one in found if one.role == "replica"))
+            dict((one.host, (hostvars[one.host].get(arrived_from) or {}).get("arrival"))
+                 for one in found if one.role == "replica"))
+
+
+def verdict(rows, noticed):
+    """One line: how many checkpoints passed and failed, and everything that makes the cluster unhealthy."""
+    line, critical = checkpoints.verdict(rows), findings.reasons(noticed)
+    if not critical:
+        return line
+    return line + ("; " if checkpoints.failed(rows) else ": ") + "critical: " + critical

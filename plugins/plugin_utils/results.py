@@ -16,6 +16,9 @@ import zlib
 
 OBSERVATIONS = "observations.json"
 CHECKPOINTS = "checkpoints.json"
+FINDINGS = "findings.json"
+# What the next run compares the source's counters with.
+STATE = "state.json"
 
 
 def now():

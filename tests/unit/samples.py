@@ -25,6 +25,7 @@ SETTINGS = {
     "replication_password": "pass word",
     "connect_retry": 1,
     "bind_address": "*",
+    "replica_read_only": True,
     "timeout": 10000,
     "wait_point": "AFTER_SYNC",
     "wait_for_replica_count": 1,
@@ -39,14 +40,14 @@ SETTINGS = {
 DEFAULTS = {
     "mysql": {"server_id": "1", "gtid_mode": "OFF", "enforce_gtid_consistency": "OFF", "relay_log": "HOST-relay-bin",
               "bind_address": "127.0.0.1", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1",
-              "log_bin": "ON", "log_slave_updates": "ON", "log_replica_updates": "ON"},
+              "log_bin": "ON", "log_slave_updates": "ON", "log_replica_updates": "ON", "read_only": "OFF"},
     "mariadb": {"server_id": "1", "log_bin": "OFF", "log_slave_updates": "OFF", "relay_log": "",
-                "bind_address": "127.0.0.1", "sync_binlog": "0", "innodb_flush_log_at_trx_commit": "1"},
+                "bind_address": "127.0.0.1", "sync_binlog": "0", "innodb_flush_log_at_trx_commit": "1", "read_only": "OFF"},
 }
 SEMISYNC_DEFAULTS = {"enabled": "OFF", "timeout": "10000", "trace_level": "32", "wait_no_replica": "ON",
                      "wait_point": "AFTER_SYNC", "wait_for_replica_count": "1"}
 SWITCHES = ("enabled", "wait_no_replica", "log_slave_updates", "log_replica_updates", "gtid_mode",
-            "enforce_gtid_consistency")
+            "enforce_gtid_consistency", "read_only")
 
 
 def settings(**changes):

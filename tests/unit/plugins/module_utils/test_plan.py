@@ -68,8 +68,8 @@ def test_a_bare_mysql_pair_gets_replication_and_semisync():
         "rpl_semi_sync_source_wait_no_replica": "1", "rpl_semi_sync_source_trace_level": "32"}
     assert written(replica) == {
         "server_id": str(replica["server_id"]), "gtid_mode": "ON", "enforce_gtid_consistency": "ON",
-        "log_replica_updates": "ON", "relay_log": "mysql-relay-bin", "rpl_semi_sync_replica_enabled": "1",
-        "rpl_semi_sync_replica_trace_level": "32"}
+        "log_replica_updates": "ON", "relay_log": "mysql-relay-bin", "read_only": "ON",
+        "rpl_semi_sync_replica_enabled": "1", "rpl_semi_sync_replica_trace_level": "32"}
     assert (source["plugin"], replica["plugin"]) == ("rpl_semi_sync_source", "rpl_semi_sync_replica")
     for planned in (source, replica):
         assert planned["install_plugin"] and planned["restart"] and planned["set_global"] == {}
@@ -78,6 +78,22 @@ def test_a_bare_mysql_pair_gets_replication_and_semisync():
         assert "gtid_mode is OFF, ON is wanted" in planned["restart_reasons"]
     assert (source["account"], replica["account"]) == (True, False)
     assert (source["channel"], replica["channel"]) == ("none", "configure")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_replica_of_others_may_be_written_to(engine):
+    assert "read_only" not in written(samples.plans(samples.replicating(engine))["db2"])
+    assert "read_only" not in written(samples.plans(samples.bare(engine), samples.settings(replica_read_only=False))["db2"])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("io_running,expected", [("Yes", {"read_only": "ON"}), ("No", {})])
+def test_a_replica_of_ours_becomes_read_only_again_unless_it_may_have_been_promoted(engine, io_running, expected):
+    members = samples.pair(engine)
+    members[1].info["variables"]["read_only"] = "OFF"
+    members[1].info["channel"]["io_running"] = io_running
+    planned = samples.plans(members)["db2"]
+    assert planned["set_global"] == expected and not planned["restart"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -112,7 +128,8 @@ def test_a_bare_mariadb_pair_gets_replication_and_semisync():
         "rpl_semi_sync_master_trace_level": "32"}
     assert written(replica) == {
         "server_id": str(replica["server_id"]), "log_bin": "mysql-bin", "log_slave_updates": "ON",
-        "relay_log": "mysql-relay-bin", "rpl_semi_sync_slave_enabled": "1", "rpl_semi_sync_slave_trace_level": "32"}
+        "relay_log": "mysql-relay-bin", "read_only": "ON", "rpl_semi_sync_slave_enabled": "1",
+        "rpl_semi_sync_slave_trace_level": "32"}
     for planned in (source, replica):
         assert planned["restart"] and not planned["install_plugin"] and planned["plugin"] is None
 

@@ -20,7 +20,8 @@ MYSQL_57 = {
     "Master_Port": 3306, "Connect_Retry": 60, "Master_Log_File": "mysql-bin.000003", "Slave_IO_Running": "Yes",
     "Slave_SQL_Running": "Yes", "Seconds_Behind_Master": 0, "Last_IO_Error": "", "Last_SQL_Error": "",
     "Master_Server_Id": 101, "Master_UUID": UUID, "Retrieved_Gtid_Set": UUID + ":1-5",
-    "Executed_Gtid_Set": UUID + ":1-5", "Auto_Position": 1, "Channel_Name": "", "Master_TLS_Version": ""}
+    "Executed_Gtid_Set": UUID + ":1-5", "Auto_Position": 1, "Channel_Name": "", "Master_TLS_Version": "",
+    "SQL_Delay": 0, "Master_SSL_Allowed": "No"}
 MYSQL_55 = {
     "Slave_IO_State": "Waiting for master to send event", "Master_Host": "db1", "Master_User": "repl",
     "Master_Port": 3306, "Connect_Retry": 60, "Slave_IO_Running": "Yes", "Slave_SQL_Running": "Yes",
@@ -31,7 +32,7 @@ MYSQL_97 = {
     "Replica_SQL_Running": "Yes", "Seconds_Behind_Source": 0, "Last_IO_Error": "", "Last_SQL_Error": "",
     "Source_Server_Id": 3226732337, "Source_UUID": UUID, "Source_Info_File": "mysql.slave_master_info",
     "Retrieved_Gtid_Set": UUID + ":1-3924", "Executed_Gtid_Set": UUID + ":1-3924", "Auto_Position": 1,
-    "Channel_Name": "", "Get_Source_public_key": 1}
+    "Channel_Name": "", "Get_Source_public_key": 1, "SQL_Delay": 0, "Source_SSL_Allowed": "No"}
 MARIADB = {
     "Connection_name": "", "Slave_SQL_State": "Slave has read all relay log; waiting for more updates",
     "Slave_IO_State": "Waiting for master to send event", "Master_Host": "u1", "Master_User": "repl",
@@ -86,6 +87,14 @@ def test_a_named_channel_is_not_the_default_one(row, name):
 ])
 def test_a_channel_runs_only_when_both_threads_do(io, sql, expected):
     assert state.running({"io_running": io, "sql_running": sql}) is expected
+
+
+@pytest.mark.parametrize("row,delay,tls", [
+    (MYSQL_55, 0, False), (MYSQL_97, 0, False), (dict(MYSQL_97, SQL_Delay=3600, Source_SSL_Allowed="Yes"), 3600, True),
+    (dict(MARIADB, SQL_Delay=60, Master_SSL_Allowed="Yes"), 60, True)])
+def test_a_channel_says_its_delay_and_whether_it_is_encrypted(row, delay, tls):
+    channel = state.normalise_channel(row)
+    assert (channel["delay"], channel["tls"]) == (delay, tls)
 
 
 def test_no_channel_does_not_run():
@@ -215,6 +224,8 @@ def answers(engine, role):
         ("SELECT PLUGIN_NAME", [{"name": name, "status": value} for name, value in info["plugins"].items()]),
         ("SELECT name, dl", [{"name": name, "dl": value} for name, value in info["plugins_registered"].items()]),
         ("SHOW GLOBAL VARIABLES", [dict(zip(("Variable_name", "Value"), item)) for item in variables.items()]),
+        ("SHOW GLOBAL STATUS LIKE 'Uptime", [dict(zip(("Variable_name", "Value"), item)) for item in (
+            ("Uptime", str(info["uptime"]["seconds"])), ("Uptime_since_flush_status", str(info["uptime"]["since_reset"])))]),
         ("SHOW GLOBAL STATUS", [dict(zip(("Variable_name", "Value"), item)) for item in status.items()]),
         ("SHOW REPLICA STATUS" if engine == "mysql" else "SHOW ALL SLAVES STATUS", [channel] if role == "replica" else ()),
         ("SELECT VARIABLE_NAME", ()),

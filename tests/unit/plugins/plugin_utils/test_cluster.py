@@ -98,7 +98,7 @@ def test_one_host_speaks_for_its_cluster(active, speaker):
 
 
 def test_the_canary_is_the_sources_and_arrivals_are_the_replicas():
-    hosts = {"a1": ("semisync_source", {"written": {"written": [1]}}), "a2": ("semisync_replica", {"arrived": {"arrived": True}}),
+    hosts = {"a1": ("semisync_source", {"written": {"written": [1]}}), "a2": ("semisync_replica", {"arrived": {"arrival": {"arrived": True}}}),
              "a3": ("semisync_replica", {})}
     variables = task_vars(hosts)
     members = cluster.members(variables, "info")[1]

@@ -1,0 +1,228 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils import findings
+from ansible_collections.dbre.semisync.tests.unit import samples
+
+ENGINES = ("mysql", "mariadb")
+# What a pair that site.yml set up still is told; never more than a note.
+NOTES = {"relay_log_not_synced"}
+PAST = {"yes_tx": 5, "no_tx": 3, "no_times": 1, "since": "2026-11-21T10:00:00Z", "reset": False}
+
+
+def semisync(info, side, **values):
+    """Set semi-sync's variables or statuses of one side."""
+    for key, value in values.items():
+        where = "variables" if key in info["semisync"][side]["variables"] and key != "status" else "status"
+        info["semisync"][side][where][key] = value
+
+
+def found(members, **how):
+    return dict((entry["id"], entry) for entry in findings.evaluate(members, **how))
+
+
+def new(members, **how):
+    return dict((kind, (entry["severity"], entry["host"])) for kind, entry in found(members, **how).items()
+                if kind not in NOTES)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_pair_that_was_set_up_has_no_finding_above_a_note(engine):
+    assert set(found(samples.pair(engine), ahead={"db1": 0.4, "db2": 0.9})) == NOTES
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_pair_of_bare_servers_after_its_plans_has_none_either(engine):
+    members = samples.bare(engine)
+    samples.carry_out(members, samples.SETTINGS)
+    assert new(members) == {}
+
+
+SOURCE_CASES = [
+    ("degraded", "critical", lambda info: semisync(info, "source", status="OFF")),
+    ("semisync_off", "critical", lambda info: semisync(info, "source", enabled="OFF")),
+    ("after_commit", "warning", lambda info: semisync(info, "source", wait_point="AFTER_COMMIT")),
+    ("no_wait_without_replica", "warning", lambda info: semisync(info, "source", wait_no_replica="OFF")),
+    ("timeout_freezes_writers", "warning", lambda info: semisync(info, "source", timeout="3600000")),
+    ("clients_missing", "critical", lambda info: semisync(info, "source", clients="0")),
+    ("source_not_durable", "warning", lambda info: info["variables"].update(sync_binlog="0")),
+    ("source_not_durable", "warning", lambda info: info["variables"].update(innodb_flush_log_at_trx_commit="2")),
+    ("server_id_clash", "critical", None),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind,severity,change", SOURCE_CASES)
+def test_what_endangers_a_source(engine, kind, severity, change):
+    members = samples.pair(engine)
+    if change:
+        change(members[0].info)
+    else:
+        members[1].info["variables"]["server_id"] = members[0].info["variables"]["server_id"]
+    its = new(members)
+    assert its[kind] == (severity, "db2" if kind == "server_id_clash" else "db1")
+    # A value that only the running server has is a finding of its own.
+    assert set(its) - {kind} <= {"restart_changes_it"}
+
+
+REPLICA_CASES = [
+    ("semisync_off", "warning", lambda info: semisync(info, "replica", enabled="OFF")),
+    ("applier_stopped", "critical", lambda info: info["channel"].update(sql_running="No", last_sql_error="Duplicate entry")),
+    ("applier_behind", "warning", lambda info: info["channel"].update(seconds_behind=61)),
+    ("relay_log_not_recovered", "warning", lambda info: info["channel"].update(gtid=False)),
+    ("replica_writable", "warning", lambda info: info["variables"].update(read_only="OFF")),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind,severity,change", REPLICA_CASES)
+def test_what_endangers_a_replica(engine, kind, severity, change):
+    members = samples.pair(engine)
+    change(members[1].info)
+    its = new(members)
+    assert its[kind] == (severity, "db2") and set(its) - {kind} <= {"restart_changes_it"}
+
+
+def test_a_replica_that_others_set_up_may_be_written_to():
+    members = samples.replicating("mysql")
+    assert found(members)["replica_writable"]["severity"] == "info"
+
+
+def test_a_replica_that_is_sixty_seconds_behind_is_not_far_behind():
+    members = samples.pair("mysql")
+    members[1].info["channel"]["seconds_behind"] = 60
+    assert new(members) == {}
+    assert "applier_behind" in new(members, lag_limit=59)
+
+
+def test_a_replica_that_does_not_receive_is_not_said_to_acknowledge():
+    members = samples.pair("mysql")
+    members[1].info["channel"].update(io_running="Connecting", sql_running="No")
+    assert new(members) == {}
+
+
+@pytest.mark.parametrize("clients,count,severity", [("1", "1", "warning"), ("1", "2", "critical"), ("0", "1", "critical")])
+def test_missing_clients_are_critical_below_what_a_commit_waits_for(clients, count, severity):
+    members = samples.pair("mysql") + [samples.member("db3", "replica", None)]
+    semisync(members[0].info, "source", clients=clients, wait_for_replica_count=count)
+    assert found(members)["clients_missing"]["severity"] == severity
+
+
+@pytest.mark.parametrize("status,past,kind,words", [
+    ("ON", PAST, "was_degraded", "no_tx +3, no_times +1 since 2026-11-21T10:00:00Z"),
+    ("ON", dict(PAST, reset=True), "was_degraded", "at least no_tx +3, no_times +1"),
+    ("OFF", PAST, "degraded", "first seen 09:00; no_tx +3"),
+    ("OFF", None, "degraded", "first seen 09:00"),
+])
+def test_what_went_out_unacknowledged_is_counted(status, past, kind, words):
+    members = samples.pair("mysql")
+    semisync(members[0].info, "source", status=status)
+    assert words in found(members, past=past, since="09:00")[kind]["evidence"]
+
+
+def test_nothing_that_went_out_unacknowledged_is_no_finding():
+    assert new(samples.pair("mysql"), past=dict(PAST, no_tx=0, no_times=0)) == {}
+
+
+@pytest.mark.parametrize("registered,loaded,expected", [
+    ({}, "", {"plugin_not_loaded_at_start"}),
+    ({}, "semisync_source.so", set()),
+    ({}, "semisync_source", set()),
+    ({}, "audit.so;rpl_semi_sync_source=semisync_source.so", set()),
+    ({}, "rpl_semi_sync_replica=semisync_replica.so", {"plugin_not_loaded_at_start"}),
+    ({"rpl_semi_sync_source": "semisync_source.so", "rpl_semi_sync_master": "semisync_master.so"}, "", {"plugin_mix"}),
+    ({"rpl_semi_sync_source": "semisync_source.so"}, "semisync_master.so", {"plugin_mix"}),
+])
+def test_plugins_at_the_next_start(registered, loaded, expected):
+    members = samples.pair("mysql")
+    members[0].info["plugins_registered"] = registered
+    if loaded:
+        members[0].info["option_files"]["options"]["plugin_load_add"] = loaded
+    assert set(new(members)) == expected
+
+
+@pytest.mark.parametrize("option,persisted,running,expected", [
+    ("10000", None, "10000", None),
+    ("10000", None, "500", "is 500, after a restart it is 10000 (option file)"),
+    (None, None, "500", "after a restart it is 10000 (server's default, no option file sets it)"),
+    (None, None, "10000", None),
+    ("10000", "700", "10000", "after a restart it is 700 (SET PERSIST)"),
+])
+def test_a_value_that_a_restart_would_change(option, persisted, running, expected):
+    members = samples.pair("mysql")
+    info, name = members[0].info, "rpl_semi_sync_source_timeout"
+    semisync(info, "source", timeout=running)
+    info["option_files"]["options"].pop(name)
+    if option:
+        info["option_files"]["options"][name] = option
+    if persisted:
+        info["persisted"][name] = persisted
+    its = found(members)
+    assert ("restart_changes_it" in its) is bool(expected)
+    assert not expected or expected in its["restart_changes_it"]["evidence"]
+
+
+def test_an_option_without_a_value_switches_on():
+    members = samples.pair("mysql")
+    members[1].info["option_files"]["options"]["read_only"] = ""
+    assert new(members) == {}
+
+
+@pytest.mark.parametrize("ahead,expected", [
+    ({}, None), ({"db1": 0.3}, None), ({"db1": 0.3, "db2": 2.2}, None),
+    ({"db1": 0.3, "db2": 2.4}, "2.1 seconds ahead of db1"), ({"db1": 0.3, "db2": -60}, "60.3 seconds behind db1"),
+])
+def test_clocks_are_compared_through_the_controllers(ahead, expected):
+    its = found(samples.pair("mysql"), ahead=ahead)
+    assert its.get("clocks_differ", {}).get("evidence") == expected
+
+
+def test_a_known_defect_names_its_version_and_the_way_out():
+    members = samples.pair("mariadb")
+    members[0].info.update(version="10.6.19", version_full="10.6.19-MariaDB")
+    entry = found(members)["known_bad_version"]
+    assert "mariadb-35109" in entry["evidence"] and entry["remedy"] == "Upgrade to 10.6.21 or later."
+    assert entry["why"] and entry["source"]
+
+
+def test_a_host_that_was_not_read_is_left_to_the_checkpoints():
+    members = samples.pair("mysql")
+    members[1].info = None
+    assert new(members) == {}
+
+
+def test_every_kind_says_why_where_from_and_what_to_do():
+    for kind, entry in findings.TABLE.items():
+        assert entry.severity in findings.SEVERITIES and entry.title and entry.remedy
+        assert kind == "known_bad_version" or (entry.why and entry.source)
+
+
+def test_every_kind_has_a_case_here_or_is_found_above():
+    tested = {case[0] for case in SOURCE_CASES + REPLICA_CASES} | NOTES | {
+        "was_degraded", "plugin_mix", "plugin_not_loaded_at_start", "restart_changes_it", "known_bad_version", "clocks_differ"}
+    assert tested == set(findings.TABLE)
+
+
+def test_the_worst_comes_first_and_names_itself():
+    members = samples.pair("mysql")
+    semisync(members[0].info, "source", wait_point="AFTER_COMMIT", status="OFF")
+    its = findings.evaluate(members)
+    assert [entry["severity"] for entry in its] == sorted((entry["severity"] for entry in its), key=findings.SEVERITIES.index)
+    assert findings.reasons(its) == "degraded on db1"
+    text = findings.table(its, "shop")
+    assert "critical  db1" in text and "why:" in text and its[0]["remedy"] in text
+    assert findings.table([], "shop") == "Findings of cluster shop: none"
+
+
+def test_a_finding_has_the_shape_that_the_report_reads():
+    members = samples.pair("mysql")
+    semisync(members[0].info, "source", status="OFF")
+    for entry in findings.evaluate(members):
+        assert set(entry) == {"id", "severity", "host", "title", "evidence", "why", "source", "remedy"}
+        assert all(isinstance(value, str) and value for value in entry.values())
