@@ -61,6 +61,7 @@ shell: ## a shell with the development tools on the PATH
 .PHONY: test
 test: ## lint, unit tests, sanity, every molecule scenario, live tests
 	@$(tools) python tests/tools/run_steps.py 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' 'sanity=$(MAKE) sanity' \
+	  'alerts=$(MAKE) alerts' \
 	  $(foreach name,$(SCENARIOS),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)') \
 	  'live=$(MAKE) live'
 
@@ -88,6 +89,16 @@ live: ## bad input, pairs that replicate already, a server that does not come up
 .PHONY: servers
 servers: ## every server that can be had, from bare hosts to a verified pair; on Docker hosts
 	@$(tools) python -m pytest tests/servers
+
+.PHONY: alerts
+alerts: ## the Prometheus rules against their promtool cases
+	@$(tools) promtool=$$(python tests/monitoring/packages.py) && cd monitoring && \
+	  "$$promtool" check rules semisync.rules.yml && "$$promtool" test rules semisync.test.yml
+
+.PHONY: monitoring
+monitoring: lab-up ## alerts that fire and clear on a lab pair, with Debian's exporter and Prometheus; 10 minutes
+	@$(tools) ansible-playbook -i $(inventory) site.yml
+	@$(tools) python tests/monitoring/end_to_end.py --inventory $(inventory)
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor
