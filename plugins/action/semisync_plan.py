@@ -8,7 +8,7 @@ __metaclass__ = type
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.dbre.semisync.plugins.module_utils import plan, problems
+from ansible_collections.dbre.semisync.plugins.module_utils import plan, problems, seed
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 
 
@@ -35,5 +35,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail("Nothing was changed. Cluster %r: %s" % (name, "; ".join(found)))
         me = next(member for member in members if member.host == task_vars["inventory_hostname"])
         result.update(plan.make(me, members, settings, arguments["stage"], arguments["apply"],
-                                arguments["hold_back"]), cluster=name)
+                                arguments["hold_back"]), cluster=name, seed=seed.step(me, members, settings),
+                      seed_leftover=seed.leftover(me))
+        result["changes"] = result["changes"] or result["seed_leftover"]
         return result

@@ -11,8 +11,12 @@ import os
 import re
 
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
+from ansible_collections.dbre.semisync.plugins.module_utils import seed_marker
 
 SERVERS = ("mariadbd", "mysqld")
+# What a replica can be seeded with: our key -> names of the program, the newer one first.
+TOOLS = {"dump": ("mariadb-dump", "mysqldump"), "client": ("mariadb", "mysql"),
+         "backup": ("mariadb-backup", "mariabackup"), "stream": ("mbstream",)}
 
 
 def read_text(path):
@@ -76,8 +80,18 @@ def read(module, variables, option_file=None):
         program = next((found for found in (module.get_bin_path(name, opt_dirs=["/usr/sbin", "/usr/libexec"])
                                             for name in SERVERS) if found), None)
     arguments = defaults_arguments(cmdline)
-    return {"unit": unit, "program": program, "pid": pid,
+    return {"unit": unit, "program": program, "pid": pid, "tools": tools(module, variables.get("plugin_dir")),
+            "seed": seed_marker.read(variables.get("port")),
             "option_files": read_options(module, program, arguments, option_file)}
+
+
+def tools(module, plugin_dir):
+    """Our key -> path of a program that seeding can use, or None; under 'clone' the plugin's library."""
+    found = dict((key, next((path for path in (module.get_bin_path(name) for name in names) if path), None))
+                 for key, names in TOOLS.items())
+    library = os.path.join(plugin_dir or "/nonexistent", "mysql_clone.so")
+    found["clone"] = library if os.path.exists(library) else None
+    return found
 
 
 def read_options(module, program, arguments, option_file=None):

@@ -212,6 +212,23 @@ class Names(object):
         return self.since((5, 6, 5), (10, 0, 2))
 
     @property
+    def reset_binary_logs(self):
+        """Forgets binary logs and GTIDs (MySQL 8.2 release notes)."""
+        return "RESET BINARY LOGS AND GTIDS" if self.since((8, 2, 0), NEVER) else "RESET MASTER"
+
+    @property
+    def copy_series(self):
+        """What both servers must have alike for a copy of the files; None where this one cannot be copied so.
+
+        Clone begins with 8.0.17; until 8.0.36 it asks for the same release, then for the same series (MySQL manual,
+        "Cloning Remote Data"). A mariadb-backup is restored to the same series (MariaDB documentation).
+        """
+        if self.since((8, 0, 17), (10, 1, 23)):
+            exact = not self.since((8, 0, 37), (10, 1, 23))
+            return ".".join(str(number) for number in self.version[:3 if exact else 2])
+        return None
+
+    @property
     def has_persisted_variables(self):
         return self.since((8, 0, 2), NEVER)
 

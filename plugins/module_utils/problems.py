@@ -7,7 +7,7 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
-from ansible_collections.dbre.semisync.plugins.module_utils import gtid, plan, wanted
+from ansible_collections.dbre.semisync.plugins.module_utils import plan, seed, wanted
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
 from ansible_collections.dbre.semisync.plugins.module_utils import plugin as plugins
 
@@ -163,51 +163,29 @@ def of_new_replica(member, source, members, settings):
     if limit and len(settings["replication_password"]) > limit:
         found.append("%s: semisync_replication_password has %d characters; a MySQL replica takes at most %d"
                      % (member.host, len(settings["replication_password"]), limit))
-    own = strangers(member, source)
-    if own:
-        found.append("%s holds data that the source %s does not have: %s. It is not overwritten. Move it away, or make "
-                     "the host a copy of the source first (a restored backup with its GTID set)"
-                     % (member.host, source.host, own))
-    elif missing_history(member, source, members, settings):
-        found.append("%s: %s. A replica that starts empty would lack it: restore a backup of the source with its GTID "
-                     "set on this host first" % (member.host, missing_history(member, source, members, settings)))
+    found += of_data(member, source, members, settings)
     return found
 
 
-def strangers(member, source):
-    """Data on a replica to be that its source does not have, in words; empty where there is none."""
-    info = member.info
-    if info["engine"] == "mariadb":
-        mine = info["gtid"].get("gtid_binlog_state", "")
-        local = gtid.ahead(mine, source.info["gtid"].get("gtid_binlog_state", ""))
-        known = bool(info["gtid"].get("gtid_slave_pos"))
-    else:
-        local = gtid.subtract(info["gtid"].get("gtid_executed", ""), source.info["gtid"].get("gtid_executed", ""))
-        known = bool(info["gtid"].get("gtid_executed"))
-    if local:
-        return "transactions %s" % local
-    # A restored backup carries the source's GTIDs; without them nothing says that the same schema is the same data.
-    return "" if known or not info["schemas"] else "schemas %s" % ", ".join(info["schemas"])
-
-
-def missing_history(member, source, members, settings):
-    """Data of the source that its binary logs cannot bring to an empty replica, in words; empty where there is none."""
-    if member.info["gtid"].get("gtid_executed") or member.info["gtid"].get("gtid_slave_pos"):
-        purged = source.info["gtid"].get("gtid_purged", "")
-        lost = gtid.subtract(purged, member.info["gtid"].get("gtid_executed", "")) if purged else ""
-        return "the source %s has purged binary logs it needs (%s)" % (source.host, lost) if lost else ""
-    # Canary rows are in the binary log, but reach a replica by GTID only when they were written with one.
-    by_gtid = source.info["engine"] == "mariadb" or source.info["variables"]["gtid_mode"] == "ON"
-    theirs = [name for name in source.info["schemas"] if not (by_gtid and name == settings["canary_schema"])]
-    if theirs:
-        return "the source %s holds data (schemas %s) from before replication" % (source.host, ", ".join(theirs))
-    if source.info["gtid"].get("gtid_purged"):
-        return "the source %s has purged its first binary logs" % source.host
-    if not plan.is_fresh(source, members) and source.info["engine"] != "mariadb" \
-            and source.info["variables"]["gtid_mode"] != "ON":
-        return "the source %s replicates by file and position (gtid_mode %s)" % (
-            source.host, source.info["variables"]["gtid_mode"])
-    return ""
+def of_data(member, source, members, settings):
+    """A new replica must have the source's data, or be given it; what it has of its own is never overwritten."""
+    if seed.needed(member, members, settings):
+        reason = seed.problem(member, members, settings)
+        return [reason] if reason else []
+    own = seed.strangers(member, source)
+    if own:
+        return ["%s holds data that the source %s does not have: %s. It is not overwritten. Move it away, say "
+                "semisync_seed_overwrite=true to have it replaced with a copy of the source, or make the host such a copy "
+                "(a restored backup with its GTID set)" % (member.host, source.host, own)]
+    missing = seed.missing_history(member, source, members, settings)
+    if missing:
+        return ["%s: %s, and semisync_seed_method is none. A replica that starts empty would lack it: restore a backup of "
+                "the source with its GTID set on this host first" % (member.host, missing)]
+    if seed.by_position(source, members):
+        return ["%s: the source %s replicates by file and position (gtid_mode %s), and a new replica follows by GTID: set "
+                "semisync_convert_to_gtid=true first, or set this replica up yourself"
+                % (member.host, source.host, source.info["variables"]["gtid_mode"])]
+    return []
 
 
 def of_persisted(member, members, settings, stage):

@@ -82,10 +82,11 @@ class Server(object):
             "SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.persisted_variables"))
 
     def accounts(self):
-        """Accounts whose one purpose is replication: user, host and privileges."""
+        """Accounts whose one purpose is replication, or a seeding of ours: user, host and privileges."""
         found = []
         for row in self.rows("SELECT User AS user, Host AS host FROM mysql.user"
-                             " WHERE Repl_slave_priv = 'Y' AND Super_priv = 'N' ORDER BY User, Host"):
+                             " WHERE Repl_slave_priv = 'Y' AND Super_priv = 'N' OR User = 'dbre_semisync_seed'"
+                             " ORDER BY User, Host"):
             grants = []
             for grant in self.rows("SHOW GRANTS FOR %s@%s", (text(row["user"]), text(row["host"]))):
                 grants.extend(parse_grant(text(list(grant.values())[0])))
@@ -165,7 +166,7 @@ def names_in_use(names):
     """The names table of one server in a form that a playbook can read."""
     result = {"generation": names.generation, "builtin": names.builtin, "slapper": names.slapper,
               "log_updates": names.log_updates, "log_bin_by_default": names.log_bin_by_default,
-              "gtid": names.has_gtid, "account_plugin": names.account_plugin,
+              "gtid": names.has_gtid, "copy_series": names.copy_series, "account_plugin": names.account_plugin,
               "longest_source_password": names.longest_source_password, "defaults": names.defaults()}
     for side in (naming.SOURCE, naming.REPLICA):
         plugin = names.plugin(side)

@@ -180,6 +180,14 @@ program:
   returned: success
   type: str
   sample: /usr/sbin/mysqld
+tools:
+  description: Programs on the host that a replica can be seeded with, and the clone plugin's library.
+  returned: success
+  type: dict
+seed:
+  description: What the last seeding of this server wrote down, or null.
+  returned: success
+  type: dict
 option_files:
   description: What the option files set, as C(mysqld --print-defaults) says, and the place and text of our lines in them.
   returned: success

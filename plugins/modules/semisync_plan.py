@@ -114,6 +114,14 @@ channel:
   description: V(configure), V(start) or V(none).
   returned: success
   type: str
+seed:
+  description: How the source's data come to this replica first, with the keys C(method), C(why) and C(because), or null.
+  returned: success
+  type: dict
+seed_leftover:
+  description: Whether this source still has the account of a seeding that was interrupted.
+  returned: success
+  type: bool
 account:
   description: Whether the replication account has to be created.
   returned: success

@@ -39,7 +39,9 @@ class Host:
         lab("image", "--server", self.server, *(["--release", self.release] if self.release else []))
         run("docker", "rm", "--force", "--volumes", self.name, check=False)
         command = ["docker", "run", "--detach", "--name", self.name, "--hostname", self.name, "--network", NETWORK,
-                   "--label", "dbre-semisync.scenario=live", "--cgroupns", flags["cgroupns_mode"]]
+                   "--label", "dbre-semisync.scenario=live", "--cgroupns", flags["cgroupns_mode"],
+                   # A file system of its own: on an overlay the server cannot rename what the image brought.
+                   "--volume", "/var/lib/mysql"]
         for option, values in (("--volume", flags["volumes"]), ("--cap-add", flags["capabilities"]),
                                ("--security-opt", flags["security_opts"]), ("--tmpfs", flags["tmpfs"])):
             for value in values:

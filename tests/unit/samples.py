@@ -24,6 +24,8 @@ SETTINGS = {
     "replication_user_host": "%",
     "replication_password": "pass word",
     "connect_retry": 1,
+    "seed_method": "auto",
+    "seed_overwrite": False,
     "bind_address": "*",
     "replica_read_only": True,
     "timeout": 10000,

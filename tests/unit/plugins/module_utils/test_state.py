@@ -243,7 +243,7 @@ def test_a_server_is_read_into_the_shape_that_everything_else_takes(engine, role
     cursor = Cursor(replies)
     found = state.read(state.Server(cursor))
     assert found == dict((key, info[key]) for key in found)
-    assert set(info) - set(found) == {"option_files", "pid", "program", "unit"}
+    assert set(info) - set(found) == {"option_files", "pid", "program", "seed", "tools", "unit"}
     assert ("SELECT VARIABLE_NAME" in "".join(cursor.asked)) is (engine == "mysql")
 
 

@@ -1,0 +1,129 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_seed_donor
+short_description: Make a source ready to be copied, and put it back afterwards
+version_added: "0.1.0"
+description:
+  - Says how much there is to copy, and refuses tables that the way to copy would not copy truly.
+  - For a clone, installs the clone plugin where it is missing and creates the account C(dbre_semisync_seed) with the
+    privilege BACKUP_ADMIN alone. V(absent) drops the account, and the plugin where O(uninstall) says so.
+options:
+  state:
+    description: V(present) before the copy, V(absent) after it.
+    type: str
+    choices: [present, absent]
+    default: present
+  method:
+    description: How the replica is seeded.
+    type: str
+    choices: [clone, backup, dump]
+    required: true
+  password:
+    description: Password of the account for a clone.
+    type: str
+  require_ssl:
+    description: Whether that account must use TLS.
+    type: bool
+    default: false
+  uninstall:
+    description: Whether V(absent) removes the clone plugin.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - community.mysql.mysql
+  - dbre.semisync.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: none
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+"""
+
+EXAMPLES = r"""
+- name: Make ready for a clone
+  dbre.semisync.semisync_seed_donor:
+    method: clone
+    password: "{{ a_password_for_once }}"
+  register: donor
+
+- name: Put it back
+  dbre.semisync.semisync_seed_donor:
+    state: absent
+    method: clone
+    uninstall: "{{ donor.installed }}"
+"""
+
+RETURN = r"""
+bytes:
+  description: How much there is to copy, as the server estimates it.
+  returned: O(state=present)
+  type: int
+tables:
+  description: How many tables.
+  returned: O(state=present)
+  type: int
+schemas:
+  description: The schemas that are not the server's own.
+  returned: O(state=present)
+  type: list
+  elements: str
+plugins:
+  description: Active plugins from a library, and their libraries.
+  returned: O(state=present)
+  type: dict
+installed:
+  description: Whether the clone plugin was installed for this.
+  returned: O(state=present)
+  type: bool
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils import login, seed, seed_source, state
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            state=dict(type="str", choices=["present", "absent"], default="present"),
+            method=dict(type="str", choices=["clone", "backup", "dump"], required=True),
+            password=dict(type="str", no_log=True),
+            require_ssl=dict(type="bool", default=False),
+            uninstall=dict(type="bool", default=False),
+        ),
+        supports_check_mode=True,
+    )
+    params = module.params
+    server = state.Server(login.connect_or_fail(module))
+    result, statements = {}, []
+    if params["state"] == "present":
+        result.update(seed_source.measure(server), plugins=seed_source.dynamic_plugins(server))
+        unfit = seed.unfit_tables(params["method"], result["unfit"])
+        if unfit:
+            module.fail_json(msg="the source has %s" % unfit)
+        result["installed"] = params["method"] == "clone" and "clone" not in result["plugins"]
+        if params["method"] == "clone":
+            statements = seed_source.donor_statements(result["plugins"], params["password"], params["require_ssl"])
+    elif params["method"] == "clone":
+        statements = seed_source.end_statements(params["uninstall"])
+    if not module.check_mode:
+        for statement, arguments in statements:
+            try:
+                server.rows(statement, arguments)
+            except Exception as error:  # the drivers share no exception class
+                module.fail_json(msg="the source refuses %s: %s" % (statement, error))
+    module.exit_json(changed=bool(statements), **result)
+
+
+if __name__ == "__main__":
+    main()
