@@ -34,10 +34,15 @@ _raw:
 import datetime
 import secrets
 
+from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+
+try:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+except ImportError:
+    x509 = None
 
 DAYS = 7
 
@@ -46,6 +51,8 @@ class LookupModule(LookupBase):
     """Secrets for one seeding; cryptography is what Ansible's own vault needs."""
 
     def run(self, terms, variables=None, **kwargs):
+        if x509 is None:
+            raise AnsibleLookupError("seeding needs the Python library cryptography on the controller, as vaults do")
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "dbre-semisync-seed")])
         # Hosts' clocks may be apart.
