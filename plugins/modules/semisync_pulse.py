@@ -19,7 +19,7 @@ description:
   - With O(mode=wait), waits until the newest of these rows are as wanted.
   - With O(mode=end), ends the writing and returns every row.
   - The rows are kept in a file in C(/run) until then. A writer whose file is gone ends by itself, and so does one whose
-    O(seconds) are over.
+    O(seconds) are over. A new one ends those that interrupted runs left.
 options:
   mode:
     description: What to do.
@@ -116,6 +116,7 @@ waited:
   type: float
 """
 
+import glob
 import json
 import os
 import re
@@ -137,6 +138,9 @@ def write(module, path):
     keys = state.identify(server).statuses("source")
     statement = "INSERT INTO %s (details) VALUES (%%s)" % canary.table_name(params["schema"], params["table"])
     until, number = time.monotonic() + params["seconds"], 0
+    # Those of interrupted runs: their writers end.
+    for old in glob.glob(pulse.PATTERN % "*"):
+        os.unlink(old)
     # Not readable for others, and never through a link.
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "w") as handle:
         try:
