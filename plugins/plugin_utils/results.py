@@ -8,6 +8,7 @@ from __future__ import absolute_import, division, print_function
 __metaclass__ = type
 
 import datetime
+import io
 import json
 import os
 import re
@@ -38,14 +39,18 @@ def cluster_folder(base, cluster):
 
 
 def write_json(path, value):
+    """Write a value as JSON; see write_text()."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=False) + "\n")
+
+
+def write_text(path, text):
     """Write whole or not at all, readable by the user's group as the umask says."""
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
     try:
-        with os.fdopen(handle, "w") as stream:
-            json.dump(value, stream, indent=2, sort_keys=False)
-            stream.write("\n")
+        with io.open(handle, "w", encoding="utf-8", errors="replace") as stream:
+            stream.write(text)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
@@ -79,8 +84,7 @@ def open_run(folder, moment, name=None):
     Raises:
         ValueError: it is no such name.
     """
-    if name and not re.match(r"\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z\Z", name):
-        raise ValueError("%r names no run" % name)
+    check_name(name)
     name = name or run_name(moment)
     path = os.path.join(folder, name)
     os.makedirs(path, exist_ok=True)
@@ -88,6 +92,25 @@ def open_run(folder, moment, name=None):
     temporary = os.path.join(folder, ".latest-%s" % name)
     os.symlink(name, temporary)
     os.replace(temporary, link)
+    return path
+
+
+def check_name(name):
+    """Raise ValueError for a name that is given and no run's."""
+    if name and not re.match(r"\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z\Z", name):
+        raise ValueError("%r names no run" % name)
+
+
+def find_run(folder, name=None):
+    """The folder of the run of that name, or of the one that latest points at.
+
+    Raises:
+        ValueError: there is no such run.
+    """
+    check_name(name)
+    path = os.path.join(folder, name) if name else os.path.realpath(os.path.join(folder, "latest"))
+    if not os.path.isdir(path):
+        raise ValueError("there is no run in %s" % (path if name else folder))
     return path
 
 

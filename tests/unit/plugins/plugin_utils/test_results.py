@@ -106,6 +106,18 @@ def test_a_run_adds_its_rows_to_those_of_the_run_it_names(tmp_path):
     assert results.read_json(os.path.join(path, "checkpoints.json"), None) == every
 
 
+def test_a_run_is_found_by_its_name_or_as_the_latest(tmp_path):
+    folder = str(tmp_path / "shop")
+    with pytest.raises(ValueError, match="no run in"):
+        results.find_run(folder)
+    path = results.open_run(folder, MOMENT)
+    newest = results.open_run(folder, MOMENT + datetime.timedelta(hours=1))
+    assert results.find_run(folder, os.path.basename(path)) == path
+    assert os.path.basename(results.find_run(folder)) == os.path.basename(newest)
+    with pytest.raises(ValueError, match="names no run"):
+        results.find_run(folder, "..")
+
+
 @pytest.mark.parametrize("name", ["..", "../other/2026-01-31T120000.000000Z", "2026", "2026-01-31T120000.000000Z/x"])
 def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
     with pytest.raises(ValueError):

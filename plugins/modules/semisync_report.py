@@ -1,0 +1,83 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The documentation of plugins/action/semisync_report.py; there is no code here.
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_report
+short_description: Make the report of a run
+version_added: "0.1.0"
+description:
+  - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from whatever of C(checkpoints.json),
+    C(findings.json), C(drill.json) and C(benchmark-*.json) is there, and shows the path.
+  - C(report.html) is one page with everything in it. It makes no request to anywhere and runs no script.
+  - Acts once a cluster, on the first of its hosts that is still in the play, and is skipped on the others and in check mode.
+  - Runs on the controller and connects to nothing.
+requirements:
+  - matplotlib 3.6 or later on the controller, for C(report.html). Without it C(summary.md) is written, and one line says what to
+    install.
+options:
+  results_dir:
+    description: Folder for results.
+    type: path
+    default: results
+  run:
+    description: Name of the run's folder in the cluster's, such as V(2026-01-31T120000.000000Z); by default the one that C(latest)
+      points at.
+    type: str
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_verdict
+"""
+
+EXAMPLES = r"""
+- name: Make the report of the newest run
+  dbre.semisync.semisync_report:
+
+- name: Make the report of a run
+  dbre.semisync.semisync_report:
+    results_dir: /srv/semisync/results
+    run: 2026-01-31T120000.000000Z
+"""
+
+RETURN = r"""
+path:
+  description: Where report.html was written, null where matplotlib is missing.
+  returned: when the host speaks for its cluster
+  type: str
+summary:
+  description: Where summary.md was written.
+  returned: when the host speaks for its cluster
+  type: str
+folder:
+  description: The run's folder.
+  returned: when the host speaks for its cluster
+  type: str
+verdict:
+  description: The report's headline.
+  returned: when the host speaks for its cluster
+  type: str
+  sample: Semi-synchronous replication works
+missing:
+  description: What to do to get report.html, null where it was written.
+  returned: when the host speaks for its cluster
+  type: str
+  sample: pip install matplotlib
+cluster:
+  description: The cluster's name.
+  returned: when the host speaks for its cluster
+  type: str
+"""
