@@ -100,6 +100,14 @@ monitoring: lab-up ## alerts that fire and clear on a lab pair, with Debian's ex
 	@$(tools) ansible-playbook -i $(inventory) site.yml
 	@$(tools) python tests/monitoring/end_to_end.py --inventory $(inventory)
 
+.PHONY: behaviours
+behaviours: ## what the servers themselves do: their own test suites' assertions, on live servers (ONLY)
+	@$(tools) python -m pytest tests/behaviours $(if $(ONLY),-k '$(ONLY)')
+
+.PHONY: findings
+findings: ## every finding and exit status of verify.yml, on pairs that are brought into that state (ONLY)
+	@$(tools) python -m pytest tests/findings $(if $(ONLY),-k '$(ONLY)')
+
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor
 	@$(tools) python tests/bench/bench.py --inventory $(inventory)

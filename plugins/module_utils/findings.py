@@ -12,7 +12,7 @@ __metaclass__ = type
 
 import collections
 
-from ansible_collections.dbre.semisync.plugins.module_utils import known_bad, names, plan
+from ansible_collections.dbre.semisync.plugins.module_utils import known_bad, names
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
 
 CRITICAL, WARNING, INFO = "critical", "warning", "info"
@@ -296,7 +296,9 @@ def of_settings(member):
     if semisync.get("wait_point") == "AFTER_COMMIT":
         found.append(finding("after_commit", member, "%s is AFTER_COMMIT" % called["wait_point"]))
     if semisync.get("wait_no_replica") == "OFF":
-        found.append(finding("no_wait_without_replica", member, "%s is OFF" % called["wait_no_replica"]))
+        found.append(finding("no_wait_without_replica", member, "%s is OFF%s" % (
+            called["wait_no_replica"], "; the status of MariaDB stays ON then, whether anybody acknowledges or not"
+            if member.info["engine"] == "mariadb" else "")))
     if int(semisync.get("timeout") or 0) >= FREEZING_TIMEOUT:
         milliseconds = int(semisync["timeout"])
         found.append(finding("timeout_freezes_writers", member, "%s is %d ms: %.1f hours" % (

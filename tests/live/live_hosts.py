@@ -12,7 +12,6 @@ sys.path.insert(0, str(PROJECT / "lab"))
 
 from common import locked  # noqa: E402
 
-NETWORK = "semisync-live"
 PASSWORD = "it's \"qu\\oted\" 100% `pä$$s;# x"
 CLIENTS = {"mysql": "mysql", "mariadb": "mariadb"}
 
@@ -31,14 +30,15 @@ def lab(*arguments):
 class Host:
     """One container with a server of the given kind."""
 
-    def __init__(self, name, server, release):
-        self.name, self.server, self.release = "semisync-live-" + name, server, release
+    def __init__(self, turn, name, server, release):
+        self.network, self.server, self.release = "semisync-" + turn, server, release
+        self.name = "%s-%s" % (self.network, name)
 
     def start(self):
         flags = json.loads(lab("flags", "--server", self.server, *(["--release", self.release] if self.release else [])))
         lab("image", "--server", self.server, *(["--release", self.release] if self.release else []))
         run("docker", "rm", "--force", "--volumes", self.name, check=False)
-        command = ["docker", "run", "--detach", "--name", self.name, "--hostname", self.name, "--network", NETWORK,
+        command = ["docker", "run", "--detach", "--name", self.name, "--hostname", self.name, "--network", self.network,
                    "--label", "dbre-semisync.scenario=live", "--cgroupns", flags["cgroupns_mode"],
                    # A file system of its own: on an overlay the server cannot rename what the image brought.
                    "--volume", "/var/lib/mysql"]
@@ -77,18 +77,19 @@ class Host:
                 self.value(plugins + "SHOW DATABASES; SELECT User, Host FROM mysql.user ORDER BY 1, 2;"))
 
 
-def hosts(*wanted):
+def hosts(*wanted, turn="live"):
     """A fixture's body: start the hosts, wait until all answer, remove them afterwards.
 
-    The hosts' names are the same in every run, so that two runs on a machine take turns.
+    The hosts' names are the same in every run, so that two runs of the same turn on a machine wait for each other.
     """
-    with locked("live"):
-        yield from _hosts(wanted)
+    with locked(turn):
+        yield from _hosts(wanted, turn)
 
 
-def _hosts(wanted):
-    run("docker", "network", "create", NETWORK, check=False)
-    made = [Host(*one) for one in wanted]
+def _hosts(wanted, turn):
+    network = "semisync-" + turn
+    run("docker", "network", "create", network, check=False)
+    made = [Host(turn, *one) for one in wanted]
     try:
         for host in made:
             host.start()
@@ -98,7 +99,7 @@ def _hosts(wanted):
     finally:
         for host in made:
             host.stop()
-        run("docker", "network", "rm", NETWORK, check=False)
+        run("docker", "network", "rm", network, check=False)
 
 
 def inventory(path, sources, replicas, **variables):

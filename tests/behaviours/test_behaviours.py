@@ -1,0 +1,225 @@
+"""What the servers' own test suites assert about semi-sync, seen from outside on live servers; docs/behaviours.md numbers them."""
+
+import time
+
+import pymysql
+import pytest
+from conftest import IMMEDIATE_SECONDS, TIMEOUT_MS, eventually
+
+YES, NO = {"yes_tx": 1, "no_tx": 0}, {"yes_tx": 0, "no_tx": 1}
+
+
+def fall_back(source):
+    """Let one write time out."""
+    source.on()
+    seconds, rise = source.write()
+    assert seconds >= TIMEOUT_MS / 1000 and rise == NO
+    assert source.status("status") == "OFF"
+
+
+def need_count(source):
+    if not source.words["plugins"]:
+        pytest.skip("MariaDB waits for one acknowledgement only")
+
+
+def test_01_enabled_without_replica_the_status_is_on(fresh):
+    source, dummy = fresh
+    source.on()
+    assert (source.status("status"), source.status("clients"), source.status("yes_tx")) == ("ON", "0", "0")
+
+
+def test_02_without_replica_one_write_waits_for_the_timeout_and_switches_off(fresh):
+    source, dummy = fresh
+    source.on()
+    seconds, rise = source.write()
+    assert TIMEOUT_MS / 1000 <= seconds < TIMEOUT_MS / 1000 + 2
+    assert rise == NO and source.status("status") == "OFF"
+
+
+def test_03_a_replica_is_counted_once_its_io_thread_was_restarted(fresh):
+    source, replicas = fresh
+    replicas[0].set("enabled", "ON")
+    time.sleep(0.5)
+    assert source.status("clients") == "0"
+    replicas[0].io("STOP")
+    replicas[0].io("START")
+    source.clients(1)
+
+
+def test_04_every_commit_raises_yes_tx_by_one(fresh):
+    source, replicas = fresh
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    before = source.counters()
+    for dummy in range(20):
+        source.sql("INSERT INTO behave.rows (details) VALUES ('x')")
+    after = source.counters()
+    assert {name: after[name] - before[name] for name in after} == {"yes_tx": 20, "no_tx": 0}
+
+
+def test_05_semisync_takes_no_connection_more(fresh):
+    source, replicas = fresh
+    count = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'repl'"
+    eventually(lambda: source.sql(count)[0][0] == 2, "two asynchronous replicas, two connections")
+    for replica in replicas:
+        replica.on()
+    source.clients(2)
+    source.on()
+    source.write()
+    eventually(lambda: source.sql(count)[0][0] == 2, "two semi-synchronous replicas, two connections")
+
+
+def test_06_a_replica_that_left_unnoticed_leaves_the_status_on(fresh):
+    source, replicas = fresh
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    replicas[0].io("STOP")
+    assert source.status("status") == "ON"
+    # Nothing is written: see docs/behaviours.md for when the servers notice.
+    seen = source.status("clients")
+    print("clients before anything was written:", seen)
+    assert seen in ("0", "1")
+    seconds, rise = source.write()
+    assert seconds >= TIMEOUT_MS / 1000 and rise == NO
+    assert (source.status("status"), source.status("clients")) == ("OFF", "0")
+
+
+def test_07_a_replica_that_catches_up_switches_it_on_again(fresh):
+    source, replicas = fresh
+    fall_back(source)
+    replicas[0].on()
+    source.clients(1)
+    source.sql("INSERT INTO behave.rows (details) VALUES ('x')")
+    eventually(lambda: source.status("status") == "ON", "on by itself")
+    seconds, rise = source.write()
+    assert rise == YES
+
+
+def test_08_once_off_no_write_waits(fresh):
+    source, dummy = fresh
+    fall_back(source)
+    for dummy in range(5):
+        seconds, rise = source.write()
+        assert seconds < IMMEDIATE_SECONDS and rise == NO
+
+
+def test_09_disabled_and_enabled_live_the_status_follows(fresh):
+    source, replicas = fresh
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    assert source.status("status") == "ON"
+    source.set("enabled", "OFF")
+    assert source.status("status") == "OFF"
+    source.on()
+    assert source.status("status") == "ON"
+    assert source.write()[1] == YES
+
+
+def test_10_flush_status_sets_the_counters_to_zero(fresh):
+    source, replicas = fresh
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    source.write()
+    assert source.counters()["yes_tx"] >= 1
+    source.sql("FLUSH NO_WRITE_TO_BINLOG STATUS")
+    assert source.counters() == {"yes_tx": 0, "no_tx": 0}
+
+
+def test_10_flush_status_itself_is_a_transaction_that_is_counted(fresh):
+    source, replicas = fresh
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    source.sql("FLUSH STATUS")
+    assert source.counters() == {"yes_tx": 1, "no_tx": 0}
+
+
+def test_11_replication_slave_alone_suffices(fresh):
+    source, replicas = fresh
+    grants = [row[0] for row in source.sql("SHOW GRANTS FOR repl@'%'")]
+    assert len(grants) == 1 and grants[0].startswith("GRANT REPLICATION SLAVE ON *.* TO")
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    assert source.write()[1] == YES
+
+
+def test_12_a_replica_counts_and_says_on_while_the_source_is_disabled(fresh):
+    source, replicas = fresh
+    replicas[0].on()
+    source.clients(1)
+    assert source.status("status") == "OFF"
+    assert replicas[0].status("status") == "ON"
+
+
+def test_13_a_commit_waits_for_as_many_replicas_as_are_asked_for(fresh):
+    source, replicas = fresh
+    need_count(source)
+    source.set("wait_for_replica_count", 2)
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    seconds, rise = source.write()
+    assert seconds >= TIMEOUT_MS / 1000 and rise == NO
+    replicas[1].on()
+    source.clients(2)
+    eventually(lambda: source.write()[1] == YES, "both acknowledge")
+
+
+def test_14_a_lower_count_releases_a_commit_that_waits(fresh):
+    source, replicas = fresh
+    need_count(source)
+    source.set("timeout", 30000)
+    source.set("wait_for_replica_count", 2)
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    thread, took = source.write_meanwhile()
+    eventually(lambda: source.status("wait_sessions") == "1", "a commit waits")
+    source.set("wait_for_replica_count", 1)
+    thread.join(10)
+    assert took and took[0] < 15
+
+
+def test_15_without_waiting_for_replicas_it_is_off_at_once(fresh):
+    source, dummy = fresh
+    source.on()
+    source.set(source.words["wait_no"], "OFF")
+    seconds, rise = source.write()
+    assert seconds < IMMEDIATE_SECONDS and rise == NO
+    # MariaDB's status does not tell: it stays ON while nobody acknowledges.
+    assert source.status("status") == ("OFF" if source.words["plugins"] else "ON")
+
+
+def test_16_plugins_of_an_active_link_cannot_be_uninstalled(fresh):
+    source, replicas = fresh
+    if not source.words["plugins"]:
+        pytest.skip("semi-sync is built into MariaDB")
+    replicas[0].on()
+    source.clients(1)
+    source.on()
+    for server, plugin in ((source, "rpl_semi_sync_source"), (replicas[0], "rpl_semi_sync_replica")):
+        with pytest.raises(pymysql.err.MySQLError) as refusal:
+            server.sql("UNINSTALL PLUGIN " + plugin)
+        assert "cannot be uninstalled" in str(refusal.value).lower() or refusal.value.args[0] == 3042, refusal.value
+    assert source.write()[1] == YES
+
+
+def test_17_one_slow_replica_of_two_holds_nobody_up(fresh):
+    source, replicas = fresh
+    for replica in replicas:
+        replica.on()
+    source.clients(2)
+    source.on()
+    replicas[0].host.shell(f"kill -STOP $(pidof {'mysqld' if source.words['plugins'] else 'mariadbd'})")
+    try:
+        for dummy in range(3):
+            seconds, rise = source.write()
+            assert seconds < IMMEDIATE_SECONDS and rise == YES
+        assert source.status("status") == "ON"
+    finally:
+        replicas[0].host.shell(f"kill -CONT $(pidof {'mysqld' if source.words['plugins'] else 'mariadbd'})")

@@ -1,0 +1,265 @@
+"""Every finding is brought about on a real pair, named by verify.yml, and gone when it is mended."""
+
+import json
+import os
+import time
+
+import pytest
+from live_hosts import hosts, inventory, playbook, words
+
+WORDS = {
+    "mysql": {"source": "source", "replica": "replica", "no_replica": "no_replica", "thread": "REPLICA",
+              "delay": "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = {};",
+              "by_position": "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 0;",
+              "by_gtid": "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 1;"},
+    "mariadb": {"source": "master", "replica": "slave", "no_replica": "no_slave", "thread": "SLAVE",
+                "delay": "CHANGE MASTER TO MASTER_DELAY = {};",
+                "by_position": "CHANGE MASTER TO MASTER_USE_GTID = no;",
+                "by_gtid": "CHANGE MASTER TO MASTER_USE_GTID = slave_pos;"},
+}
+# What a pair straight after site.yml is told.
+NOTES = {("relay_log_not_synced", "replica", "info")}
+# Has two known defects, with AFTER_COMMIT and with wait_no_slave=OFF.
+BAD_VERSION = "10.6.16"
+READER = "reader"
+
+
+class Pair:
+    """A source and its replica, and the inventory they are in."""
+
+    def __init__(self, source, replica, folder):
+        self.source, self.replica, self.folder = source, replica, folder
+        self.hosts = {"source": source, "replica": replica}
+        self.words = WORDS[source.server]
+        self.file = inventory(folder, {source: {}}, {replica: {}}, semisync_timeout=500)
+
+    def sql(self, host, statements):
+        """Run statements in which {source}, {replica} … stand for this server's words."""
+        return self.hosts[host].value(statements.format(**self.words))
+
+    def insert(self):
+        self.source.sql("INSERT INTO important.stuff (details) VALUES ('written by a test')")
+
+    def verify(self, *arguments):
+        """(exit status, {(finding, role of its host, severity)}, what was said)."""
+        result = playbook("verify", self.file, *arguments)
+        latest = self.folder / "results/default/latest/findings.json"
+        roles = {host.name: role for role, host in self.hosts.items()}
+        self.findings = json.loads(latest.read_text())
+        found = {(one["id"], roles[one["host"]], one["severity"]) for one in self.findings}
+        return result.returncode, found - NOTES, words(result)
+
+    def evidence(self, kind):
+        return " | ".join(one["evidence"] for one in self.findings if one["id"] == kind)
+
+    def eventually(self, host, statement, value):
+        deadline = time.monotonic() + 30
+        while self.sql(host, statement) != value:
+            assert time.monotonic() < deadline, f"{statement} is {self.sql(host, statement)}, not {value}"
+            time.sleep(0.1)
+
+    def whole(self):
+        """Wait until the pair is semi-synchronous again."""
+        for host in ("source", "replica"):
+            self.eventually(host, "SELECT VARIABLE_VALUE FROM {schema}.GLOBAL_STATUS WHERE VARIABLE_NAME ="
+                            " 'rpl_semi_sync_{%s}_status'" % host, "ON")
+
+
+@pytest.fixture(scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0])
+def pair(request, tmp_path_factory):
+    for source, replica in hosts(("source",) + request.param, ("replica",) + request.param):
+        one = Pair(source, replica, tmp_path_factory.mktemp("findings"))
+        one.words = dict(one.words, schema="performance_schema" if source.server == "mysql" else "information_schema")
+        result = playbook("site", one.file)
+        assert result.returncode == 0, result.stdout + result.stderr
+        yield one
+
+
+def test_a_pair_straight_after_site_has_no_finding_above_a_note(pair):
+    status, found, said = pair.verify()
+    assert (status, found) == (0, set()), said
+    assert "Findings of cluster default" in said
+    # The note is gone when the replica's disk has what it acknowledges; a restart would undo that.
+    pair.sql("replica", "SET GLOBAL sync_relay_log = 1")
+    status, found, said = pair.verify()
+    assert status == 0 and found == {("restart_changes_it", "replica", "warning")}
+    assert pair.evidence("relay_log_not_synced") == ""
+    assert "sync_relay_log is 1, after a restart it is 10000" in pair.evidence("restart_changes_it")
+    pair.sql("replica", "SET GLOBAL sync_relay_log = 10000")
+
+
+SETTINGS = {
+    "source": "SET GLOBAL rpl_semi_sync_{source}_wait_point = AFTER_COMMIT;"
+              "SET GLOBAL rpl_semi_sync_{source}_wait_{no_replica} = OFF;"
+              "SET GLOBAL rpl_semi_sync_{source}_timeout = 86400000;"
+              "SET GLOBAL sync_binlog = 0; SET GLOBAL innodb_flush_log_at_trx_commit = 2",
+    "replica": "SET GLOBAL read_only = OFF",
+}
+MENDED = {
+    "source": "SET GLOBAL rpl_semi_sync_{source}_wait_point = AFTER_SYNC;"
+              "SET GLOBAL rpl_semi_sync_{source}_wait_{no_replica} = ON;"
+              "SET GLOBAL rpl_semi_sync_{source}_timeout = 500;"
+              "SET GLOBAL sync_binlog = 1; SET GLOBAL innodb_flush_log_at_trx_commit = 1",
+    "replica": "SET GLOBAL read_only = ON",
+}
+
+
+def test_settings_that_weaken_the_promise(pair):
+    """Wait point, waiting without replicas, timeout, durability, a writable replica, plugins, a known defect."""
+    source, mysql = pair.source, pair.source.server == "mysql"
+    if mysql:
+        # As an upgrade from old names leaves it, and as nothing would load the new ones.
+        source.sql("CREATE TABLE mysql.kept AS SELECT * FROM mysql.plugin WHERE name = 'rpl_semi_sync_source';"
+                   "DELETE FROM mysql.plugin WHERE name = 'rpl_semi_sync_source';"
+                   "INSERT INTO mysql.plugin VALUES ('rpl_semi_sync_master', 'semisync_master.so')")
+        plugins = {("plugin_mix", "source", "warning"), ("plugin_not_loaded_at_start", "source", "warning")}
+    else:
+        source.shell("printf '[mariadb]\\nversion = %s-MariaDB\\n' > /etc/mysql/mariadb.conf.d/zy-version.cnf"
+                     " && systemctl restart mariadb" % BAD_VERSION)
+        source.wait()
+        pair.whole()
+        plugins = {("known_bad_version", "source", "warning")}
+    for host, statements in SETTINGS.items():
+        pair.sql(host, statements)
+    status, found, said = pair.verify()
+    assert found == plugins | {
+        (kind, "source", "warning") for kind in ("after_commit", "no_wait_without_replica", "timeout_freezes_writers",
+                                                 "source_not_durable", "restart_changes_it")} | {
+        (kind, "replica", "warning") for kind in ("replica_writable", "restart_changes_it")}, said
+    assert status == 0
+    assert "24.0 hours" in pair.evidence("timeout_freezes_writers")
+    assert "read_only is OFF, after a restart it is ON (option file)" in pair.evidence("restart_changes_it")
+    if not mysql:
+        assert "mariadb-33551" in pair.evidence("known_bad_version")
+        assert "mariadb-no-wait" in pair.evidence("known_bad_version")
+        source.shell("rm /etc/mysql/mariadb.conf.d/zy-version.cnf && systemctl restart mariadb")
+        source.wait()
+        pair.whole()
+    else:
+        source.sql("DELETE FROM mysql.plugin WHERE name = 'rpl_semi_sync_master';"
+                   "INSERT INTO mysql.plugin SELECT * FROM mysql.kept; DROP TABLE mysql.kept")
+    for host, statements in MENDED.items():
+        pair.sql(host, statements)
+    status, found, said = pair.verify()
+    assert (status, found) == (0, set()), said
+
+
+def test_a_source_that_fell_back_and_what_went_out_meanwhile(pair):
+    pair.sql("replica", "STOP {thread} IO_THREAD")
+    pair.insert()
+    pair.insert()
+    status, found, said = pair.verify()
+    assert status == 2
+    assert {("degraded", "source", "critical"), ("clients_missing", "source", "critical")} <= found, said
+    first_seen = pair.evidence("degraded").partition("first seen ")[2][:20]
+    # Two rows and the canary.
+    assert "no_tx +3" in pair.evidence("degraded")
+    assert "critical: degraded on" in said
+    status, found, said = pair.verify()
+    assert status == 2 and "first seen " + first_seen in pair.evidence("degraded")
+    pair.insert()
+    pair.sql("replica", "START {thread} IO_THREAD")
+    pair.whole()
+    status, found, said = pair.verify()
+    assert (status, found) == (0, {("was_degraded", "source", "warning")}), said
+    assert "no_tx +1" in pair.evidence("was_degraded")
+    assert pair.verify()[:2] == (0, set())
+
+
+def test_what_went_out_unacknowledged_is_seen_across_a_reset_of_the_counters(pair):
+    pair.source.sql("FLUSH NO_WRITE_TO_BINLOG STATUS")
+    pair.sql("replica", "STOP {thread} IO_THREAD")
+    pair.insert()
+    pair.sql("replica", "START {thread} IO_THREAD")
+    pair.whole()
+    status, found, said = pair.verify()
+    assert (status, found) == (0, {("was_degraded", "source", "warning")}), said
+    assert "at least no_tx +1" in pair.evidence("was_degraded")
+    assert pair.verify()[:2] == (0, set())
+
+
+def test_semisync_that_is_off_and_identities_that_clash(pair):
+    number = pair.replica.value("SELECT @@server_id")
+    pair.sql("replica", "SET GLOBAL rpl_semi_sync_{replica}_enabled = OFF; SET GLOBAL server_id = %s"
+             % pair.source.value("SELECT @@server_id"))
+    pair.sql("source", "SET GLOBAL rpl_semi_sync_{source}_enabled = OFF")
+    status, found, said = pair.verify()
+    assert status == 2
+    assert {("semisync_off", "source", "critical"), ("semisync_off", "replica", "warning"),
+            ("server_id_clash", "replica", "critical")} <= found, said
+    pair.sql("replica", "SET GLOBAL server_id = %s; SET GLOBAL rpl_semi_sync_{replica}_enabled = ON;"
+             "STOP {thread} IO_THREAD; START {thread} IO_THREAD" % number)
+    pair.sql("source", "SET GLOBAL rpl_semi_sync_{source}_enabled = ON")
+    pair.whole()
+    status, found, said = pair.verify()
+    assert status == 0 and found <= {("was_degraded", "source", "warning")}, said
+
+
+def test_a_replica_that_acknowledges_but_does_not_apply(pair):
+    pair.sql("replica", "STOP {thread} SQL_THREAD")
+    status, found, said = pair.verify()
+    assert status == 2 and ("applier_stopped", "replica", "critical") in found, said
+    pair.sql("replica", pair.words["delay"].format(600) + "START {thread} SQL_THREAD")
+    time.sleep(2)
+    status, found, said = pair.verify("-e", "semisync_verify_lag_limit=1")
+    assert status == 2 and ("applier_behind", "replica", "warning") in found, said
+    assert "of which 600 are configured" in pair.evidence("applier_behind")
+    pair.sql("replica", "STOP {thread} SQL_THREAD;" + pair.words["delay"].format(0) + "START {thread} SQL_THREAD")
+    newest = pair.source.value("SELECT MAX(id) FROM important.stuff")
+    pair.eventually("replica", "SELECT MAX(id) FROM important.stuff", newest)
+    status, found, said = pair.verify()
+    assert (status, found) == (0, set()), said
+
+
+def test_a_replica_by_position_and_clocks_that_differ(pair):
+    """The replica's clock is wrong for one account alone; hosts of one kernel share theirs."""
+    pair.sql("replica", "STOP {thread};" + pair.words["by_position"] + "START {thread}")
+    pair.whole()
+    pair.replica.sql("SET SESSION sql_log_bin = 0; CREATE USER %s@localhost IDENTIFIED BY 'reader';"
+                     "GRANT SELECT, REPLICATION CLIENT, REPLICATION SLAVE %s ON *.* TO %s@localhost;"
+                     "SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 90'"
+                     % (READER, "" if pair.source.server == "mysql" else ", SLAVE MONITOR", READER))
+    wrong = inventory(pair.folder, {pair.source: {}}, {pair.replica: {
+        "semisync_login_user": READER, "semisync_login_password": "reader"}}, semisync_timeout=500)
+    pair.file = wrong
+    status, found, said = pair.verify()
+    assert found == {("relay_log_not_recovered", "replica", "warning"), ("clocks_differ", "replica", "warning")}, said
+    assert "seconds ahead of" in pair.evidence("clocks_differ")
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {}}, semisync_timeout=500)
+    pair.replica.sql("SET SESSION sql_log_bin = 0; SET GLOBAL init_connect = ''; DROP USER %s@localhost" % READER)
+    pair.sql("replica", "STOP {thread};" + pair.words["by_gtid"] + "START {thread}")
+    pair.whole()
+    status, found, said = pair.verify()
+    assert (status, found) == (0, set()), said
+
+
+def test_every_kind_of_exit(pair):
+    """A host that cannot be reached is 4, whatever else is wrong; a server that is down, or half a cluster, is 2."""
+    good, name = pair.file, pair.replica.name
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {
+        "ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}}, semisync_timeout=500)
+    assert pair.verify()[0] == 4
+    pair.file = good
+    rows = pair.source.value("SELECT COUNT(*) FROM important.stuff")
+    result = playbook("verify", good, "--limit", name)
+    assert result.returncode == 2 and "take the cluster whole" in words(result)
+    assert pair.source.value("SELECT COUNT(*) FROM important.stuff") == rows
+    pair.replica.shell("systemctl stop " + pair.replica.server)
+    status, found, said = pair.verify()
+    assert status == 2 and "P0 on " + name in said
+    pair.replica.shell("systemctl start " + pair.replica.server)
+    pair.replica.wait()
+    pair.whole()
+    assert pair.verify()[0] == 0
+    assert pair.verify()[:2] == (0, set())
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(pair):
+    import subprocess
+
+    command = ["ansible-playbook", "-i", str(pair.file), "dbre.semisync.verify"]
+    both = [subprocess.Popen(command, cwd=pair.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             env=dict(os.environ, ANSIBLE_PIPELINING="true")) for dummy in range(2)]
+    said = [one.communicate(timeout=120)[0] for one in both]
+    assert [one.returncode for one in both] == [0, 0], said
+    assert pair.verify()[:2] == (0, set())
