@@ -112,6 +112,10 @@ findings: ## every finding and exit status of verify.yml, on pairs that are brou
 bench: ## what a run without changes costs, against the floor
 	@$(tools) python tests/bench/bench.py --inventory $(inventory)
 
+.PHONY: bench-scale
+bench-scale: ## the same with 1, 5 and 20 replicas and clusters, on hosts of its own; half an hour, 8 GB of memory
+	@$(tools) python tests/bench/scale.py --write
+
 .PHONY: build
 build: ## the collection as ansible-galaxy would publish it, in dist/
 	@$(tools) ansible-galaxy collection build --force --output-path dist

@@ -55,7 +55,7 @@ options:
     type: float
     default: 15
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

@@ -48,7 +48,7 @@ options:
     type: int
     default: 1
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

@@ -60,7 +60,7 @@ options:
     description: The controller's clock, in seconds since 1970, as the task begins; the server's is compared with it.
     type: float
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes.info
 author:
   - dbre.semisync contributors (@dbre-semisync)

@@ -56,7 +56,7 @@ options:
     type: int
     default: 300
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

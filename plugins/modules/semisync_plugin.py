@@ -45,7 +45,7 @@ notes:
   - With O(state=absent) semi-sync is switched off first. The server refuses while semi-sync replicas are connected, and
     on a replica while its IO thread is semi-sync; the module passes the server's reason on.
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

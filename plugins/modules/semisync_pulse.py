@@ -64,7 +64,7 @@ options:
     type: str
     default: stuff
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

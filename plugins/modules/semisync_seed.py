@@ -88,7 +88,7 @@ options:
     type: int
     default: 5
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

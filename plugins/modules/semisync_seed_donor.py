@@ -39,7 +39,7 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

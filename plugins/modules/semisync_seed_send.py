@@ -47,7 +47,7 @@ options:
     type: int
     default: 120
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

@@ -247,7 +247,13 @@ def blockinfile():
             "    except SystemExit:\n"
             "        pass\n")
 
+    from ansible.modules import blockinfile as module
+
+    # As roles/server does where the module knows the option.
+    more = {"encoding": "latin-1"} if "\n  encoding:" in module.DOCUMENTATION else {}
+
     def run(calls):
+        calls = [dict(call, **more) for call in calls]
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
         process = subprocess.run([sys.executable, "-c", code], input=json.dumps(calls).encode(), env=environment,
                                  stdout=subprocess.PIPE, check=True)
