@@ -96,13 +96,12 @@ def tools(module, plugin_dir):
 
 def read_options(module, program, arguments, option_file=None):
     """What the option files say, as the server's own reader prints it, and our part in them."""
-    printed, options, reader = "", {}, None
+    printed, reader = "", None
     if program:
         reader = " ".join([program] + arguments + ["--print-defaults"])
         code, printed, stderr = module.run_command([program] + arguments + ["--print-defaults"])
         if code != 0:
             module.fail_json(msg="the server's option files cannot be read: %s says %s" % (reader, stderr.strip()))
-        options = optfile.parse_print_defaults(printed)
     place = {"kind": "drop-in", "path": option_file} if option_file else find_place(module, arguments)
     exists = os.path.exists(place["path"])
     whole = read_text(place["path"]) if exists else ""
@@ -110,13 +109,18 @@ def read_options(module, program, arguments, option_file=None):
     if exists and kind == "drop-in" and os.path.basename(place["path"]) != optfile.DROP_IN:
         # A file of the user's choice: all ours if we made it.
         kind = "drop-in" if whole.startswith(optfile.HEADER) else "block"
+    ours = (whole if exists else None) if kind == "drop-in" else optfile.our_block(whole)
+    pairs = [pair for pair in optfile.print_defaults_pairs(printed) if wanted(pair[0])]
+    left = optfile.left_behind_path(place["path"], kind)
     return {
         "reader": reader,
-        "options": dict((name, value) for name, value in options.items() if wanted(name)),
+        "options": optfile.effective(pairs),
+        "elsewhere": optfile.without_ours(pairs, ours),
         "path": place["path"],
         "kind": kind,
         "exists": exists,
-        "ours": (whole if exists else None) if kind == "drop-in" else optfile.our_block(whole),
+        "ours": ours,
+        "left_behind": {"path": left, "exists": left != place["path"] and os.path.exists(left)},
     }
 
 

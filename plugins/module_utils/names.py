@@ -258,3 +258,6 @@ class Names(object):
 
 OLD_PLUGINS = tuple(PLUGINS[(OLD, side)][0] for side in (SOURCE, REPLICA))
 NEW_PLUGINS = tuple(PLUGINS[(NEW, side)][0] for side in (SOURCE, REPLICA))
+
+# Which side a variable such as rpl_semi_sync_slave_enabled switches on, whatever generation its name is of.
+SWITCHES = dict(("rpl_semi_sync_%s_enabled" % word, side) for (dummy, side), word in SIDE_WORD.items())

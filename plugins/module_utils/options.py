@@ -13,6 +13,9 @@ DROP_IN = "zz-dbre-semisync.cnf"
 BEGIN = "# BEGIN dbre.semisync"
 END = "# END dbre.semisync"
 
+# Where remove.yml leaves the lines without which replication would end at the next restart.
+LEFT_BEHIND = "zz-replication.cnf"
+
 HEADER = ("# Written by the Ansible collection dbre.semisync. Edits are overwritten; put your own options into another\n"
           "# file.\n")
 
@@ -51,14 +54,42 @@ def parse_print_defaults(text):
     Returns:
         dict of canonical name -> value as written; an option without a value has the value "".
     """
+    return effective(print_defaults_pairs(text))
+
+
+def effective(pairs):
+    """What counts of options that are given several times: canonical name -> value."""
     options = {}
+    for name, value in pairs:
+        # The only option of which every occurrence counts.
+        options[name] = options[name] + ";" + value if name == "plugin_load_add" and name in options else value
+    return options
+
+
+def print_defaults_pairs(text):
+    """Every option of `mysqld --print-defaults` in its order, also those that a later one of the name overrides."""
+    pairs = []
     for part in re.split(r"(?:^|\s)--(?=[A-Za-z])", text):
         name, equals, value = part.strip().partition("=")
         if re.match(r"^[A-Za-z][\w.-]*$", name):
-            name, value = canonical_name(name), value.strip()
-            # The only option of which every occurrence counts.
-            options[name] = options[name] + ";" + value if name == "plugin_load_add" and name in options else value
-    return options
+            pairs.append((canonical_name(name), value.strip()))
+    return pairs
+
+
+def without_ours(pairs, ours):
+    """The options a server would start with if our lines were not there: canonical name -> value.
+
+    Args:
+        pairs: result of print_defaults_pairs().
+        ours: our own text, or None.
+    """
+    rest, mine = list(pairs), parse_ours(ours)
+    for pair in reversed(pairs):
+        if mine.get(pair[0]) == pair[1]:
+            position = len(rest) - 1 - rest[::-1].index(pair)
+            del rest[position]
+            del mine[pair[0]]
+    return effective(rest)
 
 
 def parse_default_files(text):
@@ -124,6 +155,12 @@ def our_block(text):
     """Our marked block in a file without its markers, or None."""
     match = re.search(r"^%s\n(.*?)^%s$" % (re.escape(BEGIN), re.escape(END)), text, re.M | re.S)
     return match.group(1) if match else None
+
+
+def left_behind_path(path, kind):
+    """Where the lines stay that outlive ours: beside our drop-in; in the same place for any other file."""
+    folder, dummy, name = path.rpartition("/")
+    return folder + "/" + LEFT_BEHIND if kind == "drop-in" and name == DROP_IN else path
 
 
 def render(sections):

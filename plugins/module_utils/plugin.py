@@ -62,6 +62,17 @@ def variable_changes(wanted, current):
                 if not optfile.same_value(current.get(name.lower()), value))
 
 
+def in_order(changes):
+    """The names of variable_changes() in the order to set them: the switch last, so that a source never begins to wait
+    with a timeout or a wait point that is not the wanted one, and first where it is switched off.
+    """
+    def turn(name):
+        if name.lower() not in naming.SWITCHES:
+            return 1
+        return 0 if optfile.canonical_value(changes[name][1]) == "0" else 2
+    return sorted(changes, key=lambda name: (turn(name), name))
+
+
 def set_statement(name, value):
     """(statement, arguments) of one SET GLOBAL.
 

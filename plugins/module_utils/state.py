@@ -227,7 +227,7 @@ def unmet(wanted, info):
     """What a wait still lacks, in words; an empty list when every wanted condition holds.
 
     Args:
-        wanted: {'channel': bool, 'clients': int, 'source_status': bool, 'replica_status': bool}.
+        wanted: {'channel': bool, 'clients': int, 'no_clients': bool, 'source_status': bool, 'replica_status': bool}.
         info: result of read().
     """
     lacking = []
@@ -237,6 +237,8 @@ def unmet(wanted, info):
     if wanted.get("clients") is not None and int(source["clients"] or 0) < wanted["clients"]:
         lacking.append("%s semi-sync replicas are connected, %d are wanted"
                        % (source["clients"] or 0, wanted["clients"]))
+    if wanted.get("no_clients") and int(source["clients"] or 0) > 0:
+        lacking.append("%s semi-sync replicas are still connected" % source["clients"])
     if wanted.get("source_status") and source["status"] != "ON":
         lacking.append("semi-sync's status on the source is %s" % source["status"])
     if wanted.get("replica_status") and replica["status"] != "ON":

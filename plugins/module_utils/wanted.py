@@ -9,6 +9,7 @@ __metaclass__ = type
 
 import zlib
 
+from ansible_collections.dbre.semisync.plugins.module_utils import names as naming
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
 from ansible_collections.dbre.semisync.plugins.module_utils import state
 
@@ -138,7 +139,7 @@ def drift(options, info):
 
 
 def switches_on(name):
-    return name.startswith("rpl_semi_sync") and name.endswith("_enabled")
+    return name in naming.SWITCHES
 
 
 def is_dynamic(name):

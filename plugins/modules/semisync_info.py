@@ -39,6 +39,10 @@ options:
       clients:
         description: At least this many semi-sync replicas are connected to this source.
         type: int
+      no_clients:
+        description: No semi-sync replica is connected to this source any more.
+        type: bool
+        default: false
       source_status:
         description: Semi-sync's status on this source is ON.
         type: bool
@@ -189,7 +193,9 @@ seed:
   returned: success
   type: dict
 option_files:
-  description: What the option files set, as C(mysqld --print-defaults) says, and the place and text of our lines in them.
+  description:
+    - What the option files set, as C(mysqld --print-defaults) says, and the place and text of our lines in them.
+    - C(elsewhere) is what they would set without our lines.
   returned: success
   type: dict
 waited:
@@ -247,6 +253,7 @@ def main():
                 answering=dict(type="bool", default=True),
                 channel=dict(type="bool", default=False),
                 clients=dict(type="int"),
+                no_clients=dict(type="bool", default=False),
                 source_status=dict(type="bool", default=False),
                 replica_status=dict(type="bool", default=False),
             )),

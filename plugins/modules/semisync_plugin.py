@@ -111,7 +111,7 @@ def plan(server_names, side, wanted_state, variables, plugins, current):
             [(statement, None) for statement in removals]
     statements = [(statement, None) for statement in plugin.install_statements(server_names, side, plugins)]
     changes = plugin.variable_changes(variables, current)
-    return statements + [plugin.set_statement(name, change[1]) for name, change in sorted(changes.items())]
+    return statements + [plugin.set_statement(name, changes[name][1]) for name in plugin.in_order(changes)]
 
 
 def restart_io(server_names):

@@ -277,3 +277,25 @@ def test_a_users_file_stays_byte_for_byte(tmp_path, blockinfile):
     assert blockinfile([{"path": str(path), "marker": "# {mark} dbre.semisync", "block": ""} for path in files]) \
         == [True] * len(files)
     assert [path.read_bytes() for path in files] == texts
+
+
+@pytest.mark.parametrize("pairs,ours,rest", [
+    ([("a", "1"), ("b", "2")], None, {"a": "1", "b": "2"}),
+    ([("a", "1"), ("a", "2")], "[mysqld]\na = 2\n", {"a": "1"}),
+    ([("a", "2"), ("a", "2")], "[mysqld]\na = 2\n", {"a": "2"}),
+    ([("a", "2"), ("a", "3")], "[mysqld]\na = 2\n", {"a": "3"}),
+    ([("rpl_semi_sync_source_enabled", "1")], "loose_rpl_semi_sync_source_enabled = 1\n", {}),
+    # Written, and not read by the server: somebody else's value is the one that counts.
+    ([("a", "7")], "a = 2\n", {"a": "7"}),
+])
+def test_what_others_set_is_told_from_what_we_set(pairs, ours, rest):
+    assert options.without_ours(pairs, ours) == rest
+
+
+@pytest.mark.parametrize("path,kind,left", [
+    ("/etc/my.cnf.d/zz-dbre-semisync.cnf", "drop-in", "/etc/my.cnf.d/zz-replication.cnf"),
+    ("/etc/my.cnf", "drop-in", "/etc/my.cnf"),
+    ("/etc/my.cnf", "block", "/etc/my.cnf"),
+])
+def test_lines_that_stay_are_read_by_the_server_as_ours_were(path, kind, left):
+    assert options.left_behind_path(path, kind) == left

@@ -76,3 +76,10 @@ def test_a_value_is_an_argument_never_part_of_the_statement(value, argument):
 def test_what_is_no_variables_name_is_refused(name):
     with pytest.raises(ValueError):
         plugin.set_statement(name, 1)
+
+
+@pytest.mark.parametrize("value,turn", [(1, -1), ("OFF", 0)])
+def test_a_source_is_switched_on_last_and_off_first(value, turn):
+    changes = {"rpl_semi_sync_source_enabled": (None, value), "rpl_semi_sync_source_timeout": ("1", 2),
+               "rpl_semi_sync_source_wait_point": ("AFTER_COMMIT", "AFTER_SYNC")}
+    assert plugin.in_order(changes)[turn] == "rpl_semi_sync_source_enabled"

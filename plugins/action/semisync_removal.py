@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils import problems, removal
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+
+display = Display()
+
+
+class ActionModule(ActionBase):
+    """Plans how a cluster leaves semi-sync; see plugins/modules/semisync_removal.py for its documentation."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        result = super(ActionModule, self).run(tmp, task_vars)
+        dummy, arguments = self.validate_argument_spec(argument_spec=dict(info_from=dict(type="str", required=True)))
+        name, members = cluster.members(task_vars, arguments["info_from"])
+        found = problems.of_inventory(name, members) or problems.of_reading(members) or removal.problems(members)
+        if found:
+            raise AnsibleActionFail("Nothing was changed. Cluster %r: %s" % (name, "; ".join(found)))
+        me = next(member for member in members if member.host == task_vars["inventory_hostname"])
+        remains = removal.remains(me)
+        for words in remains:
+            display.warning(words)
+        result.update(removal.make(me, members), remains=remains, cluster=name)
+        return result
