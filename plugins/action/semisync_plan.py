@@ -9,7 +9,7 @@ __metaclass__ = type
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.dbre.semisync.plugins.module_utils import plan, problems, seed
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, inputs
 
 
 class ActionModule(ActionBase):
@@ -29,13 +29,15 @@ class ActionModule(ActionBase):
         ))
         name, members = cluster.members(task_vars, arguments["info_from"])
         settings = arguments["settings"]
-        found = (problems.of_inventory(name, members) or problems.of_settings(settings) or problems.of_reading(members)
-                 or problems.of_cluster(members, settings, arguments["stage"]))
+        me = task_vars["inventory_hostname"]
+        found = (inputs.of_host(task_vars["hostvars"][me], inputs.public_variables())
+                 or problems.of_inventory(name, members) or problems.of_settings(settings)
+                 or problems.of_reading(members) or problems.of_cluster(members, settings, arguments["stage"]))
         if found:
             raise AnsibleActionFail("Nothing was changed. Cluster %r: %s" % (name, "; ".join(found)))
-        me = next(member for member in members if member.host == task_vars["inventory_hostname"])
-        result.update(plan.make(me, members, settings, arguments["stage"], arguments["apply"],
-                                arguments["hold_back"]), cluster=name, seed=seed.step(me, members, settings),
-                      seed_leftover=seed.leftover(me))
+        mine = next(member for member in members if member.host == me)
+        result.update(plan.make(mine, members, settings, arguments["stage"], arguments["apply"],
+                                arguments["hold_back"]), cluster=name, seed=seed.step(mine, members, settings),
+                      seed_leftover=seed.leftover(mine))
         result["changes"] = result["changes"] or result["seed_leftover"]
         return result

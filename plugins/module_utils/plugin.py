@@ -13,6 +13,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils import names as nami
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
 
 
+# Milliseconds a commit waits at most while a source begins to wait for its replicas.
+GENTLE_MS = 100
+
+
 class Conflict(ValueError):
     """The plugins on the server cannot be brought to what is wanted; the text says the way out."""
 
@@ -71,6 +75,32 @@ def in_order(changes):
             return 1
         return 0 if optfile.canonical_value(changes[name][1]) == "0" else 2
     return sorted(changes, key=lambda name: (turn(name), name))
+
+
+def gentle_start(names, side, changes, current):
+    """Changes that switch a source on without making its writers wait for a replica that is behind, and what to set then.
+
+    A source that is switched on waits at once for the acknowledgement of its newest commit, which a replica that is
+    behind gives late. With a short timeout it goes on asynchronously in the meantime, and switches itself on when the
+    replica is there.
+
+    Args:
+        names: names.Names of the server.
+        side: source or replica.
+        changes: result of variable_changes().
+        current: the server's variables.
+
+    Returns:
+        (changes, changes for afterwards); the second are empty where nothing is switched on.
+    """
+    enabled, timeout = (names.variables(side).get(key) for key in ("enabled", "timeout"))
+    if side != naming.SOURCE or enabled not in changes or optfile.canonical_value(changes[enabled][1]) == "0":
+        return changes, {}
+    now = current.get(timeout)
+    later = changes[timeout][1] if timeout in changes else now
+    if later is None or int(later) <= GENTLE_MS:
+        return changes, {}
+    return dict(changes, **{timeout: (now, GENTLE_MS)}), {timeout: (GENTLE_MS, int(later))}
 
 
 def set_statement(name, value):

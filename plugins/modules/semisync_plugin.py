@@ -42,6 +42,8 @@ options:
     type: bool
     default: false
 notes:
+  - A source that is switched on has a timeout of 100 ms until its replicas acknowledge, for 10 seconds at most, and then the
+    wanted one. So a replica that is behind holds no writer up.
   - With O(state=absent) semi-sync is switched off first. The server refuses while semi-sync replicas are connected, and
     on a replica while its IO thread is semi-sync; the module passes the server's reason on.
 extends_documentation_fragment:
@@ -96,22 +98,41 @@ status:
   type: dict
 """
 
+import time
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import login, names, plugin, state
 
+SETTLE_SECONDS = 10
+
 
 def plan(server_names, side, wanted_state, variables, plugins, current):
-    """The statements to run, in order: [(statement, arguments)]."""
+    """The statements to run, in order, and those that follow once a source that is switched on waits for its replicas:
+    two lists of (statement, arguments).
+    """
     if wanted_state == "absent":
         removals = plugin.uninstall_statements(server_names, side, plugins)
         enabled = server_names.variables(side)["enabled"]
         switch_off = {enabled: 0} if removals else {}
         changes = plugin.variable_changes(switch_off, current)
         return [plugin.set_statement(name, change[1]) for name, change in sorted(changes.items())] + \
-            [(statement, None) for statement in removals]
+            [(statement, None) for statement in removals], []
     statements = [(statement, None) for statement in plugin.install_statements(server_names, side, plugins)]
     changes = plugin.variable_changes(variables, current)
-    return statements + [plugin.set_statement(name, changes[name][1]) for name in plugin.in_order(changes)]
+    changes, later = plugin.gentle_start(server_names, side, changes, current)
+    return statements + assignments(changes), assignments(later)
+
+
+def assignments(changes):
+    return [plugin.set_statement(name, changes[name][1]) for name in plugin.in_order(changes)]
+
+
+def settle(server, server_names, seconds=SETTLE_SECONDS):
+    """Wait until a source that was switched on has its first acknowledgements, or time is up."""
+    status = server_names.statuses("source")["status"].lower()
+    until = time.monotonic() + seconds
+    while server.semisync_status().get(status) != "ON" and time.monotonic() < until:
+        time.sleep(0.1)
 
 
 def restart_io(server_names):
@@ -147,18 +168,19 @@ def main():
         plugin.check_mix(plugins, server.registered_plugins())
         channel = state.default_channel(server.channels(server_names))
         io_running = bool(channel) and channel["io_running"] != "No"
-        steps = plan(server_names, side, module.params["state"], wanted, plugins, variables)
+        steps, later = plan(server_names, side, module.params["state"], wanted, plugins, variables)
     except (names.UnknownServer, plugin.Conflict, ValueError) as error:
         module.fail_json(msg=str(error))
-    done = []
     before = describe(plugins, variables, wanted)
     if not module.check_mode:
         for statement, arguments in steps:
             # INSTALL PLUGIN reads the option files, so a variable may have its wanted value by now.
             execute(module, server, statement, arguments)
-            done.append(show(statement, arguments))
-    else:
-        done = [show(statement, arguments) for statement, arguments in steps]
+        if later:
+            settle(server, server_names)
+        for statement, arguments in later:
+            execute(module, server, statement, arguments)
+    done = [show(statement, arguments) for statement, arguments in steps + later]
     asleep = server.semisync_status().get(server_names.statuses("replica")["status"].lower()) != "ON"
     if module.params["restart_io_thread"] and io_running and (steps or asleep):
         for statement in restart_io(server_names):

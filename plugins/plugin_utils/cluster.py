@@ -34,6 +34,21 @@ def members(task_vars, info_from, active_only=False):
     return name, found
 
 
+def hosts_of(task_vars):
+    """The hosts of this host's cluster, by name; a cluster whose name cannot be read is nobody's."""
+    name = str(task_vars["hostvars"][task_vars["inventory_hostname"]].get("semisync_cluster", DEFAULT))
+    found = []
+    for dummy, group in GROUPS:
+        for host in task_vars["groups"].get(group, []):
+            try:
+                theirs = str(task_vars["hostvars"][host].get("semisync_cluster", DEFAULT))
+            except Exception:  # Ansible's templating has many; that host speaks for itself
+                continue
+            if theirs == name and host not in found:
+                found.append(host)
+    return found
+
+
 def lost(task_vars, host):
     """True for a host that began this play and has failed or become unreachable."""
     return host in task_vars["ansible_play_hosts_all"] and host not in task_vars["ansible_play_hosts"]

@@ -33,15 +33,42 @@ INSTALL = "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'"
     ("absent", {}, {}, {}, []),
 ])
 def test_statements_bring_the_server_to_what_is_wanted(state, variables, plugins, current, shown):
-    steps = semisync_plugin.plan(NEW, "source", state, variables, plugins, current)
-    assert [semisync_plugin.show(*step) for step in steps] == shown
+    steps, later = semisync_plugin.plan(NEW, "source", state, variables, plugins, current)
+    assert [semisync_plugin.show(*step) for step in steps] == shown and later == []
+
+
+@pytest.mark.parametrize("side,names_,wanted,current,steps,later", [
+    # What it is switched on with is short, what stays is what is wanted.
+    ("source", NEW, {"rpl_semi_sync_source_enabled": 1, "rpl_semi_sync_source_timeout": 10000},
+     dict(OFF, rpl_semi_sync_source_timeout="10000"), ["timeout = 100", "enabled = 1"], ["timeout = 10000"]),
+    ("source", NEW, {"rpl_semi_sync_source_enabled": 1, "rpl_semi_sync_source_timeout": 3000},
+     dict(OFF, rpl_semi_sync_source_timeout="10000"), ["timeout = 100", "enabled = 1"], ["timeout = 3000"]),
+    ("source", BUILT_IN, {"rpl_semi_sync_master_enabled": 1},
+     {"rpl_semi_sync_master_enabled": "OFF", "rpl_semi_sync_master_timeout": "10000"},
+     ["timeout = 100", "enabled = 1"], ["timeout = 10000"]),
+    # Short enough already; on already; off; the other side.
+    ("source", NEW, {"rpl_semi_sync_source_enabled": 1}, dict(OFF, rpl_semi_sync_source_timeout="50"),
+     ["enabled = 1"], []),
+    ("source", NEW, {"rpl_semi_sync_source_enabled": 1, "rpl_semi_sync_source_timeout": 3000},
+     dict(ON, rpl_semi_sync_source_timeout="10000"), ["timeout = 3000"], []),
+    ("source", NEW, {"rpl_semi_sync_source_enabled": 0}, dict(ON, rpl_semi_sync_source_timeout="10000"),
+     ["enabled = 0"], []),
+    ("replica", NEW, {"rpl_semi_sync_replica_enabled": 1}, {"rpl_semi_sync_replica_enabled": "OFF"},
+     ["enabled = 1"], []),
+])
+def test_a_source_is_switched_on_with_a_timeout_that_holds_no_writer_up(side, names_, wanted, current, steps, later):
+    plugins = {} if names_.builtin else {names_.plugin(side)[0]: "ACTIVE"}
+    found = semisync_plugin.plan(names_, side, "present", wanted, plugins, current)
+    short = [[semisync_plugin.show(*step).replace("SET GLOBAL " + names_.prefix(side), "") for step in part]
+             for part in found]
+    assert short == [steps, later]
 
 
 def test_where_semisync_is_built_in_only_variables_are_set():
-    steps = semisync_plugin.plan(BUILT_IN, "source", "present", {"rpl_semi_sync_master_enabled": 1}, {},
+    steps, dummy = semisync_plugin.plan(BUILT_IN, "source", "present", {"rpl_semi_sync_master_enabled": 1}, {},
                                  {"rpl_semi_sync_master_enabled": "OFF"})
     assert [semisync_plugin.show(*step) for step in steps] == ["SET GLOBAL rpl_semi_sync_master_enabled = 1"]
-    assert semisync_plugin.plan(BUILT_IN, "source", "absent", {}, {}, {"rpl_semi_sync_master_enabled": "ON"}) == []
+    assert semisync_plugin.plan(BUILT_IN, "source", "absent", {}, {}, {"rpl_semi_sync_master_enabled": "ON"}) == ([], [])
 
 
 @pytest.mark.parametrize("engine,version,words", [
