@@ -1,0 +1,168 @@
+"""site.yml killed after each of its tasks in turn, on fresh servers each time, and then run again.
+
+    interrupted.py [--server mysql|mariadb] [--minutes 60] [--document docs/interrupted.md] [--task N …]
+
+A task that no host ran leaves everything as the task before it did, and is not tried by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import tempfile
+import time
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tests" / "live"))
+
+from live_hosts import PASSWORD, hosts, inventory, playbook  # noqa: E402
+
+RELEASES = {"mysql": "", "mariadb": "12"}
+CALLBACKS = PROJECT / "tests" / "tools" / "callbacks"
+ROW = re.compile(r"^\| (\d+) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", re.M)
+# A user's own: an option in a file of theirs, and an account.
+OWN = "[mysqld]\nmax_connections = 77\n"
+
+
+def prepare(host) -> None:
+    """What a user has on a server before the collection comes."""
+    host.shell("cat > /etc/mysql/conf.d/own.cnf && systemctl restart " + host.server, input=OWN)
+    host.wait()
+    # Not in the binary log: on a replica to be it would be a transaction that its source does not have.
+    host.sql("SET sql_log_bin = 0; CREATE USER app@localhost IDENTIFIED BY 'Geheim-77'; GRANT SELECT ON *.* TO app@localhost;"
+             " FLUSH PRIVILEGES")
+
+
+def site(file: pathlib.Path, after: int = 0, tasks: pathlib.Path | None = None):
+    """Run site.yml, to its end or until it is killed after a task."""
+    more = {"ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS), "ANSIBLE_CALLBACKS_ENABLED": "killer",
+            "SEMISYNC_KILL_AFTER": str(after)}
+    if tasks:
+        more["SEMISYNC_TASKS_FILE"] = str(tasks)
+    before = {name: os.environ.get(name) for name in more}
+    os.environ.update(more)
+    try:
+        return playbook("site", file)
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def read_tasks(path: pathlib.Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def outcome(host) -> tuple:
+    """What must be the same whether a run was interrupted or not: options, plugins, accounts, the user's own."""
+    text = host.shell("cat /etc/mysql/*.conf.d/zz-dbre-semisync.cnf").stdout
+    own = host.shell("cat /etc/mysql/conf.d/own.cnf").stdout
+    asked = host.value("SELECT GROUP_CONCAT(PLUGIN_NAME ORDER BY 1) FROM information_schema.PLUGINS"
+                       " WHERE PLUGIN_NAME LIKE 'rpl_semi%';"
+                       "SELECT User, Host FROM mysql.user ORDER BY 1, 2; SELECT @@max_connections, @@server_id;"
+                       "SHOW GRANTS FOR app@localhost")
+    return text, own, asked
+
+
+def converge(server: str, folder: pathlib.Path, after: int = 0) -> tuple[list[dict], list[tuple], float]:
+    """A fresh pair, a run killed after a task (0: none), and a second one: tasks of the first, outcome, seconds."""
+    made = hosts(("source", server, RELEASES[server]), ("replica", server, RELEASES[server]))
+    source, replica = next(made)
+    try:
+        for host in (source, replica):
+            prepare(host)
+        file, tasks = inventory(folder, {source: {}}, {replica: {}}), folder / "tasks"
+        begin = time.monotonic()
+        if after:
+            killed = site(file, after, tasks)
+            assert killed.returncode == -signal.SIGKILL, f"not killed:\n{killed.stdout[-2000:]}{killed.stderr[-2000:]}"
+            for host in (source, replica):
+                assert host.sql("SELECT 1", check=False).returncode == 0, f"{host.name} was left stopped"
+                assert PASSWORD not in host.shell("grep -rs '%' /tmp /var/tmp", check=False).stdout
+        done = site(file, tasks=None if after else tasks)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        verified = playbook("verify", file)
+        assert verified.returncode == 0, verified.stdout[-3000:]
+        return read_tasks(tasks), [outcome(source), outcome(replica)], time.monotonic() - begin
+    finally:
+        made.close()
+
+
+def attempt(server: str, number: int, wanted: list[tuple] | None) -> str:
+    """One task's row: converged, or what went wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            tasks, found, seconds = converge(server, pathlib.Path(folder), number)
+        except AssertionError as error:
+            print(error, file=sys.stderr, flush=True)
+            return "FAILED: " + " ".join(str(error).split())[-160:].replace("|", "/")
+    if wanted is not None and found != wanted:
+        return "FAILED: the outcome differs from an uninterrupted run's"
+    return f"converged, {seconds:.0f} s"
+
+
+def table(tasks: list[dict], results: dict[int, str]) -> str:
+    lines = ["| n | after the task | ran on | changed | run again |", "|---|---|---|---|---|"]
+    last = 0
+    for task in tasks:
+        number = task["number"]
+        last = number if task["ran"] else last
+        hosts_of = [", ".join(sorted({name.rpartition("-")[2] for name in task[key]})) or "–"
+                    for key in ("ran", "changed")]
+        said = results.get(number, "not tried") if task["ran"] else f"as after {last}"
+        lines.append(f"| {number} | {task['name'].replace('|', '/')} | {hosts_of[0]} | {hosts_of[1]} | {said} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(path: pathlib.Path, server: str, tasks: list[dict], results: dict[int, str]) -> None:
+    """Put one server's table into the document, in place of the one that was there."""
+    begin, end = f"<!-- {server} -->\n", f"<!-- end of {server} -->\n"
+    text = path.read_text(encoding="utf-8")
+    before, dummy, rest = text.partition(begin)
+    after = rest.partition(end)[2]
+    moment = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    tried = [said for said in results.values()]
+    summary = (f"Run on {moment}: {len(tasks)} tasks, {len([task for task in tasks if task['ran']])} of them ran on a "
+               f"host; killed after {len(tried)}, converged {len([s for s in tried if s.startswith('converged')])} times.")
+    path.write_text(f"{before}{begin}\n{summary}\n\n{table(tasks, results)}{end}{after}", encoding="utf-8")
+
+
+def order(numbers: list[int], changed: list[int]) -> list[int]:
+    """Tasks that changed a host first, for when the time does not suffice."""
+    return sorted(numbers, key=lambda number: (number not in changed, number))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--server", choices=sorted(RELEASES), default="mysql")
+    parser.add_argument("--minutes", type=float, default=600, help="begin no further task after so long")
+    parser.add_argument("--task", type=int, action="append", help="only this one")
+    parser.add_argument("--document", type=pathlib.Path)
+    opts = parser.parse_args()
+    until = time.monotonic() + 60 * opts.minutes
+    with tempfile.TemporaryDirectory() as folder:
+        tasks, wanted, seconds = converge(opts.server, pathlib.Path(folder))
+    print(f"{opts.server}: {len(tasks)} tasks, {seconds:.0f} s without an interruption", flush=True)
+    ran = [task["number"] for task in tasks if task["ran"]]
+    # After the last task nothing is left to kill.
+    numbers = opts.task or order(ran[:-1], [task["number"] for task in tasks if task["changed"]])
+    results: dict[int, str] = {}
+    for number in numbers:
+        if time.monotonic() > until:
+            break
+        results[number] = attempt(opts.server, number, wanted)
+        print(f"after task {number} ({tasks[number - 1]['name']}): {results[number]}", flush=True)
+        if opts.document:
+            write(opts.document, opts.server, tasks, results)
+    return 1 if any(said.startswith("FAILED") for said in results.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
