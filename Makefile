@@ -63,7 +63,8 @@ test: ## lint, unit tests, sanity, every molecule scenario, live tests
 	@$(tools) python tests/tools/run_steps.py 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' 'sanity=$(MAKE) sanity' \
 	  'alerts=$(MAKE) alerts' \
 	  $(foreach name,$(SCENARIOS),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)') \
-	  'live=$(MAKE) live'
+	  'live=$(MAKE) live' 'behaviours=$(MAKE) behaviours ONLY=mariadb' \
+	  'findings=$(MAKE) findings ONLY="mariadb and (settings or fell_back or exit)"'
 
 .PHONY: lint
 lint: ## yamllint, ansible-lint's production profile, defaults against argument specs and READMEs
@@ -102,11 +103,11 @@ monitoring: lab-up ## alerts that fire and clear on a lab pair, with Debian's ex
 
 .PHONY: behaviours
 behaviours: ## what the servers themselves do: their own test suites' assertions, on live servers (ONLY)
-	@$(tools) python -m pytest tests/behaviours $(if $(ONLY),-k '$(ONLY)')
+	@$(tools) python -m pytest tests/behaviours $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: findings
 findings: ## every finding and exit status of verify.yml, on pairs that are brought into that state (ONLY)
-	@$(tools) python -m pytest tests/findings $(if $(ONLY),-k '$(ONLY)')
+	@$(tools) python -m pytest tests/findings $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor

@@ -10,11 +10,14 @@ from live_hosts import hosts, inventory, playbook, words
 WORDS = {
     "mysql": {"source": "source", "replica": "replica", "no_replica": "no_replica", "thread": "REPLICA",
               "delay": "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = {};",
-              "by_position": "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 0;",
+              "position": "SHOW BINARY LOG STATUS",
+              "by_position": "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 0, SOURCE_LOG_FILE = '%s',"
+                             " SOURCE_LOG_POS = %s;",
               "by_gtid": "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 1;"},
     "mariadb": {"source": "master", "replica": "slave", "no_replica": "no_slave", "thread": "SLAVE",
                 "delay": "CHANGE MASTER TO MASTER_DELAY = {};",
-                "by_position": "CHANGE MASTER TO MASTER_USE_GTID = no;",
+                "position": "SHOW MASTER STATUS",
+                "by_position": "CHANGE MASTER TO MASTER_USE_GTID = no, MASTER_LOG_FILE = '%s', MASTER_LOG_POS = %s;",
                 "by_gtid": "CHANGE MASTER TO MASTER_USE_GTID = slave_pos;"},
 }
 # What a pair straight after site.yml is told.
@@ -67,7 +70,7 @@ class Pair:
 
 @pytest.fixture(scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0])
 def pair(request, tmp_path_factory):
-    for source, replica in hosts(("source",) + request.param, ("replica",) + request.param):
+    for source, replica in hosts(("source",) + request.param, ("replica",) + request.param, turn="findings-" + request.param[0]):
         one = Pair(source, replica, tmp_path_factory.mktemp("findings"))
         one.words = dict(one.words, schema="performance_schema" if source.server == "mysql" else "information_schema")
         result = playbook("site", one.file)
@@ -109,7 +112,7 @@ def test_settings_that_weaken_the_promise(pair):
     source, mysql = pair.source, pair.source.server == "mysql"
     if mysql:
         # As an upgrade from old names leaves it, and as nothing would load the new ones.
-        source.sql("CREATE TABLE mysql.kept AS SELECT * FROM mysql.plugin WHERE name = 'rpl_semi_sync_source';"
+        source.sql("SET SESSION sql_log_bin = 0; CREATE TABLE mysql.kept AS SELECT * FROM mysql.plugin WHERE name = 'rpl_semi_sync_source';"
                    "DELETE FROM mysql.plugin WHERE name = 'rpl_semi_sync_source';"
                    "INSERT INTO mysql.plugin VALUES ('rpl_semi_sync_master', 'semisync_master.so')")
         plugins = {("plugin_mix", "source", "warning"), ("plugin_not_loaded_at_start", "source", "warning")}
@@ -136,7 +139,7 @@ def test_settings_that_weaken_the_promise(pair):
         source.wait()
         pair.whole()
     else:
-        source.sql("DELETE FROM mysql.plugin WHERE name = 'rpl_semi_sync_master';"
+        source.sql("SET SESSION sql_log_bin = 0; DELETE FROM mysql.plugin WHERE name = 'rpl_semi_sync_master';"
                    "INSERT INTO mysql.plugin SELECT * FROM mysql.kept; DROP TABLE mysql.kept")
     for host, statements in MENDED.items():
         pair.sql(host, statements)
@@ -213,7 +216,8 @@ def test_a_replica_that_acknowledges_but_does_not_apply(pair):
 
 def test_a_replica_by_position_and_clocks_that_differ(pair):
     """The replica's clock is wrong for one account alone; hosts of one kernel share theirs."""
-    pair.sql("replica", "STOP {thread};" + pair.words["by_position"] + "START {thread}")
+    file, offset = pair.source.value(pair.words["position"]).split()[:2]
+    pair.sql("replica", "STOP {thread};" + pair.words["by_position"] % (file, offset) + "START {thread}")
     pair.whole()
     pair.replica.sql("SET SESSION sql_log_bin = 0; CREATE USER %s@localhost IDENTIFIED BY 'reader';"
                      "GRANT SELECT, REPLICATION CLIENT, REPLICATION SLAVE %s ON *.* TO %s@localhost;"

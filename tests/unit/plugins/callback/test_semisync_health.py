@@ -1,0 +1,65 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+import pytest
+
+callback = pytest.importorskip("ansible_collections.dbre.semisync.plugins.callback.semisync_health")
+
+VERDICT = {"cluster": "shop", "verdict": "15 passed, 0 failed"}
+BAD = {"cluster": "crm", "failed": True, "verdict": "12 passed, 3 failed: P3.4 on db1; critical: degraded on db1"}
+
+
+class Result(object):
+    """What a callback is given of a task on a host."""
+
+    def __init__(self, host, action, values):
+        self._result = values
+        self._task = type("Task", (), {"action": action})()
+        self._host = type("Host", (), {"get_name": lambda self: host})()
+
+
+class Display(object):
+    """Keeps what is displayed."""
+
+    def __init__(self):
+        self.lines = []
+
+    def display(self, line):
+        self.lines.append(line)
+
+
+@pytest.fixture
+def health():
+    module = callback.CallbackModule()
+    module._display = Display()
+    return module
+
+
+def closing(module):
+    module.v2_playbook_on_stats(None)
+    return module._display.lines
+
+
+def test_each_cluster_has_a_line(health):
+    health.v2_runner_on_ok(Result("db1", "dbre.semisync.semisync_verdict", VERDICT))
+    health.v2_runner_on_failed(Result("db3", "semisync_verdict", BAD))
+    assert closing(health) == [
+        "semi-sync: cluster crm: UNHEALTHY: 12 passed, 3 failed: P3.4 on db1; critical: degraded on db1",
+        "semi-sync: cluster shop: healthy: 15 passed, 0 failed"]
+
+
+def test_who_could_not_be_reached_or_judged_is_named(health):
+    health.v2_runner_on_unreachable(Result("db2", "ping", {}))
+    health.v2_runner_on_failed(Result("db1", "assert", {"msg": "take the cluster\nwhole"}))
+    assert closing(health) == ["semi-sync: UNREACHABLE: db2", "semi-sync: no verdict: db1: take the cluster whole"]
+
+
+def test_a_playbook_of_something_else_has_no_line(health):
+    health.v2_runner_on_ok(Result("db1", "copy", {"changed": True}))
+    health.v2_runner_on_ok(Result("db2", "semisync_verdict", {"skipped": True}))
+    assert closing(health) == []
