@@ -87,6 +87,10 @@ molecule: ## one molecule scenario on Docker hosts (SCENARIO, ACTION=test, conve
 live: ## bad input, pairs that replicate already, a server that does not come up; on Docker hosts, 3 to 7 minutes
 	@$(tools) python -m pytest tests/live
 
+.PHONY: report
+report: ## the report's page in a real Chromium, without a network; screenshots in tests/output/report
+	@$(tools) python -m pytest tests/report
+
 .PHONY: servers
 servers: ## every server that can be had, from bare hosts to a verified pair; on Docker hosts
 	@$(tools) python -m pytest tests/servers
