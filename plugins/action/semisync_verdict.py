@@ -46,7 +46,7 @@ class ActionModule(ActionBase):
         rows = checkpoints.evaluate(members, canary, arrivals, results.observations(folder))
         for row in rows:
             row["at"] = results.stamp(moment)
-        kept, noticed = self.look_back(folder, members, results.stamp(moment), arguments["lag_limit"])
+        kept, noticed = self.look_back(folder, members, moment, arguments["lag_limit"])
         display.display(checkpoints.table(rows, name))
         display.display(findings.table(noticed, name))
         path = None
@@ -67,8 +67,9 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg="Cluster %s: %s" % (name, result["verdict"]))
         return result
 
-    def look_back(self, folder, members, at, lag_limit):
+    def look_back(self, folder, members, moment, lag_limit):
         """(what is kept of the source for the next run or None, the findings)."""
+        at = results.stamp(moment)
         saved = results.read_json(os.path.join(folder, results.STATE), None)
         source = plan.source_of(members)
         kept, past, since = None, None, None
@@ -77,6 +78,7 @@ class ActionModule(ActionBase):
             past = history.compare(saved, kept)
         if kept:
             kept["degraded_since"] = since
-        ahead = dict((member.host, member.info["clock_ahead"]) for member in members
-                     if member.info is not None and member.info.get("clock_ahead") is not None)
+        # A server's clock was read after it was asked for, and before now.
+        ahead = dict((member.host, (member.info["clock"] - moment.timestamp(), member.info["clock_ahead"]))
+                     for member in members if member.info is not None and member.info.get("clock_ahead") is not None)
         return kept, findings.evaluate(members, past, since, lag_limit, ahead)

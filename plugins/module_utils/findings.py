@@ -19,8 +19,8 @@ CRITICAL, WARNING, INFO = "critical", "warning", "info"
 SEVERITIES = (CRITICAL, WARNING, INFO)
 # Milliseconds from which a timeout freezes writers for longer than anybody waits.
 FREEZING_TIMEOUT = 3600 * 1000
-# Seconds that clocks may differ; a module takes a different time to start on each host.
-CLOCK_SECONDS = 2.0
+# Seconds that clocks may differ for certain.
+CLOCK_SECONDS = 1.0
 
 MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/"
 SEMISYNC = MANUAL + "replication-semisync.html"
@@ -171,7 +171,8 @@ def evaluate(members, past=None, since=None, lag_limit=60, ahead=None):
         past: result of history.compare(), or None.
         since: result of history.degraded_since(), or None.
         lag_limit: seconds a replica may be behind.
-        ahead: host -> seconds its clock is ahead of the controller's; hosts that were not compared are left out.
+        ahead: host -> (least, most) seconds its clock is ahead of the controller's; hosts that were not compared are
+            left out.
     """
     read = [member for member in members if member.info is not None]
     replicas = [member for member in read if member.role == "replica"]
@@ -362,10 +363,10 @@ def of_clocks(read, ahead):
     source = next((member for member in compared if member.role == "source"), compared[0])
     found = []
     for member in compared:
-        apart = ahead[member.host] - ahead[source.host]
-        if abs(apart) > CLOCK_SECONDS:
-            found.append(finding("clocks_differ", member, "%.1f seconds %s %s" % (
-                abs(apart), "ahead of" if apart > 0 else "behind", source.host)))
+        (least, most), (source_least, source_most) = ahead[member.host], ahead[source.host]
+        apart, words = max((least - source_most, "ahead of"), (source_least - most, "behind"))
+        if apart > CLOCK_SECONDS:
+            found.append(finding("clocks_differ", member, "at least %.1f seconds %s %s" % (apart, words, source.host)))
     return found
 
 

@@ -34,7 +34,7 @@ def new(members, **how):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_pair_that_was_set_up_has_no_finding_above_a_note(engine):
-    assert set(found(samples.pair(engine), ahead={"db1": 0.4, "db2": 0.9})) == NOTES
+    assert set(found(samples.pair(engine), ahead={"db1": (-1.2, 0.4), "db2": (-0.8, 0.9)})) == NOTES
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -175,8 +175,11 @@ def test_an_option_without_a_value_switches_on():
 
 
 @pytest.mark.parametrize("ahead,expected", [
-    ({}, None), ({"db1": 0.3}, None), ({"db1": 0.3, "db2": 2.2}, None),
-    ({"db1": 0.3, "db2": 2.4}, "2.1 seconds ahead of db1"), ({"db1": 0.3, "db2": -60}, "60.3 seconds behind db1"),
+    ({}, None), ({"db1": (-1, 0.3)}, None),
+    # Whatever lies between being asked and now may be the time that it took.
+    ({"db1": (-1, 0.3), "db2": (1.2, 2.5)}, None), ({"db1": (-9, 0.3), "db2": (-1, 7)}, None),
+    ({"db1": (-1, 0.3), "db2": (1.4, 2.7)}, "at least 1.1 seconds ahead of db1"),
+    ({"db1": (-1, 0.3), "db2": (-61, -60)}, "at least 59.0 seconds behind db1"),
 ])
 def test_clocks_are_compared_through_the_controllers(ahead, expected):
     its = found(samples.pair("mysql"), ahead=ahead)
