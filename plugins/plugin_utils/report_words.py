@@ -9,7 +9,7 @@ __metaclass__ = type
 
 import re
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.statement import short
+from ansible_collections.dbre.semisync.plugins.plugin_utils.statement import NOT_MEASURED, short
 
 # The parts of the procedure that checkpoints belong to.
 GROUPS = (
@@ -66,7 +66,8 @@ def verdict(told):
     wrong, lost = count(rows, "outcome", FAILED), count(drills, "outcome", "failed")
     critical = count(told["findings"] or [], "severity", "critical")
     cells = [cell for benchmark in told["benchmarks"] for cell in benchmark["cells"]]
-    invalid = count(cells, "valid", False)
+    invalid = len([cell for cell in cells if not cell["valid"] and cell["reasons"] != [NOT_MEASURED]])
+    runs = [benchmark for benchmark in told["benchmarks"] if not benchmark.get("complete")]
     if wrong:
         outcome, headline = "bad", "%d of %s failed" % (wrong, plural(len(rows), "checkpoint"))
     elif lost:
@@ -77,13 +78,14 @@ def verdict(told):
         outcome, headline = "attention", "%s of this run cannot be read" % ", ".join(told["broken"])
     elif invalid:
         outcome, headline = "attention", "%d of %s do not count" % (invalid, plural(len(cells), "benchmark cell"))
+    elif runs:
+        outcome, headline = "attention", "The benchmark %s has not ended" % runs[0]["suite"]["id"].upper()
     elif rows:
         outcome, headline = "good", "Semi-synchronous replication works"
     elif drills:
         outcome, headline = "good", "The cluster survives a replica's outage"
     else:
-        outcome, headline = "good", "The benchmark is complete" if all(
-            benchmark.get("complete") for benchmark in told["benchmarks"]) else "The benchmark goes on"
+        outcome, headline = "good", "The benchmark is complete"
     return {"outcome": outcome, "headline": headline, "sentences": lead(told, wrong)}
 
 

@@ -12,6 +12,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import model, statis
 
 UNITS = {"seconds": "s", "rate": "/s"}
 NO_DIFFERENCE = "no measurable difference"
+NOT_MEASURED = "not measured yet"
 LATENCY = ("mean", "stdev", "p50", "p95", "p99", "max")
 
 
@@ -75,7 +76,7 @@ def judge(cell):
     cell["reasons"] = [cell["error"]] if cell.get("error") else []
     cell["reasons"] += ["%s (%d of %d repetitions)" % (words, count, len(every)) for words, count in reasons.items()]
     if not every and not cell["reasons"]:
-        cell["reasons"] = ["not measured yet"]
+        cell["reasons"] = [NOT_MEASURED]
 
 
 def statistics_of(cell, metric):
@@ -187,6 +188,8 @@ def sentences(benchmark):
 def sentence(cell, labels):
     """One cell: median and interval, ratio, share of the limit; or why it does not count."""
     found = cell["statistics"]
+    if cell["reasons"] == [NOT_MEASURED]:
+        return "%s: %s." % (cell["label"], NOT_MEASURED)
     if not found:
         return "%s does not count: %s." % (cell["label"], "; ".join(cell["reasons"]) or "no figures")
     parts = ["%s: %s" % (cell["label"], figure_in_words(found))]

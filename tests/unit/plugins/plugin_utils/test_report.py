@@ -69,6 +69,15 @@ def test_cells_that_do_not_count_are_no_good_verdict():
     assert (found["outcome"], found["headline"]) == ("attention", "1 of 4 benchmark cells do not count")
 
 
+def test_a_benchmark_that_goes_on_says_so():
+    benchmark = benchmarks.b0()
+    benchmark.update(complete=False, ended=None)
+    benchmark["cells"][3]["repetitions"] = []
+    found = told(checkpoints=[row("P0")], benchmark_b0=statement.analyse(benchmark))["verdict"]
+    assert (found["outcome"], found["headline"]) == ("attention", "The benchmark B0 has not ended")
+    assert benchmark["statement"][-1] == "asynchronous, 90 ms: not measured yet."
+
+
 def test_a_file_that_cannot_be_read_is_no_good_verdict(tmp_path):
     keep(tmp_path, checkpoints=[row("P0")])
     (tmp_path / "drill.json").write_text('{"drills": [')
