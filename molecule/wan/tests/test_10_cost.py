@@ -84,7 +84,9 @@ def test_a_delay_costs_one_round_trip_an_insert(netem, source, insert, switch, f
     switch("ON")
     figure(f"one insert in ms, semi-sync: {semisync:.1f}, with the delay {delayed:.1f}; "
            f"asynchronous: {local:.1f}, with the delay {unmoved:.1f}")
-    assert delayed == pytest.approx(far[REPLICA] + semisync - near[REPLICA], rel=0.05)
+    # One round trip and the local time, which differs from moment to moment on a busy machine.
+    locally = (semisync - near[REPLICA], local, unmoved)
+    assert 0.95 * (far[REPLICA] + min(locally)) < delayed < 1.05 * (far[REPLICA] + max(locally))
     # Neither the delay nor anything near it.
     assert abs(unmoved - local) < DELAY / 10
 
