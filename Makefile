@@ -5,6 +5,7 @@ REPLICAS ?= 1
 LAB ?= docker
 CLIENT ?=
 HOST ?= source
+DRAW ?=
 SCENARIO ?= default
 SCENARIOS ?= default mariadb
 ACTION ?= test
@@ -112,6 +113,18 @@ behaviours: ## what the servers themselves do: their own test suites' assertions
 .PHONY: findings
 findings: ## every finding and exit status of verify.yml, on pairs that are brought into that state (ONLY)
 	@$(tools) python -m pytest tests/findings $(if $(ONLY),-k "$(ONLY)")
+
+.PHONY: test-interrupted
+test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER); hours. DRAW=3: three at random
+	@$(tools) python tests/interrupted/interrupted.py --server $(SERVER) $(if $(DRAW),--draw $(DRAW),--document docs/interrupted.md)
+
+.PHONY: test-clusters
+test-clusters: ## ten clusters in one inventory, one of them broken; on 20 Docker hosts
+	@$(tools) SEMISYNC_TEST_CLUSTERS=10 python -m pytest tests/live/test_clusters.py -k "not acknowledgements"
+
+.PHONY: stalls
+stalls: ## how long 50 writers wait while a pair goes to semi-sync, online and by restart; the figures go to docs/stalls.md
+	@$(tools) python tests/stalls/stalls.py --document docs/stalls.md
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor

@@ -21,17 +21,41 @@ class Conflict(ValueError):
     """The plugins on the server cannot be brought to what is wanted; the text says the way out."""
 
 
-def check_mix(plugins, registered):
+def check_mix(plugins, registered, generation=naming.OLD):
     """Refuse a server that has plugins of both name generations, loaded or registered for the next start.
 
-    The second kind fails to load (ER_INSTALL_PLUGIN_CONFLICT_CLIENT; MySQL 8.0.26 release notes).
+    The second kind fails to load (ER_INSTALL_PLUGIN_CONFLICT_CLIENT; MySQL 8.0.26 release notes). A row of mysql.plugin
+    whose plugin could not be loaded, as an upgrade leaves it, counts too: it would be the second kind.
+
+    Args:
+        plugins: loaded ones, name -> status.
+        registered: those in mysql.plugin, name -> library.
+        generation: of the names that the server has in use.
+
+    Raises:
+        Conflict: the text has the statements that leave one kind.
     """
     found = sorted(set(plugins) | set(registered))
     old = [name for name in found if name in naming.OLD_PLUGINS]
     new = [name for name in found if name in naming.NEW_PLUGINS]
+    stale = [name for name in old + new if name not in plugins]
     if old and new:
-        raise Conflict("plugins of both name generations are installed: %s and %s. Stop replication and uninstall one "
-                       "kind (UNINSTALL PLUGIN %s)" % (", ".join(old), ", ".join(new), "; UNINSTALL PLUGIN ".join(old)))
+        gone = [name for name in stale if name in (old if set(new) & set(plugins) else new)] or old
+        raise Conflict("plugins of both name generations are installed: %s and %s. Stop replication and leave one kind "
+                       "(%s)" % (", ".join(old), ", ".join(new), way_out(gone, plugins)))
+    if generation == naming.NEW and set(old) & set(stale):
+        raise Conflict("mysql.plugin has rows of plugins with the old names that the server did not load: %s. Remove them "
+                       "(%s)" % (", ".join(stale), way_out(stale, plugins)))
+
+
+def way_out(names, plugins):
+    """The statements that remove plugins; MySQL knows no UNINSTALL of one that is not loaded (seen on 9.7.4)."""
+    loaded = ["UNINSTALL PLUGIN %s" % name for name in names if name in plugins]
+    stale = ["'%s'" % name for name in names if name not in plugins]
+    if stale:
+        # Without the first, every replica would get the deletion, and a replica one transaction of its own.
+        loaded.append("SET SESSION sql_log_bin = 0; DELETE FROM mysql.plugin WHERE name IN (%s)" % ", ".join(stale))
+    return "; ".join(loaded)
 
 
 def install_statements(names, side, plugins):

@@ -98,7 +98,7 @@ def of_server(member):
     """What is wrong with one server by itself."""
     found, info = [], member.info
     try:
-        plugins.check_mix(info["plugins"], info["plugins_registered"])
+        plugins.check_mix(info["plugins"], info["plugins_registered"], info["names"]["generation"])
     except plugins.Conflict as error:
         found.append("%s: %s" % (member.host, error))
     if info["variables"].get("wsrep_on") == "ON":

@@ -165,7 +165,7 @@ def main():
     try:
         server_names = state.identify(server)
         plugins, variables = server.plugins(), server.variables()
-        plugin.check_mix(plugins, server.registered_plugins())
+        plugin.check_mix(plugins, server.registered_plugins(), server_names.generation)
         channel = state.default_channel(server.channels(server_names))
         io_running = bool(channel) and channel["io_running"] != "No"
         steps, later = plan(server_names, side, module.params["state"], wanted, plugins, variables)

@@ -19,7 +19,7 @@ from ansible.module_utils.common.validation import (
 
 ROLES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "roles")
 SHOWN = 60
-HIDDEN = "what it is"
+HIDDEN = "(hidden)"
 
 CHECKS = {"int": (check_type_int, "a whole number"), "float": (check_type_float, "a number"),
           "bool": (check_type_bool, "true or false"), "list": (check_type_list, "a list"),

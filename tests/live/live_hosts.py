@@ -49,7 +49,7 @@ class Host:
         run(*command, flags["image"], flags["command"])
         return self
 
-    def wait(self, seconds=90):
+    def wait(self, seconds=180):
         deadline = time.monotonic() + seconds
         while self.sql("SELECT 1", check=False).returncode != 0:
             assert time.monotonic() < deadline, self.shell("journalctl --no-pager --lines=50", check=False).stdout

@@ -56,7 +56,8 @@ def percentile(rows: list, share: float) -> float:
 
 def measure(server: str, way: str, clients: int, folder: pathlib.Path) -> dict:
     """One pair, asynchronous and under load, taken to semi-sync one way."""
-    made = hosts(("source", server, RELEASES[server]), ("replica", server, RELEASES[server]))
+    made = hosts(("source", server, RELEASES[server]), ("replica", server, RELEASES[server]),
+                 turn="stalls")
     source, replica = next(made)
     try:
         file = inventory(folder, {source: {}}, {replica: {}}, semisync_apply=way, semisync_timeout=10000)

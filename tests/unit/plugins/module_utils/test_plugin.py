@@ -41,15 +41,31 @@ def test_a_plugin_that_is_there_but_not_active_is_a_conflict():
     assert "rpl_semi_sync_source is DISABLED" in str(error.value) and "error log" in str(error.value)
 
 
-@pytest.mark.parametrize("plugins,registered", [
-    ({"rpl_semi_sync_master": "ACTIVE"}, {"rpl_semi_sync_source": "semisync_source.so"}),
-    ({"rpl_semi_sync_master": "ACTIVE", "rpl_semi_sync_replica": "ACTIVE"}, {}),
-    ({}, {"rpl_semi_sync_slave": "semisync_slave.so", "rpl_semi_sync_replica": "semisync_replica.so"}),
+STALE = "SET SESSION sql_log_bin = 0; DELETE FROM mysql.plugin WHERE name IN (%s)"
+
+
+@pytest.mark.parametrize("plugins,registered,way_out", [
+    # Old ones in use, the new one failed to load: the row of the new one goes, or the server would stay without.
+    ({"rpl_semi_sync_master": "ACTIVE"}, {"rpl_semi_sync_source": "semisync_source.so"},
+     STALE % "'rpl_semi_sync_source'"),
+    ({"rpl_semi_sync_master": "ACTIVE", "rpl_semi_sync_replica": "ACTIVE"}, {}, "UNINSTALL PLUGIN rpl_semi_sync_master"),
+    # After an upgrade: new ones in use, the old one's library is gone.
+    ({"rpl_semi_sync_source": "ACTIVE"}, {"rpl_semi_sync_master": "semisync_master.so"}, STALE % "'rpl_semi_sync_master'"),
+    ({"rpl_semi_sync_source": "ACTIVE", "rpl_semi_sync_slave": "ACTIVE"}, {"rpl_semi_sync_master": "semisync_master.so"},
+     STALE % "'rpl_semi_sync_master'"),
 ])
-def test_both_generations_on_one_server_are_refused_with_the_way_out(plugins, registered):
+def test_both_generations_on_one_server_are_refused_with_the_way_out(plugins, registered, way_out):
     with pytest.raises(plugin.Conflict) as error:
-        plugin.check_mix(plugins, registered)
-    assert "both name generations" in str(error.value) and "UNINSTALL PLUGIN rpl_semi_sync_" in str(error.value)
+        plugin.check_mix(plugins, registered, names.NEW)
+    assert "both name generations" in str(error.value) and way_out in str(error.value)
+
+
+def test_rows_that_an_upgrade_left_are_refused_before_the_new_plugin_is_installed():
+    with pytest.raises(plugin.Conflict) as error:
+        plugin.check_mix({}, {"rpl_semi_sync_slave": "semisync_slave.so"}, names.NEW)
+    assert STALE % "'rpl_semi_sync_slave'" in str(error.value)
+    plugin.check_mix({"rpl_semi_sync_slave": "ACTIVE"}, {"rpl_semi_sync_slave": "semisync_slave.so"}, names.OLD)
+    plugin.check_mix({}, {"rpl_semi_sync_slave": "semisync_slave.so"}, names.OLD)
 
 
 @pytest.mark.parametrize("plugins", [{}, {"rpl_semi_sync_master": "ACTIVE", "rpl_semi_sync_slave": "ACTIVE"},
