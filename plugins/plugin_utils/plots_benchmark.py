@@ -80,12 +80,12 @@ def draw_bars(cells, narrow):
                       fontsize=canvas.size, va="center", ha="left")
             place += gap
         for cell in [one for one in cells if one["load"]["clients"] == clients]:
-            bar(canvas, axes, cell, place, len(groups) > 1)
+            draw_bar(canvas, axes, cell, place, len(groups) > 1)
             place += step
     return canvas
 
 
-def bar(canvas, axes, cell, place, grouped):
+def draw_bar(canvas, axes, cell, place, grouped):
     found = cell["statistics"]
     label = plots.clean(series_name(cell) if grouped else cell["label"], 34)
     middle = place + (31 if canvas.narrow else 14)

@@ -84,7 +84,7 @@ def waits(canvas, axes, drill, rows):
 
 def scales(canvas, axes, drill, rows):
     values = [row["latency_ms"] for row in rows]
-    low, high = min(values) / 2.0, max(max(values), drill["timeout_ms"]) * 4.0
+    low, high = min(values) / 2.0, max(values + [drill["timeout_ms"]]) * 4.0
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     ticks = [tick for tick in TICKS if low <= tick <= high]

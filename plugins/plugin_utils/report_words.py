@@ -205,8 +205,8 @@ def markdown(told):
     lines += ["- %s cannot be read." % one_line(name) for name in told["broken"]]
     for entry in told["findings"] or []:
         if entry["severity"] != "info":
-            lines += ["- %s on %s: %s (%s)" % tuple(one_line(entry.get(key, "")) for key in
-                                                   ("severity", "host", "title", "evidence"))]
+            words = [one_line(entry.get(key, "")) for key in ("severity", "host", "title", "evidence")]
+            lines.append("- %s on %s: %s (%s)" % tuple(words))
     if told["checkpoints"]:
         lines += ["", "## Checkpoints", "", "| point | host | outcome | what | observed |", "|---|---|---|---|---|"]
         for row in told["checkpoints"]:

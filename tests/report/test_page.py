@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-PROJECT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(PROJECT / "tests" / "unit")]
+sys.path[:0] = [str(HERE), str(HERE.parents[0] / "unit")]
 
-import conftest as unit  # noqa: E402, F401 - lets ansible_collections be imported
+import conftest as unit  # noqa: E402 - lets ansible_collections be imported
 from ansible_collections.dbre.semisync.plugins.plugin_utils import report, statement  # noqa: E402
 from ansible_collections.dbre.semisync.tests.unit import benchmarks  # noqa: E402
 
 import browser  # noqa: E402
 
 PICTURES = ["drill-1", "b0-phases", "b1-distance", "b1-latency", "b2-rates", "b2-latency", "b3-rates", "b4-clients"]
-OUTPUT = PROJECT / "tests" / "output" / "report"
+OUTPUT = Path(unit.CHECKOUT) / "tests" / "output" / "report"
 READERS = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
 
 # Of every picture that is shown: its box, how many shapes it has, and the boxes of its texts.
