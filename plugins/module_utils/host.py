@@ -129,7 +129,8 @@ def wanted(name):
     return name.startswith("rpl_semi_sync") or name.startswith("plugin_load") or name in (
         "server_id", "log_bin", "gtid_mode", "enforce_gtid_consistency", "log_slave_updates", "log_replica_updates",
         "relay_log", "sync_binlog", "innodb_flush_log_at_trx_commit", "bind_address", "skip_networking",
-        "sync_relay_log", "relay_log_recovery", "read_only", "super_read_only", "gtid_strict_mode", "binlog_format")
+        "sync_relay_log", "relay_log_recovery", "read_only", "super_read_only", "gtid_strict_mode", "binlog_format",
+        "skip_replica_start", "skip_slave_start")
 
 
 def find_place(module, arguments):

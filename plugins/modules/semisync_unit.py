@@ -10,28 +10,28 @@ __metaclass__ = type
 
 DOCUMENTATION = r"""
 module: semisync_unit
-short_description: Read a server's systemd unit, and keep a timer that starts it when the controller is lost
+short_description: Stop a server so that it is started again in any case
 version_added: "0.1.0"
 description:
-  - Returns whether the unit runs and when it last stopped and started, as systemd knows it.
-  - Before a server is stopped on purpose, O(rescue=armed) starts a timer on its host. Unless it is disarmed, it starts the
-    server again, whatever became of the controller. It tries for two minutes.
-  - It never stops a server.
+  - Returns whether a systemd unit runs and when it last stopped and started, as systemd knows it.
+  - With O(state=stopped), starts a timer on the host and stops the unit. Unless O(state=started) comes before it is due, the
+    timer starts the unit again, whatever became of the controller; it tries for two minutes. Both are done in one call, so
+    that no server is ever stopped without its timer.
 options:
   unit:
-    description: The systemd unit of the server. Needed unless O(rescue=run).
+    description: The systemd unit of the server. Needed unless O(state=rescued).
     type: str
-  rescue:
+  state:
     description:
-      - V(armed) starts the timer, in place of older ones of ours.
-      - V(disarmed) stops it, and is refused while the server does not run.
-      - V(run) does at once what an armed timer would do later, and does nothing where none is armed. So a second run restores
-        what an interrupted one left.
+      - V(stopped) starts the timer, in place of older ones of ours, and stops the unit.
+      - V(started) starts the unit and then stops the timer, which stays where the unit does not run.
+      - V(rescued) does at once what a timer would do later, and nothing where there is none. So a second run restores what an
+        interrupted one left.
       - Without it the unit is only read.
     type: str
-    choices: [armed, disarmed, run]
+    choices: [stopped, started, rescued]
   after:
-    description: Seconds after which an armed timer starts the server.
+    description: Seconds from the stop until the timer starts the unit.
     type: int
     default: 130
 extends_documentation_fragment:
@@ -49,15 +49,20 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Have the server started again in two minutes, come what may
+- name: Stop a server that comes back in two minutes, come what may
   dbre.semisync.semisync_unit:
     unit: mysql
-    rescue: armed
+    state: stopped
     after: 120
+
+- name: Start it before that
+  dbre.semisync.semisync_unit:
+    unit: mysql
+    state: started
 
 - name: Restore what an interrupted run left
   dbre.semisync.semisync_unit:
-    rescue: run
+    state: rescued
 """
 
 RETURN = r"""
@@ -138,18 +143,29 @@ class Systemd(object):
                                       "--type=" + kind, units.PREFIX + "*", check_rc=True)
         return units.rescues(text)
 
-    def arm(self, name, seconds):
+    def stop(self, name, seconds):
+        """Start a timer, stop older ones, and stop the unit: never the last without the first."""
         timer = units.timer_name(time.time())
         program = self.module.get_bin_path("systemd-run", required=True)
         self.run(*units.arm_command(program, self.systemctl, timer, name, seconds), check_rc=True)
         self.disarm(but=timer)
+        self.run(self.systemctl, "stop", units.service_name(name), check_rc=True)
+
+    def start(self, name):
+        """Start the unit, then stop the timers; whether either was needed."""
+        before, armed = self.unit(name), bool(self.timers())
+        status, dummy, err = self.run(self.systemctl, "start", units.service_name(name))
+        after = self.unit(name)
+        if status or not after["running"]:
+            self.module.fail_json(msg="%s does not start: %s" % (name, err.strip() or after["active"]), **after)
+        self.disarm()
+        return armed or not before["running"]
 
     def disarm(self, but=None):
-        """Stop our timers, all but one; whether there was one."""
+        """Stop our timers, all but one."""
         names = [name + ".timer" for name in self.timers() if name != but]
         if names:
             self.run(self.systemctl, "stop", *names, check_rc=True)
-        return bool(names)
 
     def rescue(self):
         """Do now what the armed timers would do; whether there was one."""
@@ -167,27 +183,24 @@ def main():
     module = AnsibleModule(
         argument_spec=dict(
             unit=dict(type="str"),
-            rescue=dict(type="str", choices=["armed", "disarmed", "run"]),
+            state=dict(type="str", choices=["stopped", "started", "rescued"]),
             after=dict(type="int", default=130),
         ),
-        required_if=[("rescue", "armed", ["unit"]), ("rescue", "disarmed", ["unit"])],
+        required_if=[("state", "stopped", ["unit"]), ("state", "started", ["unit"])],
         supports_check_mode=True,
     )
     params, systemd = module.params, Systemd(module)
-    result = {"changed": False}
-    if params["rescue"] == "run":
-        result["changed"] = bool(systemd.timers()) if module.check_mode else systemd.rescue()
-    if params["unit"]:
-        result.update(systemd.unit(params["unit"]))
-    if params["rescue"] == "armed":
-        result["changed"] = True
-        if not module.check_mode:
-            systemd.arm(params["unit"], params["after"])
-    if params["rescue"] == "disarmed":
-        if not result["running"]:
-            module.fail_json(msg="%s is %s: the timer stays" % (params["unit"], result["active"]), **result)
-        result["changed"] = bool(systemd.timers()) if module.check_mode else systemd.disarm()
-    module.exit_json(timers=systemd.timers(), **result)
+    name, wanted, changed = params["unit"], params["state"], False
+    if wanted == "rescued":
+        changed = bool(systemd.timers()) if module.check_mode else systemd.rescue()
+    elif wanted and module.check_mode:
+        changed = systemd.unit(name)["running"] == (wanted == "stopped")
+    elif wanted == "stopped":
+        changed = systemd.unit(name)["running"]
+        systemd.stop(name, params["after"])
+    elif wanted == "started":
+        changed = systemd.start(name)
+    module.exit_json(changed=changed, timers=systemd.timers(), **(systemd.unit(name) if name else {}))
 
 
 if __name__ == "__main__":

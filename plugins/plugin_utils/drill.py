@@ -8,6 +8,7 @@ from __future__ import absolute_import, division, print_function
 __metaclass__ = type
 
 from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints, plan, pulse
+from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
 from ansible_collections.dbre.semisync.plugins.module_utils.checkpoints import row
 
 # "Slightly longer than the timeout" (P6.2): what a disk and a busy host may add to it, in milliseconds and as a share.
@@ -45,9 +46,21 @@ def refusals(name, members, sources, settings):
         found.append("%s: the semi-sync timeout is %d ms, so writers could be blocked for %g s, and semisync_drill_max_block"
                      " allows %g s. Lower semisync_timeout, or allow more" % (source.host, timeout, timeout / 1000.0,
                                                                               settings["max_block"]))
-    found += ["%s: its server belongs to no systemd unit, by which it could be stopped and started; set semisync_service"
-              % replica.host for replica in drilled(members, settings) if not unit_of(replica, settings)]
+    for replica in drilled(members, settings):
+        if not unit_of(replica, settings):
+            found.append("%s: its server belongs to no systemd unit, by which it could be stopped and started; set "
+                         "semisync_service" % replica.host)
+        if not starts_its_channel(replica.info):
+            found.append("%s: skip_replica_start is set, so its channel would stay stopped after a start of its server; take "
+                         "it out of the option file, or rehearse by hand" % replica.host)
     return found
+
+
+def starts_its_channel(info):
+    """Whether a replica follows its source again by itself when its server starts."""
+    values = [where[name] for where in (info["option_files"]["options"], info["persisted"])
+              for name in ("skip_replica_start", "skip_slave_start") if name in where]
+    return not values or optfile.canonical_value(values[-1]) == "0"
 
 
 def drilled(members, settings):

@@ -187,6 +187,17 @@ def test_a_server_without_a_unit_is_refused_unless_one_is_named():
     assert drill.refusals("c", pair, ["s"], dict(SETTINGS, units={pair[1].host: "mysqld@a"})) == []
 
 
+@pytest.mark.parametrize("where,name,value,refused", [
+    ("option_files", "skip_replica_start", "", True), ("option_files", "skip_slave_start", "1", True),
+    ("option_files", "skip_slave_start", "OFF", False), ("persisted", "skip_replica_start", "ON", True),
+])
+def test_a_replica_that_would_not_follow_again_is_refused(where, name, value, refused):
+    pair = members(timeout="10000")
+    options = pair[1].info["persisted"] if where == "persisted" else pair[1].info["option_files"]["options"]
+    options[name] = value
+    assert ["skip_replica_start is set" in words for words in drill.refusals("c", pair, ["s"], SETTINGS)] == [True] * refused
+
+
 def test_a_host_that_was_not_read_is_refused():
     pair = members()
     pair[1].info, pair[1].error = None, "unreachable"
