@@ -1,4 +1,7 @@
-"""Make the virtual environment of the development tools, unless there is one of these requirements; print its path."""
+"""Make the virtual environment of the development tools, unless there is one of these requirements; print its path.
+
+Usage: venv.py [REQUIREMENTS]; tools that only one target needs have a file and an environment of their own.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ sys.path.insert(0, str(PROJECT / "lab"))
 
 from common import Clock, LabError, as_root, cache, locked, logged, say, tail  # noqa: E402
 
-REQUIREMENTS = PROJECT / "requirements-dev.txt"
+REQUIREMENTS = (PROJECT / (sys.argv[1:] or ["requirements-dev.txt"])[0]).resolve()
 # Written last: a folder without it is the rest of an interrupted installation.
 DONE = "complete"
 
