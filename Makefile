@@ -134,6 +134,18 @@ bench: ## what a run without changes costs, against the floor
 bench-scale: ## the same with 1, 5 and 20 replicas and clusters, on hosts of its own; half an hour, 8 GB of memory
 	@$(tools) python tests/bench/scale.py --write
 
+# Tools of the two targets below, in an environment of their own.
+publishing = python=$$(tests/tools/python) && venv=$$("$$python" tests/tools/venv.py docs/docsite/requirements.txt) && \
+	PATH=$$venv/bin:$$PATH && ANSIBLE_COLLECTIONS_PATH=$$PWD/.config/collections && export PATH ANSIBLE_COLLECTIONS_PATH &&
+
+.PHONY: docs
+docs: ## the documentation as a static site, in dist/docs
+	@$(publishing) python tests/tools/docs.py
+
+.PHONY: galaxy
+galaxy: ## what Galaxy checks: build, importer, installation into an empty place, changelog, execution environment
+	@$(publishing) python tests/tools/galaxy.py
+
 .PHONY: build
 build: ## the collection as ansible-galaxy would publish it, in dist/
 	@$(tools) ansible-galaxy collection build --force --output-path dist

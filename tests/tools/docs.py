@@ -73,8 +73,10 @@ def main() -> None:
     shutil.copy2(PROJECT / "CHANGELOG.rst", source / "changelog.rst")
     run("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs=self", ".config/collections/"
         "ansible_collections/dbre/semisync")
+    collections = source / "collections" / "dbre" / "semisync"
+    collections.mkdir(parents=True, mode=0o755)
     run("antsibull-docs", "collection", "--use-current", "--fail-on-error", "--squash-hierarchy", "--dest-dir",
-        str(source / "collections" / "dbre" / "semisync"), "dbre.semisync")
+        str(collections), "dbre.semisync")
     shutil.rmtree(SITE, ignore_errors=True)
     run("sphinx-build", "--quiet", "--fail-on-warning", "--keep-going", "-b", "html", str(source), str(SITE))
     print(f"docs: {SITE.relative_to(PROJECT)}/index.html")
