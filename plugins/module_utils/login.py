@@ -97,6 +97,12 @@ def connect_or_fail(module, autocommit=True):
         module.fail_json(msg=explain(error, module.params), reason="login")
 
 
+def tool_params(params):
+    """The module's parameters for a command line tool: the login file only where there is one, by its whole path."""
+    path = os.path.expanduser(params["config_file"] or "")
+    return dict(params, config_file=path if os.path.isfile(path) else None)
+
+
 def _names_a_server(config_file):
     """True where the login file itself says which socket or host to use."""
     if not config_file or not os.path.isfile(config_file):

@@ -93,6 +93,10 @@ class Server(object):
             found.append({"user": text(row["user"]), "host": text(row["host"]), "privileges": grants})
         return found
 
+    def senders(self):
+        """Connection numbers of the threads that send the binary log to replicas."""
+        return [int(row["Id"]) for row in self.rows("SHOW PROCESSLIST") if text(row["Command"]).startswith("Binlog Dump")]
+
     def channels(self, names):
         return [normalise_channel(row) for row in self.rows(names.show_channels)]
 
@@ -221,6 +225,16 @@ def read(server):
         "uptime": server.uptime(),
         "clock": float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"]),
     }
+
+
+def pulse(server, names):
+    """What changes while a source is at work: all statuses, semi-sync's by our keys, the GTIDs in its binary log, its
+    uptime in seconds, and how many replicas it sends to."""
+    status = server.pairs("SHOW GLOBAL STATUS")
+    gtids = server.pairs("SHOW GLOBAL VARIABLES LIKE 'gtid\\_%'")
+    return {"status": status, "uptime": int(status["uptime"]), "senders": len(server.senders()),
+            "semisync": by_key(names.statuses(naming.SOURCE), status),
+            "gtid": gtids.get("gtid_binlog_pos", gtids.get("gtid_executed"))}
 
 
 def unmet(wanted, info):

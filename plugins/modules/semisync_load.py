@@ -13,19 +13,31 @@ module: semisync_load
 short_description: Run one load on a server and prove that it was done
 version_added: "0.1.0"
 description:
-  - Runs mysqlslap (mariadb-slap on MariaDB) a number of times and keeps the seconds of every run.
-  - A run counts only when the tool was silent, its figures were read, and the server's own counters rose by what was asked.
+  - Runs one of three loads a number of times and keeps the figures of every run. V(mysqlslap) is the tool of that name
+    (mariadb-slap on MariaDB), V(sysbench) that one, and V(client) a single connection of the module's own that times
+    every transaction.
+  - A run counts only when the tool was silent, its figures were read, the server's own counters rose by what was asked,
+    and what O(replication) says held from the beginning to the end.
   - Works in a schema of its own, which it drops afterwards; a schema that exists is refused.
   - The load is real and disturbs other clients of the server.
+  - Runs on the source, or on a separate client host with O(login_host) set to the source.
 options:
+  tool:
+    description: What makes the load. V(sysbench) must be installed; the others come with the server and the module.
+    type: str
+    choices: [mysqlslap, sysbench, client]
+    default: mysqlslap
   clients:
-    description: Concurrent clients.
+    description: Concurrent clients. One with O(tool=client).
     type: int
     default: 10
   queries:
-    description: Queries of one run, all clients together.
+    description: Queries of one run, all clients together (with V(sysbench), transactions).
     type: int
     default: 1000
+  seconds:
+    description: Length of one run instead of O(queries); for V(sysbench) and V(client).
+    type: int
   iterations:
     description: How many runs are kept.
     type: int
@@ -35,19 +47,27 @@ options:
     type: int
     default: 1
   load_type:
-    description: What the generated SQL does.
+    description: What the SQL does that mysqlslap generates.
     type: str
     choices: [mixed, update, write, key, read]
     default: mixed
   engine:
-    description: Storage engine of the generated table.
+    description: Storage engine of the table that mysqlslap generates.
     type: str
   create:
-    description: Your own SQL that creates tables, instead of generated SQL.
+    description: Your own SQL that creates tables; several statements are separated by semicolons. Not for V(sysbench).
     type: str
   query:
-    description: Your own SQL to run, instead of generated SQL.
+    description: Your own SQL to run, instead of generated SQL; needed with O(tool=client). Not for V(sysbench).
     type: str
+  script:
+    description: sysbench's script, one of its own such as V(oltp_insert) or the path of yours on the host.
+    type: str
+    default: oltp_insert
+  table_size:
+    description: Rows that sysbench puts into its table beforehand.
+    type: int
+    default: 10000
   schema:
     description: Name of the schema to work in; it must not exist. Made up when empty.
     type: str
@@ -55,6 +75,27 @@ options:
     description: Seconds one run may take.
     type: int
     default: 300
+  replication:
+    description:
+      - What must hold before and after a run, or it does not count. V(semisync), semi-sync is ON, O(replicas) clients are
+        connected and every commit is acknowledged; V(async), it is OFF and the replicas are connected; V(none), it is
+        OFF and no replica is connected. Nothing is required where this is left out.
+    type: str
+    choices: [none, async, semisync]
+  replicas:
+    description: How many replicas O(replication) is about.
+    type: int
+    default: 1
+  peers:
+    description: Addresses to which the round trip is measured before every run, from the host the module runs on.
+    type: list
+    elements: str
+    default: []
+  delay_ms:
+    description: Delay that M(dbre.semisync.netem) has put on the way to O(peers). A run with less does not count, nor does
+      one during which netem dropped packets.
+    type: float
+    default: 0
 extends_documentation_fragment:
   - dbre.semisync.login
   - dbre.semisync.attributes
@@ -69,6 +110,7 @@ author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
   - module: dbre.semisync.semisync_canary
+  - module: dbre.semisync.netem
 """
 
 EXAMPLES = r"""
@@ -81,12 +123,27 @@ EXAMPLES = r"""
 - name: Say how long it took
   ansible.builtin.debug:
     msg: "{{ load.summary.median }} s"
+
+- name: The latency of single inserts that a replica acknowledges
+  dbre.semisync.semisync_load:
+    tool: client
+    clients: 1
+    queries: 200
+    create: CREATE TABLE foo (id INT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(255))
+    query: INSERT INTO foo (text) VALUES ('FKGDLOWD')
+    replication: semisync
+    peers: ["192.0.2.11"]
 """
 
 RETURN = r"""
 runs:
-  description: Every run kept, with its C(seconds), whether it is C(valid), the C(reason) if not, and the C(statements)
-    that the server counted.
+  description:
+    - Every run kept.
+    - C(seconds), C(operations) and C(rate) a second; C(rate_stdev) of whole seconds, where the tool tells when each
+      operation ended; C(latency_ms) with C(mean), C(stdev), C(p50), C(p95), C(p99) and C(max), null for mysqlslap, which
+      does not tell; C(commits) that the binary log took; C(counters), how far semi-sync's rose; C(rtt_ms), the median
+      round trip to the nearest of the peers; C(dropped) packets of netem.
+    - C(valid), and the C(reason) if it is not; then there is no figure.
   returned: success
   type: list
   elements: dict
@@ -100,109 +157,301 @@ summary:
   type: dict
   sample: {"median": 0.91, "min": 0.88, "max": 1.02, "runs": 5}
 command:
-  description: The command, without credentials.
+  description: The command, without credentials; empty with V(client).
   returned: success
   type: str
 """
 
 import os
 import tempfile
+import threading
+import time
 import uuid
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, names, slap, state
+from ansible_collections.dbre.semisync.plugins.module_utils import (
+    canary,
+    load,
+    login,
+    names,
+    netem_host,
+    netem_wanted,
+    slap,
+    state,
+    sysbench,
+)
+
+# Of `timeout` (coreutils), whose second signal follows the first after this many seconds.
+TIMED_OUT, KILLED, GRACE = 124, 137, 5
+PINGS = 5
+# Seconds in which a server that was restarted must answer again, or a schema be gone.
+PATIENCE = 30
 
 
-def option_file(params):
-    """Text of a [client] section with the module's login; only ever written to a file with mode 0600."""
-    options = [("user", params["login_user"] or "root"), ("password", params["login_password"])]
-    if params["login_unix_socket"]:
-        options.append(("socket", params["login_unix_socket"]))
-    else:
-        options += [("host", params["login_host"]), ("port", params["login_port"]), ("protocol", "tcp")]
-    lines = ['%s="%s"' % (name, str(value).replace("\\", "\\\\").replace('"', '\\"'))
-             for name, value in options if value not in (None, "")]
-    return "[client]\n" + "\n".join(lines) + "\n"
+class Load(object):
+    """One load in a schema of its own: what the tools have in common."""
+
+    def __init__(self, module, server, server_names, schema):
+        self.module, self.params, self.server, self.names = module, module.params, server, server_names
+        self.schema, self.command, self.file = schema, [], None
+
+    def write(self, text, suffix):
+        """A file only its owner can read; removed by close()."""
+        handle, self.file = tempfile.mkstemp(prefix="semisync-", suffix=suffix, dir=self.module.tmpdir)
+        with os.fdopen(handle, "w") as stream:
+            stream.write(text)
+        return self.file
+
+    def close(self):
+        if self.file:
+            os.unlink(self.file)
+
+    def prepare(self):
+        self.server.rows("CREATE DATABASE %s" % canary.quote(self.schema))
+
+    def call(self, command):
+        """Exit status, output and standard error of a command, which is ended when its time is up."""
+        words = ["timeout", "--kill-after=%d" % GRACE, str(self.params["timeout"])] + command
+        return self.module.run_command(words, environ_update={"LC_ALL": "C"})
+
+    def late(self, code):
+        return "the run took longer than %d s" % self.params["timeout"] if code in (TIMED_OUT, KILLED) else ""
 
 
-def write_option_file(module):
-    handle, path = tempfile.mkstemp(prefix="semisync-", suffix=".cnf", dir=module.tmpdir)
-    with os.fdopen(handle, "w") as stream:
-        stream.write(option_file(module.params))
-    return path
+class Slap(Load):
+    """mysqlslap, which creates and drops the schema itself."""
+
+    def prepare(self):
+        if not self.command:
+            program = program_or_fail(self.module, self.names.slapper, "it comes with the server's client package")
+            self.command = slap.argv(program, self.write(load.option_file(login.tool_params(self.params)), ".cnf"), self.schema, self.params)
+
+    def run(self):
+        code, output, stderr = self.call(self.command)
+        asked = slap.asked(self.params["clients"], self.params["queries"])
+        outcome = {"asked": asked, "own_query": bool(self.params["query"]), "operations": asked,
+                   "reason": self.late(code) or slap.complaint(code, stderr, output)}
+        if not outcome["reason"]:
+            seconds = slap.parse_csv(output)
+            outcome.update(seconds=seconds, rate=round(asked / seconds, 2) if seconds else None)
+        return outcome
 
 
-def run(module, server, command):
-    """One run of the tool: its seconds, and whether it counts."""
-    params = module.params
-    before = server.pairs("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
-    code, output, stderr = module.run_command(["timeout", str(params["timeout"])] + command)
-    done = slap.counted(before, server.pairs("SHOW GLOBAL STATUS LIKE 'Com\\_%'"))
-    if code == 124:
-        reason = "the run took longer than %d s" % params["timeout"]
-    else:
-        # The statements of one's own query are counted by the caller's knowledge only.
-        wanted = 1 if params["query"] else slap.asked(params["clients"], params["queries"])
-        reason = slap.invalid(code, stderr, output, done, wanted)
-    return {"seconds": None if reason else slap.parse_csv(output), "valid": not reason, "reason": reason,
-            "statements": done}
+class Sysbench(Load):
+    """sysbench, with its own table."""
+
+    def prepare(self):
+        program = program_or_fail(self.module, "sysbench", "install it, or set the load's tool to mysqlslap or client")
+        if not self.file:
+            self.write(sysbench.config(self.login(), self.schema), ".conf")
+        super(Sysbench, self).prepare()
+        self.command = sysbench.argv(program, self.file, self.params, "run")
+        code, output, stderr = self.call(sysbench.argv(program, self.file, self.params, "prepare"))
+        return self.late(code) or sysbench.complaint(code, stderr, output)
+
+    def login(self):
+        params = self.params
+        return {"user": params["login_user"] or "root", "password": params["login_password"],
+                "socket": params["login_unix_socket"], "host": params["login_host"], "port": params["login_port"]}
+
+    def run(self):
+        code, output, stderr = self.call(self.command)
+        outcome = {"asked": None, "own_query": True, "reason": self.late(code) or sysbench.complaint(code, stderr, output)}
+        if not outcome["reason"]:
+            try:
+                outcome.update(sysbench.parse(output))
+                outcome["asked"] = outcome["operations"]
+            except ValueError as error:
+                outcome["reason"] = str(error)
+        return outcome
 
 
-def load(module, server, command, schema):
-    """All runs, the warm-up thrown away; the schema is gone afterwards whatever happens."""
-    params = module.params
-    try:
-        runs = [run(module, server, command) for dummy in range(params["warmup"] + params["iterations"])]
-    finally:
-        server.rows("DROP DATABASE IF EXISTS %s" % canary.quote(schema))
-    return runs[params["warmup"]:]
+class Client(Load):
+    """One connection that times every transaction."""
+
+    def prepare(self):
+        super(Client, self).prepare()
+        self.server.rows("USE %s" % canary.quote(self.schema))
+        for statement in (self.params["create"] or "").split(";"):
+            if statement.strip():
+                self.server.rows(statement)
+
+    def run(self):
+        ends, times, failure = [], [], []
+        connection = state.Server(login.connect(self.module))
+        connection.rows("USE %s" % canary.quote(self.schema))
+        number = connection.rows("SELECT CONNECTION_ID() AS id")[0]["id"]
+        worker = threading.Thread(target=self.work, args=(connection, ends, times, failure))
+        worker.daemon = True
+        begin = time.time()
+        worker.start()
+        worker.join(self.params["timeout"])
+        if worker.is_alive():
+            failure.append("the run took longer than %d s" % self.params["timeout"])
+            self.server.rows("KILL %d" % number)
+        seconds = ends[-1] if ends else time.time() - begin
+        return {"asked": len(times), "own_query": True, "operations": len(times), "seconds": round(seconds, 6),
+                "rate": round(len(times) / seconds, 2), "latency_ms": load.latencies(times),
+                "rate_stdev": load.throughput_stdev(ends, seconds), "reason": "; ".join(failure)}
+
+    def work(self, connection, ends, times, failure):
+        """Run the query until the queries or the seconds are used up; milliseconds and the end of each."""
+        query, execute, clock = self.params["query"], connection.cursor.execute, time.monotonic
+        seconds, queries = self.params["seconds"], self.params["queries"]
+        begin = before = clock()
+        try:
+            while (before - begin < seconds) if seconds else (len(times) < queries):
+                execute(query)
+                after = clock()
+                times.append((after - before) * 1000)
+                ends.append(after - begin)
+                before = after
+        except Exception as error:  # the drivers share no exception class
+            failure.append("the query failed after %d of its runs: %s" % (len(times), error))
+
+
+TOOLS = {"mysqlslap": Slap, "sysbench": Sysbench, "client": Client}
+
+
+def program_or_fail(module, name, remedy):
+    program = module.get_bin_path(name)
+    if not program:
+        module.fail_json(msg="%s is missing on this host; %s" % (name, remedy))
+    return program
+
+
+def snapshot_after(module, server, server_names):
+    """The same after a run; None where the server does not answer any more, also through a new connection."""
+    until = time.time() + PATIENCE
+    while True:
+        try:
+            return state.pulse(server, server_names), server
+        except Exception:  # the drivers share no exception class
+            if time.time() > until:
+                return None, server
+        try:
+            server = state.Server(login.connect(module))
+        except Exception:  # likewise
+            time.sleep(1)
+
+
+def one_run(module, server, server_names, tool):
+    """One run: its figures, or why it does not count; and the server's connection, which may be a new one."""
+    params, host = module.params, netem_host.Host(module)
+    trips = host.ping(params["peers"], PINGS, {"delay_ms": params["delay_ms"], "jitter_ms": 0, "loss": 0, "rate": None,
+                                               "limit": 0})
+    answers = [trip["median"] for trip in trips.values() if trip["median"] is not None]
+    reason = tool.prepare()
+    dropped = host.counters()["dropped"] if params["delay_ms"] and params["peers"] else 0
+    before = state.pulse(server, server_names)
+    outcome = {"reason": reason, "asked": None, "own_query": True} if reason else tool.run()
+    after, server = snapshot_after(module, server, server_names)
+    outcome["rtt_ms"] = min(answers) if answers else None
+    outcome["dropped"] = host.counters()["dropped"] - dropped if params["delay_ms"] and params["peers"] else 0
+    reason = load.invalid(params, before, after, outcome)
+    run = {"valid": not reason, "reason": reason, "rtt_ms": outcome["rtt_ms"], "dropped": outcome["dropped"],
+           "commits": load.transactions(before["gtid"], after["gtid"]) if after else None,
+           "counters": load.deltas(before, after) if after else {}}
+    for key in ("seconds", "operations", "rate", "rate_stdev", "latency_ms"):
+        run[key] = None if reason else outcome.get(key)
+    return run, server
+
+
+def drop(server, schema):
+    """Drop the schema; False where that takes too long, as when nobody acknowledges."""
+    worker = threading.Thread(target=server.rows, args=("DROP DATABASE IF EXISTS %s" % canary.quote(schema),))
+    worker.daemon = True
+    worker.start()
+    worker.join(PATIENCE)
+    return not worker.is_alive()
+
+
+def all_runs(module, server, server_names, tool):
+    """All runs, the warm-up thrown away; the schema is gone after each whatever happens."""
+    runs = []
+    for dummy in range(module.params["warmup"] + module.params["iterations"]):
+        try:
+            run, server = one_run(module, server, server_names, tool)
+        finally:
+            gone = drop(server, tool.schema)
+        if not gone:
+            run.update(valid=False, reason="%s; the schema %s could not be dropped within %d s"
+                       % (run["reason"] or "the run ended", tool.schema, PATIENCE))
+            return runs + [run]
+        runs.append(run)
+    return runs[module.params["warmup"]:]
+
+
+def check(params):
+    """What is wrong with the parameters, in words; empty when nothing is."""
+    for name in ("clients", "queries", "iterations", "timeout", "table_size"):
+        if params[name] < 1:
+            return "%s is %d; at least 1 is needed" % (name, params[name])
+    if params["warmup"] < 0:
+        return "warmup is %(warmup)d; at least 0 is needed" % params
+    if params["seconds"] is not None and params["seconds"] < 1:
+        return "seconds is %(seconds)d; at least 1 is needed" % params
+    if params["queries"] < params["clients"]:
+        return "queries is %(queries)d, less than clients (%(clients)d): some would do nothing" % params
+    if params["tool"] == "client" and params["clients"] != 1:
+        return "clients is %(clients)d; the tool client is one connection" % params
+    if params["tool"] == "mysqlslap" and params["seconds"]:
+        return "mysqlslap runs a number of queries, not seconds; set queries, or another tool"
+    if params["tool"] == "sysbench":
+        return ("sysbench takes a script, not a query or create" if params["query"] or params["create"] else
+                sysbench.unusable_password(params["login_password"]))
+    return ""
 
 
 def main():
     module = AnsibleModule(
         argument_spec=login.argument_spec(
+            tool=dict(type="str", choices=sorted(TOOLS), default="mysqlslap"),
             clients=dict(type="int", default=10),
             queries=dict(type="int", default=1000),
+            seconds=dict(type="int"),
             iterations=dict(type="int", default=5),
             warmup=dict(type="int", default=1),
             load_type=dict(type="str", choices=["mixed", "update", "write", "key", "read"], default="mixed"),
             engine=dict(type="str"),
             create=dict(type="str"),
             query=dict(type="str"),
+            script=dict(type="str", default="oltp_insert"),
+            table_size=dict(type="int", default=10000),
             schema=dict(type="str"),
             timeout=dict(type="int", default=300),
+            replication=dict(type="str", choices=["none", "async", "semisync"]),
+            replicas=dict(type="int", default=1),
+            peers=dict(type="list", elements="str", default=[]),
+            delay_ms=dict(type="float", default=0),
         ),
         required_by={"create": "query"},
+        required_if=[("tool", "client", ["query"])],
         supports_check_mode=True,
     )
     params = module.params
-    for name in ("clients", "queries", "iterations", "timeout"):
-        if params[name] < 1:
-            module.fail_json(msg="%s is %d; at least 1 is needed" % (name, params[name]))
-    if params["queries"] < params["clients"]:
-        module.fail_json(msg="queries is %(queries)d, less than clients (%(clients)d): some would do nothing" % params)
+    wrong = check(params)
+    if wrong:
+        module.fail_json(msg=wrong)
     server = state.Server(login.connect_or_fail(module))
     try:
         server_names = state.identify(server)
     except names.UnknownServer as error:
         module.fail_json(msg=str(error))
-    program = module.get_bin_path(server_names.slapper)
-    if not program:
-        module.fail_json(msg="%s is missing on this host; it comes with the server's client package"
-                             % server_names.slapper)
     schema = params["schema"] or "semisync_load_" + uuid.uuid4().hex[:12]
     if schema in server.schemas():
         module.fail_json(msg="the schema %s exists; the load works only in a schema of its own" % schema)
-    defaults = write_option_file(module)
-    command = slap.argv(program, defaults, schema, params)
+    tool = TOOLS[params["tool"]](module, server, server_names, schema)
     try:
-        runs = [] if module.check_mode else load(module, server, command, schema)
+        runs = [] if module.check_mode else all_runs(module, server, server_names, tool)
+    except netem_wanted.Refused as error:
+        module.fail_json(msg=str(error))
     finally:
-        os.unlink(defaults)
-    good = [entry["seconds"] for entry in runs if entry["valid"]]
+        tool.close()
+    good = [run["seconds"] for run in runs if run["valid"]]
+    words = [word for word in tool.command if not word.startswith(("--defaults-extra-file", "--config-file"))]
     module.exit_json(changed=True, runs=runs, valid=bool(runs) and len(good) == len(runs),
-                     summary=slap.summary(good) if good else {},
-                     command=" ".join(command[:1] + command[2:]))
+                     summary=slap.summary(good) if good else {}, command=" ".join(words))
 
 
 if __name__ == "__main__":
