@@ -138,6 +138,7 @@ def make(member, members, settings, stage="full", apply="restart", hold_back=Tru
         "source_address": source_of(members).address,
         "source_port": int(source_of(members).info["variables"]["port"]),
         "replicas": [other.host for other in replicas_of(members)],
+        "replica_addresses": [other.address for other in replicas_of(members)],
         "wave": wave(member, members),
         "install_plugin": install,
         "plugin": plugin,

@@ -29,7 +29,7 @@ options:
     type: float
     default: 5
   peers:
-    description: Addresses to which the round trip is measured.
+    description: Names or addresses to which the round trip is measured.
     type: list
     elements: str
     default: []
@@ -63,14 +63,20 @@ environment:
   type: dict
   sample: {"kernel": "6.1.0-42-amd64", "cpus": 2, "memory_mb": 24013, "virtualization": "kvm"}
 rtt_ms:
-  description: The median round trip by address, in milliseconds; null where nothing answered.
+  description: The median round trip by peer, in milliseconds; null where nothing answered.
   returned: success
   type: dict
-  sample: {"192.0.2.11": 0.24}
+  sample: {"db2.example.com": 0.24}
+addresses:
+  description: The address of each peer, as this host resolves it; null where it does not.
+  returned: success
+  type: dict
+  sample: {"db2.example.com": "192.0.2.11"}
 """
 
 import os
 import re
+import socket
 import tempfile
 import time
 
@@ -109,6 +115,13 @@ def fsync(module):
     return {"median": round(found["p50"], 1), "p95": round(found["p95"], 1), "max": round(found["max"], 1), "n": len(times)}
 
 
+def resolve(peer):
+    try:
+        return socket.getaddrinfo(peer, None, 0, socket.SOCK_STREAM)[0][4][0]
+    except socket.gaierror:
+        return None
+
+
 def find(pattern, path):
     match = re.search(pattern, netem_host.read_text(path), re.M)
     return match.group(1).strip() if match else None
@@ -126,8 +139,9 @@ def main():
     )
     detect = module.get_bin_path("systemd-detect-virt")
     memory = find(r"^MemTotal:\s+(\d+)", "/proc/meminfo")
+    addresses = dict((peer, resolve(peer)) for peer in module.params["peers"])
     try:
-        trips = netem_host.Host(module).ping(module.params["peers"], PINGS, NO_DELAY)
+        trips = netem_host.Host(module).ping([each for each in addresses.values() if each], PINGS, NO_DELAY)
     except netem_wanted.Refused as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, environment={
@@ -137,7 +151,8 @@ def main():
         "memory_mb": int(memory) // 1024 if memory else None,
         "virtualization": module.run_command([detect])[1].strip() if detect else None,
         "fsync_us": fsync(module),
-    }, rtt_ms=dict((peer, trip["median"]) for peer, trip in trips.items()))
+    }, addresses=addresses,
+        rtt_ms=dict((peer, trips[address]["median"] if address else None) for peer, address in addresses.items()))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The documentation of plugins/action/semisync_benchmark.py; there is no code here.
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_benchmark
+short_description: Run a suite of load cells on a cluster
+version_added: "0.1.0"
+description:
+  - Runs a suite cell by cell, a step a call. The role C(dbre.semisync.benchmark) makes the calls in their order; use that.
+  - V(plan) reads the suite, states how long it will take, and begins C(benchmark-SUITE.json) or goes on with that of an
+    interrupted run. V(prepare), on the source and the replicas, sets replication, durability, wait point, timeout and delay
+    for a step. V(measure), on the host that the load runs on, runs the cell once, keeps it, and shows a line with its
+    figure, its share of the limit and the time left. V(restore), on all, puts everything back. V(finish), on the source,
+    writes what it all says, and the checkpoints P8.1 to P8.5 where the suite has them.
+options:
+  do:
+    description: The part.
+    type: str
+    choices: [plan, prepare, measure, restore, finish]
+    required: true
+  suite:
+    description: Name of one of the collection's suites, or the path of a file.
+    type: str
+    required: true
+  suite_folders:
+    description: Where suites are found by name.
+    type: list
+    elements: path
+    default: []
+  profile:
+    description: V(quick) runs what the suite's profile of that name says.
+    type: str
+    choices: [full, quick]
+    default: full
+  repetitions:
+    description: How often each cell is run; V(0), as often as the suite says.
+    type: int
+    default: 0
+  resume:
+    description: Whether an interrupted run of the same suite on the same servers is gone on with.
+    type: bool
+    default: true
+  info_from:
+    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
+    type: str
+    required: true
+  environment_from:
+    description: Name of the variable with each host's M(dbre.semisync.semisync_environment) result.
+    type: str
+    default: __semisync_environment
+  plan_from:
+    description: Name of the variable with the result of O(do=plan).
+    type: str
+    default: __semisync_benchmark
+  restored_from:
+    description: Name of the variable with the result of O(do=restore).
+    type: str
+    default: __semisync_restored
+  step:
+    description: One of the steps that O(do=plan) returned.
+    type: dict
+  pings:
+    description: With O(do=restore), how many echo requests measure the round trip afterwards.
+    type: int
+    default: 0
+  login:
+    description: Login options of the modules.
+    type: dict
+    default: {}
+  results_dir:
+    description: Folder for results.
+    type: path
+    default: results
+  run:
+    description: Name of a run's folder in the cluster's that the results are added to; a new one by default.
+    type: str
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: partial
+    details:
+      - V(plan) says what would be run; the role runs nothing else in check mode.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_load
+  - module: dbre.semisync.semisync_setting
+  - module: dbre.semisync.netem
+"""
+
+EXAMPLES = r"""
+- name: See what a suite would do
+  dbre.semisync.semisync_benchmark:
+    do: plan
+    suite: files/our-suite.yml
+    info_from: state
+  register: plan
+"""
+
+RETURN = r"""
+steps:
+  description: The runs that are left to do.
+  returned: O(do=plan) on the source
+  type: list
+  elements: dict
+path:
+  description: C(benchmark-SUITE.json); null in check mode.
+  returned: O(do=plan) and O(do=finish)
+  type: str
+expected_seconds:
+  description: How long it will take.
+  returned: O(do=plan) on the source
+  type: int
+valid:
+  description: Whether the run counts.
+  returned: O(do=measure)
+  type: bool
+reason:
+  description: Why not.
+  returned: O(do=measure)
+  type: str
+statement:
+  description: What the benchmark says, in sentences.
+  returned: O(do=finish)
+  type: list
+  elements: str
+invalid:
+  description: Labels of cells that do not count.
+  returned: O(do=finish)
+  type: list
+  elements: str
+"""
