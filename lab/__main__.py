@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 
+import choose
 from common import LabError, need_linux
 
 # Every kind has a module kind_<name> with the functions image, up, down, cut, start and shell.
@@ -37,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     command("down", "remove the hosts and whatever belongs to them; images stay")
     image = with_server(command("image", "build the image, when there is none, and print its name"))
     image.add_argument("--client", action="store_true", help="the image of the client as well (kind uml)")
+    commands.add_parser("choose", help="print the kind of hosts that can delay their network on this machine")
     with_server(command("flags", "print what a container of this server needs, as JSON (kind docker)"))
     for name, text in (("cut", "stop a host as a power cut would"), ("start", "start a host that was cut"),
                        ("shell", "open a shell on a host")):
@@ -56,6 +58,9 @@ def main() -> int:
     opts = parser().parse_args()
     # To be ended is to be interrupted: what was begun is cleaned up.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if opts.command == "choose":
+        print(choose.kind())
+        return 0
     try:
         need_linux()
         if opts.command == "flags" and opts.kind != "docker":

@@ -13,6 +13,7 @@ import time
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils import benchmark, cluster, results, suite as suites
 
 display = Display()
@@ -272,6 +273,8 @@ class ActionModule(ActionBase):
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
         display.display(benchmark.summary(document, path))
+        if rows:
+            display.display(checkpoints.table(rows, self.name))
         bad = [cell["label"] for cell in document["cells"] if not cell["valid"]]
         found = {"changed": False, "path": path, "statement": document["statement"], "checkpoints": rows, "invalid": bad}
         if bad:
