@@ -11,6 +11,7 @@ import os
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, plots, report, results
 
 display = Display()
@@ -42,6 +43,9 @@ class ActionModule(ActionBase):
             summary, page, verdict = report.write(path, name, results.stamp(results.now()))
         except ValueError as error:
             raise AnsibleActionFail("No report of cluster %s: %s" % (name, error))
+        rows = results.read_json(os.path.join(path, results.CHECKPOINTS), [])
+        if rows:
+            display.display(checkpoints.table(rows, name))
         lines = ["Report of cluster %s: %s" % (name, verdict), "  %s" % (page or summary)]
         if page is None:
             lines.append("  For report.html with its pictures, on the controller: %s" % plots.INSTALL)

@@ -46,6 +46,7 @@ RANGES = {
     "semisync_baseline_clients": (1, 1000, "clients"),
     "semisync_baseline_queries": (1, 10000000, "queries"),
     "semisync_baseline_iterations": (1, 1000, "runs"),
+    "semisync_benchmark_repetitions": (0, 1000, "rounds, 0 for the suite's"),
 }
 ANY_NUMBER = (0, 4294967295, "a number")
 
@@ -60,6 +61,7 @@ FORMS = {
     "semisync_canary_schema": (r"(?! )[^\x00-\x1f\x7f]{1,64}(?<! )", "1 to 64 characters, no blank at its ends"),
     "semisync_canary_table": (r"(?! )[^\x00-\x1f\x7f]{1,64}(?<! )", "1 to 64 characters, no blank at its ends"),
     "semisync_results_dir": (r"[^\x00-\x1f\x7f]+", "a folder"),
+    "semisync_suite": (r"[^\x00-\x1f\x7f]+", "the name of a suite, or the path of a file"),
     "semisync_run": (r"(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)?", "the name of a run's folder, such as "
                      "2026-01-31T235959.123456Z, or empty"),
     "semisync_option_file": (r"(/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f])?", "the full path of a file, or empty"),
