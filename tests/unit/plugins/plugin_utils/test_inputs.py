@@ -17,7 +17,7 @@ HOSTILE = ("a'b", 'a"b', "a\\b", "a`b", "x'; DROP DATABASE mysql; -- ", "{{ 7 * 
 LINES = ("a\nb", "a\rb", "a\x00b", "a\tb")
 # Texts that reach the server as parameters, and files and folders of any name: what they hold works literally. The live
 # test of bad input shows it for those in its table; the others end as a wrong login or a missing file that is named.
-LITERAL = ("semisync_cluster", "semisync_login_user", "semisync_login_password", "semisync_results_dir",
+LITERAL = ("semisync_cluster", "semisync_suite", "semisync_login_user", "semisync_login_password", "semisync_results_dir",
            "semisync_canary_schema", "semisync_canary_table", "semisync_replication_user",
            "semisync_replication_password")
 
