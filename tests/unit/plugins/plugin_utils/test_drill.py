@@ -39,8 +39,8 @@ def after():
         one(1010 + n / 10.0, 5.0, 1, 0, "ON", 1) for n in range(10)]
 
 
-def judged(task=TASK, rows=None, stopped=None, started=None, reason=""):
-    return drill.judge(task, before() + away() + after() if rows is None else rows, STOPPED if stopped is None else stopped,
+def judged(task=None, rows=None, stopped=None, started=None, reason=""):
+    return drill.judge(task or TASK, before() + away() + after() if rows is None else rows, STOPPED if stopped is None else stopped,
                        STARTED if started is None else started, reason)
 
 
