@@ -125,9 +125,13 @@ findings: ## every finding and exit status of verify.yml, on pairs that are brou
 test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER); hours. DRAW=3: three at random
 	@$(tools) python tests/interrupted/interrupted.py --server $(SERVER) $(if $(DRAW),--draw $(DRAW),--document docs/interrupted.md)
 
+.PHONY: test-more
+test-more: ## online and back again under writers, several clusters and replicas; on Docker hosts; not part of make test
+	@$(tools) python -m pytest tests/more
+
 .PHONY: test-clusters
 test-clusters: ## ten clusters in one inventory, one of them broken; on 20 Docker hosts
-	@$(tools) SEMISYNC_TEST_CLUSTERS=10 python -m pytest tests/live/test_clusters.py -k "not acknowledgements"
+	@$(tools) SEMISYNC_TEST_CLUSTERS=10 python -m pytest tests/more/test_clusters.py -k "not acknowledgements"
 
 .PHONY: stalls
 stalls: ## how long 50 writers wait while a pair goes to semi-sync, online and by restart; the figures go to docs/stalls.md

@@ -1,0 +1,6 @@
+"""Lets the tests here use the hosts of the live tests."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
