@@ -105,7 +105,7 @@ class Prometheus:
         self.log = (folder / "prometheus.log").open("w", encoding="utf-8")
         config = folder / "prometheus.yml"
         config.write_text(yaml.safe_dump({
-            "global": {"scrape_interval": "5s", "evaluation_interval": "1s"},
+            "global": {"scrape_interval": "10s", "evaluation_interval": "1s"},
             "rule_files": [str(MONITORING / "semisync.rules.yml")],
             "scrape_configs": [{"job_name": "mysql", "static_configs": [
                 {"targets": [where], "labels": {"instance": name}} for name, where in targets.items()]}]}),
@@ -208,7 +208,7 @@ def story(prometheus: Prometheus, count: int, source: str, name: str, replica: s
     """The replica stops and comes back; then its SQL thread alone."""
     until(f"{count} exporters are scraped, the source counts its replica, nothing fires", lambda: (
         len(prometheus.value("semisync:source:clients > 0")) == 1 and len(prometheus.value("mysql_up == 1")) == count
-        and quiet(prometheus)() is True), 120)
+        and quiet(prometheus)() is True), 300)
     unit = inside(replica, "systemctl is-active --quiet mysql && echo mysql || echo mariadb").strip()
     version = sql(replica, "SELECT VERSION()")
     new = "MariaDB" not in version
@@ -232,7 +232,7 @@ def story(prometheus: Prometheus, count: int, source: str, name: str, replica: s
         until("CLEARS: all, also UnprotectedTransactions", quiet(prometheus))
         # Asked while there is load: a panel without data here would be empty on every wall.
         until(f"every one of the dashboard's {len(panels())} queries is answered with data",
-              lambda: not empty(prometheus) or empty(prometheus), 60)
+              lambda: not empty(prometheus) or empty(prometheus), 120)
 
 
 def main() -> int:
