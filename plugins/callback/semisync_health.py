@@ -35,19 +35,19 @@ class CallbackModule(CallbackBase):
         super(CallbackModule, self).__init__(*args, **kwargs)
         self.clusters, self.unreachable, self.failed = {}, [], []
 
-    def keep(self, result):
+    def keep(self, result, healthy):
         """Remember a verdict; False for a result that is none."""
         found = result._result
         if result._task.action not in ACTIONS or "verdict" not in found:
             return False
-        self.clusters[found["cluster"]] = (not found.get("failed"), found["verdict"])
+        self.clusters[found["cluster"]] = (healthy, found["verdict"])
         return True
 
     def v2_runner_on_ok(self, result):
-        self.keep(result)
+        self.keep(result, True)
 
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        if not self.keep(result) and not ignore_errors:
+        if not self.keep(result, False) and not ignore_errors:
             self.failed.append((result._host.get_name(), str(result._result.get("msg", "failed"))))
 
     def v2_runner_on_unreachable(self, result):

@@ -11,7 +11,7 @@ import pytest
 callback = pytest.importorskip("ansible_collections.dbre.semisync.plugins.callback.semisync_health")
 
 VERDICT = {"cluster": "shop", "verdict": "15 passed, 0 failed"}
-BAD = {"cluster": "crm", "failed": True, "verdict": "12 passed, 3 failed: P3.4 on db1; critical: degraded on db1"}
+BAD = {"cluster": "crm", "verdict": "12 passed, 3 failed: P3.4 on db1; critical: degraded on db1"}
 
 
 class Result(object):
