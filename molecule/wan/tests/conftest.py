@@ -51,10 +51,10 @@ class Host:
         """End the connection."""
         subprocess.run([self.command[0], "-O", "exit", *self.command[1:]], check=False, capture_output=True)
 
-    def plug(self, state):
-        """Set the lab's end of the host's link "up" or "down"."""
+    def plug(self, *bridge):
+        """Plug the host's link into the lab's bridge ("master", "bridge0") or pull it out ("nomaster")."""
         namespace = re.search(r"netns exec (\S+)", " ".join(self.command))[1]
-        subprocess.run(["ip", "-netns", namespace, "link", "set", f"tap-{self.name}", state], check=True)
+        subprocess.run(["ip", "-netns", namespace, "link", "set", f"tap-{self.name}", *bridge], check=True)
 
     def ping(self, address, count=20):
         """The times of all answers, in milliseconds."""

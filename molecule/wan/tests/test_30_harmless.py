@@ -59,10 +59,10 @@ def test_the_delay_of_a_cut_connection_ends(netem, source, controller, figure):
         eventually(lambda: source.run("tc qdisc show | grep netem", check=False), "the delay is on", SECONDS)
         armed = time.monotonic()
         source.close()
-        source.plug("down")
+        source.plug("nomaster")
         time.sleep(ROLLBACK + 1)
     finally:
-        source.plug("up")
+        source.plug("master", "bridge0")
         os.killpg(run.pid, signal.SIGKILL)
         run.wait()
     # Nobody could reach the host.
