@@ -70,7 +70,7 @@ def html(told, files):
 
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.ChainableUndefined)
-    environment.filters.update(short=report_words.short, moment=report_words.moment)
+    environment.filters.update(short=report_words.short, moment=report_words.moment, name=report_words.name_of)
     # Anything else in a link, such as javascript:, would be the page's own doing.
     environment.tests["match_url"] = lambda text: bool(re.match(r"https?://", text))
     with open(os.path.join(HERE, "report.css")) as stream:

@@ -52,6 +52,12 @@ def sections(rows):
     return [section for section in found if section["rows"]]
 
 
+def name_of(suite):
+    """A suite's identifier and title, the identifier once."""
+    name = suite["id"].upper()
+    return suite["title"] if suite["title"].upper().startswith(name) else "%s: %s" % (name, suite["title"])
+
+
 def count(rows, key, value):
     return len([row for row in rows if row.get(key) == value])
 
@@ -123,7 +129,7 @@ def label_of(benchmark, name):
 def costliest_in_words(benchmark):
     name, cell = benchmark["suite"]["id"].upper(), costliest(benchmark)
     if cell is None:
-        return "%s: %s." % (name, benchmark["suite"]["title"])
+        return "%s." % name_of(benchmark["suite"])
     found = cell["statistics"]
     return '%s, %s: %s%s%s; against "%s" %s.' % (
         name, cell["label"], short(found["median"]), "" if found["unit"].startswith("/") else " ", found["unit"],
@@ -178,7 +184,7 @@ def tile_of(benchmark, cell):
     ratio = cell["ratio"]
     against = "%s against %s" % (cell["label"], label_of(benchmark, ratio["to"]))
     if ratio["difference"] == "none":
-        return {"figure": "no difference", "label": against, "outcome": ""}
+        return {"figure": "not measurable", "label": "difference of %s" % against, "outcome": ""}
     if ratio["value"] < 0.1 and cell["statistics"]["metric"] == "rate":
         return {"figure": "%s/s" % short(cell["statistics"]["median"]), "label": cell["label"], "outcome": ""}
     kind = "the time" if cell["statistics"]["metric"] == "seconds" else "the rate"
@@ -216,7 +222,6 @@ def markdown(told):
             lines.append("| %s |" % " | ".join(one_line(text) for text in (
                 row["id"], row["host"], OUTCOMES.get(row["outcome"], row["outcome"]), row["title"], seen)))
     for benchmark in told["benchmarks"]:
-        suite = benchmark["suite"]
-        lines += ["", "## %s: %s" % (one_line(suite["id"].upper()), one_line(suite["title"])), ""]
+        lines += ["", "## %s" % one_line(name_of(benchmark["suite"])), ""]
         lines += ["- %s" % one_line(sentence) for sentence in benchmark["statement"]]
     return "\n".join(lines) + "\n"

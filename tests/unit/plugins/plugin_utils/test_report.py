@@ -69,6 +69,11 @@ def test_cells_that_do_not_count_are_no_good_verdict():
     assert (found["outcome"], found["headline"]) == ("attention", "1 of 4 benchmark cells do not count")
 
 
+@pytest.mark.parametrize("title", ["Four phases", "B0: Four phases"])
+def test_a_suite_is_named_once(title):
+    assert report_words.name_of({"id": "b0", "title": title}) == "B0: Four phases"
+
+
 def test_a_benchmark_that_goes_on_says_so():
     benchmark = benchmarks.b0()
     benchmark.update(complete=False, ended=None)
