@@ -201,12 +201,14 @@ def test_a_replica_that_acknowledges_but_does_not_apply(pair):
     pair.sql("replica", "STOP {thread} SQL_THREAD")
     status, found, said = pair.verify()
     assert status == 2 and ("applier_stopped", "replica", "critical") in found, said
-    pair.sql("replica", pair.words["delay"].format(600) + "START {thread} SQL_THREAD")
+    pair.sql("replica", "STOP {thread};" + pair.words["delay"].format(600) + "START {thread}")
+    pair.whole()
     time.sleep(2)
     status, found, said = pair.verify("-e", "semisync_verify_lag_limit=1")
     assert status == 2 and ("applier_behind", "replica", "warning") in found, said
     assert "of which 600 are configured" in pair.evidence("applier_behind")
-    pair.sql("replica", "STOP {thread} SQL_THREAD;" + pair.words["delay"].format(0) + "START {thread} SQL_THREAD")
+    pair.sql("replica", "STOP {thread};" + pair.words["delay"].format(0) + "START {thread}")
+    pair.whole()
     newest = pair.source.value("SELECT MAX(id) FROM important.stuff")
     pair.eventually("replica", "SELECT MAX(id) FROM important.stuff", newest)
     status, found, said = pair.verify()
