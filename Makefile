@@ -7,7 +7,7 @@ CLIENT ?=
 HOST ?= source
 DRAW ?=
 SCENARIO ?= default
-SCENARIOS ?= default mariadb
+SCENARIOS ?= default mariadb wan wan-mariadb
 ACTION ?= test
 
 SHELL := /bin/sh
@@ -87,7 +87,7 @@ sanity: ## ansible-test sanity, every test
 	@$(tools) python tests/tools/sanity.py
 
 .PHONY: molecule
-molecule: ## one molecule scenario on Docker hosts (SCENARIO, ACTION=test, converge, verify, …)
+molecule: ## one molecule scenario on hosts of its own (SCENARIO, ACTION=test, converge, verify, …)
 	@$(tools) python tests/tools/scenario.py $(SCENARIO) $(ACTION)
 
 .PHONY: live
