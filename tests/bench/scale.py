@@ -157,7 +157,8 @@ def write(text: str) -> None:
     page = PROJECT / "docs" / "speed.md"
     old = page.read_text(encoding="utf-8")
     begin, end = "<!-- figures -->", "<!-- end of figures -->"
-    page.write_text(old[:old.index(begin) + len(begin)] + f"\n\n{text}\n\n![seconds against hosts](images/speed.svg)\n\n" + old[old.index(end):], encoding="utf-8")
+    figures = f"\n\n{text}\n\n![seconds against hosts](images/speed.svg)\n\n"
+    page.write_text(old[:old.index(begin) + len(begin)] + figures + old[old.index(end):], encoding="utf-8")
 
 
 def main() -> int:
