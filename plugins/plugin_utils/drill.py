@@ -106,7 +106,7 @@ def judge(task, rows, stopped, started, reason=""):
              "started": (started.get("times") or {}).get("started")}
     if not stopped:
         times["starting"] = times["started"] = None
-    sorted_rows = phases(rows, times)
+    sorted_rows = phases(rows, times, task["clients"])
     points = evaluate(task, sorted_rows, stopped, started, reason)
     away = [one for one in rows if times["stopping"] is not None and one["at"] + one["latency_ms"] / 1000.0 >= times["stopping"]]
     blocked = first_unprotected(sorted_rows) if task["expected_fallback"] else None
@@ -139,8 +139,8 @@ def ended(one):
     return one["at"] + one["latency_ms"] / 1000.0
 
 
-def phases(rows, times):
-    """The rows with their phase: before the stop, stopped, recovering, and after the first acknowledged row since."""
+def phases(rows, times, clients):
+    """The rows with their phase: before the stop, stopped, recovering, and from the first one acknowledged by all clients on."""
     found, back = [], False
     for one in rows:
         if times["stopping"] is None or ended(one) < times["stopping"]:
@@ -148,7 +148,7 @@ def phases(rows, times):
         elif times["starting"] is None or ended(one) < times["starting"]:
             phase = "stopped"
         else:
-            back = back or recovered(one)
+            back = back or (recovered(one) and one["clients"] >= clients)
             phase = "after" if back else "recovering"
         found.append(dict(one, phase=phase))
     return found
