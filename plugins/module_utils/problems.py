@@ -182,8 +182,8 @@ def of_data(member, source, members, settings):
         return ["%s: %s, and semisync_seed_method is none. A replica that starts empty would lack it: restore a backup of "
                 "the source with its GTID set on this host first" % (member.host, missing)]
     if seed.by_position(source, members):
-        return ["%s: the source %s replicates by file and position (gtid_mode %s), and a new replica follows by GTID: set "
-                "semisync_convert_to_gtid=true first, or set this replica up yourself"
+        return ["%s: the source %s replicates by file and position (gtid_mode %s), and a new replica follows by GTID: "
+                "set this replica up yourself"
                 % (member.host, source.host, source.info["variables"]["gtid_mode"])]
     return []
 

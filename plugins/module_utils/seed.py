@@ -107,7 +107,7 @@ def problem(member, members, settings):
                 "replaced with a copy of %s" % (member.host, own, source.host))
     if by_position(source, members):
         return ("%s needs the data of %s, which replicates by file and position (gtid_mode %s); a new replica follows by "
-                "GTID: set semisync_convert_to_gtid=true first, or set this replica up yourself"
+                "GTID: set this replica up yourself"
                 % (member.host, source.host, source.info["variables"]["gtid_mode"]))
     method, because = choose(settings["seed_method"], source.info, member.info)
     if method is None:

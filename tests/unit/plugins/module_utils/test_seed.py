@@ -104,7 +104,7 @@ def test_a_source_by_file_and_position_gives_no_copy():
     one[0].info["variables"]["gtid_mode"] = "OFF"
     one[0].info["schemas"], one[2].info["channel"] = ["shop"], None
     one[2].info["schemas"], one[2].info["gtid"]["gtid_executed"] = [], ""
-    assert "semisync_convert_to_gtid" in seed.problem(one[2], one, samples.settings())
+    assert "file and position" in seed.problem(one[2], one, samples.settings())
     assert not seed.by_position(members[0], members)
 
 
