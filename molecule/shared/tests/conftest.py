@@ -100,9 +100,9 @@ def eventually(condition, what, seconds=60):
         time.sleep(0.2)
 
 
-def playbook(name):
+def playbook(name, *arguments):
     """Run a playbook of the collection on the pair; its exit status. A test that fails shows what it said."""
-    command = ["ansible-playbook", "-i", os.environ["MOLECULE_INVENTORY_FILE"], f"dbre.semisync.{name}"]
+    command = ["ansible-playbook", "-i", os.environ["MOLECULE_INVENTORY_FILE"], f"dbre.semisync.{name}", *arguments]
     said = subprocess.run(command, text=True, capture_output=True, check=False, timeout=PLAYBOOK_SECONDS,
                           stdin=subprocess.DEVNULL)
     print(said.stdout, said.stderr, sep="\n")
