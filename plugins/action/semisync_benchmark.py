@@ -16,9 +16,11 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import benchmark, cluster, results, suite as suites
 
 display = Display()
-SETTING, NETEM = "dbre.semisync.semisync_setting", "dbre.semisync.netem"
+SETTING = "dbre.semisync.semisync_setting"
+NETEM = "dbre.semisync.netem"
 PASSWORD = ".client-password"
-LOAD, INFO = "dbre.semisync.semisync_load", "dbre.semisync.semisync_info"
+LOAD = "dbre.semisync.semisync_load"
+INFO = "dbre.semisync.semisync_info"
 
 
 class ActionModule(ActionBase):

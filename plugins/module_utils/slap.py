@@ -7,6 +7,7 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
+
 def argv(program, defaults_file, schema, params):
     """The command, without anything secret: credentials are in the option file, which must be the first argument.
 

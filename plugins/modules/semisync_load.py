@@ -182,7 +182,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils import (
 )
 
 # Of `timeout` (coreutils), whose second signal follows the first after this many seconds.
-TIMED_OUT, KILLED, GRACE = 124, 137, 5
+TIMED_OUT = 124
+KILLED = 137
+GRACE = 5
 PINGS = 5
 # Seconds in which a server that was restarted must answer again, or a schema be gone.
 PATIENCE = 30

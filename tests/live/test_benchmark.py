@@ -36,16 +36,19 @@ cells:
 VARIABLES = ("sync_binlog", "innodb_flush_log_at_trx_commit", "rpl_semi_sync_source_enabled", "rpl_semi_sync_source_timeout")
 
 
+@pytest.fixture(scope="module", name="hosts")
+def both_hosts():
+    yield from live_hosts.hosts(("source", "mysql", None), ("replica", "mysql", None))
+
+
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
-    hosts = live_hosts.hosts(("source", "mysql", None), ("replica", "mysql", None))
-    source, replica = next(hosts)
+def pair(hosts, tmp_path_factory):
+    source, replica = hosts
     path = tmp_path_factory.mktemp("benchmark")
     file = live_hosts.inventory(path, {source: {}}, {replica: {}})
     done = live_hosts.playbook("site", file)
     assert done.returncode == 0, done.stdout + done.stderr
-    yield Pair(source, replica, path, file)
-    next(hosts, None)
+    return Pair(source, replica, path, file)
 
 
 class Pair:

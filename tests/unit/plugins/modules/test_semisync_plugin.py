@@ -66,7 +66,7 @@ def test_a_source_is_switched_on_with_a_timeout_that_holds_no_writer_up(side, na
 
 def test_where_semisync_is_built_in_only_variables_are_set():
     steps, dummy = semisync_plugin.plan(BUILT_IN, "source", "present", {"rpl_semi_sync_master_enabled": 1}, {},
-                                 {"rpl_semi_sync_master_enabled": "OFF"})
+                                        {"rpl_semi_sync_master_enabled": "OFF"})
     assert [semisync_plugin.show(*step) for step in steps] == ["SET GLOBAL rpl_semi_sync_master_enabled = 1"]
     assert semisync_plugin.plan(BUILT_IN, "source", "absent", {}, {}, {"rpl_semi_sync_master_enabled": "ON"}) == ([], [])
 
