@@ -47,7 +47,7 @@ options:
     type: int
     default: 1
   wait_timeout:
-    description: Seconds the source waits for them.
+    description: Seconds the source waits for them, and seconds that O(state=absent) waits for a server that does not answer.
     type: int
     default: 60
   schema:
@@ -272,6 +272,19 @@ def absent(module, server, server_names, guard):
     return {"statements": statements, "kept": {}, "changed": bool(statements), "rollback_at": None}
 
 
+def connect(module):
+    """A cursor. To put settings back, a server that is just starting is waited for: it may have been killed by a load."""
+    login.require_driver(module)
+    until = time.time() + (module.params["wait_timeout"] if module.params["state"] == "absent" else 0)
+    while True:
+        try:
+            return login.connect(module)
+        except Exception as error:  # the drivers share no exception class
+            if time.time() > until or error.args[:1] and error.args[0] in login.ACCESS_DENIED:
+                module.fail_json(msg=login.explain(error, module.params), reason="login")
+        time.sleep(1)
+
+
 def main():
     module = AnsibleModule(
         argument_spec=login.argument_spec(
@@ -292,7 +305,7 @@ def main():
     )
     if not 10 <= module.params["rollback_after"] <= 86400:
         module.fail_json(msg="rollback_after is %(rollback_after)d; from 10 to 86400 seconds are possible" % module.params)
-    server = state.Server(login.connect_or_fail(module))
+    server = state.Server(connect(module))
     try:
         task = present if module.params["state"] == "present" else absent
         result = task(module, server, state.identify(server), Guard(module))

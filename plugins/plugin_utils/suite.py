@@ -147,8 +147,9 @@ def value_of(node, kind, key, name):
 
 def filled(cell, suite):
     """A cell with the suite's conditions where it has none of its own."""
-    load = dict(LOAD_DEFAULTS, **(suite.get("load") or {}))
-    load.update(cell.get("load") or {})
+    own, general = cell.get("load") or {}, dict(LOAD_DEFAULTS, **(suite.get("load") or {}))
+    # What was said for one tool is nothing for another.
+    load = dict(LOAD_DEFAULTS if own.get("tool", general["tool"]) != general["tool"] else general, **own)
     if load["tool"] == "client":
         load["clients"] = 1 if "clients" not in (cell.get("load") or {}) else load["clients"]
     if load["tool"] != "mysqlslap":
@@ -178,6 +179,8 @@ def fits(cells):
             found.append((name, "the tool client needs a query"))
         elif cell["load"]["tool"] == "client" and cell["load"]["clients"] != 1:
             found.append((name, "the tool client is one connection, not %d" % cell["load"]["clients"]))
+        elif cell["load"]["tool"] == "mysqlslap" and cell["load"].get("seconds"):
+            found.append((name, "mysqlslap runs a number of queries, not seconds"))
         elif cell["load"]["tool"] == "sysbench" and not cell["load"].get("script"):
             found.append((name, "sysbench needs a script"))
         elif cell["load"].get("queries") and cell["load"]["queries"] < cell["load"]["clients"]:

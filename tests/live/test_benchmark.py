@@ -113,8 +113,8 @@ def test_a_suite_runs_and_leaves_the_pair_as_it_was(pair):
 
 
 @pytest.mark.parametrize("text,words", [
-    (SUITE.format(seconds=2).replace("seconds", "second"), "ours.yml, line 6: load has no key 'second'; did you mean seconds?"),
-    (SUITE.format(seconds=0), "ours.yml, line 6: seconds is 0; from 1 to 86400"),
+    (SUITE.format(seconds=2).replace("seconds", "second"), "ours.yml, line 7: load has no key 'second'; did you mean seconds?"),
+    (SUITE.format(seconds=0), "ours.yml, line 7: seconds is 0; from 1 to 86400"),
 ])
 def test_a_suite_with_a_mistake_is_refused_before_anything_is_touched(pair, text, words):
     before = pair.state()
@@ -199,7 +199,7 @@ def test_a_cell_that_was_disturbed_does_not_count(pair, disturb, words):
 
 
 @pytest.mark.parametrize("more,words", [
-    ({"login_user": "root", "login_password": "wrong", "login_host": "127.0.0.1"}, "wrong login"),
+    ({"login_user": "root", "login_password": "not-this-one", "login_host": "127.0.0.1"}, "wrong login"),
     ({"schema": "important"}, "the schema important exists"),
     ({"tool": "sysbench"}, "sysbench is missing on this host"),
     ({"clients": 0}, "clients is 0"),

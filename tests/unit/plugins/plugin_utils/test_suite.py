@@ -64,6 +64,7 @@ def test_the_suites_have_the_documents_figures(name, cells, load):
     (GOOD.replace("tool: mysqlslap, clients: 4", "tool: client"), "the tool client needs a query"),
     (GOOD.replace("tool: mysqlslap", "tool: sysbench"), "sysbench needs a script"),
     (GOOD.replace("queries: 100", "queries: 3"), "fewer queries (3) than clients (4)"),
+    (GOOD.replace("queries: 100", "seconds: 3"), "cell a: mysqlslap runs a number of queries, not seconds"),
     ("title: x\ncells: {}\n", "line 2: cells is a mapping; a list is needed"),
     ("title: [\n", "ours.yml is no YAML"),
     ("", "ours.yml is empty"),
@@ -86,6 +87,11 @@ def test_a_cell_has_the_suites_conditions_where_it_has_none_of_its_own():
     first, second = read(GOOD + "delay_ms: 5\ntimeout_ms: 7\n")["cells"]
     assert (first["delay_ms"], second["delay_ms"], second["timeout_ms"]) == (5.0, 90.0, 7)
     assert first["load"] == {"tool": "mysqlslap", "clients": 4, "queries": 100, "load_type": "mixed"}
+
+
+def test_a_cell_with_another_tool_takes_nothing_from_the_suites_load():
+    text = GOOD.replace("delay_ms: 90", "load: {tool: client, query: SELECT 1, seconds: 2}").replace("clients: 4", "engine: innodb")
+    assert read(text)["cells"][1]["load"] == {"tool": "client", "clients": 1, "queries": None, "query": "SELECT 1", "seconds": 2}
 
 
 def test_the_quick_profile_changes_what_it_names():
