@@ -149,14 +149,14 @@ class ActionModule(ActionBase):
         step, cell = self.arguments["step"], self.cell(suite)
         role = "source" if self.me == self.source.host else "replica"
         found = {"changed": False}
-        if step["set"] or self.shaken():
+        if step[role] or self.shaken():
             variables = dict(cell["durability"] or {})
             if cell["wait_point"]:
                 variables["wait_point"] = cell["wait_point"]
             if cell["timeout_ms"] is not None:
                 variables["timeout"] = cell["timeout_ms"]
             setting = dict(self.arguments["login"], role=role, replication=cell["replication"], replicas=len(self.replicas),
-                           variables=self.with_defaults(variables, role), rollback_after=step["hold"])
+                           variables=self.with_defaults(variables, role), rollback_after=step[role + "_hold"])
             if role == "source":
                 setting["schema"] = self.planned()["schema"]
                 if self.client() != self.source.host:

@@ -102,7 +102,11 @@ def read(text, name, profile):
             raise Wrong("%s: %s is missing" % (name, key))
     if profile != "full":
         changed = (suite.get("profiles") or {}).get(profile, {})
-        suite["load"] = dict(suite.get("load") or {}, **changed.pop("load", {}))
+        load = changed.pop("load", {})
+        suite["load"] = dict(suite.get("load") or {}, **load)
+        # A cell's own amount of work is shortened too.
+        for cell in suite["cells"]:
+            cell["load"] = dict(cell.get("load") or {}, **load)
         suite.update(changed)
     suite = dict(DEFAULTS, **suite)
     suite["cells"] = [filled(cell, suite) for cell in suite["cells"]]
@@ -200,10 +204,14 @@ def guess_seconds(cell):
     return load["queries"] / GUESSED_RATE + load["queries"] / float(load["clients"]) * wait + around
 
 
-def conditions(cell):
-    """What the hosts are set to for a cell, besides the delay."""
-    durability = cell["durability"] or {}
-    return (cell["replication"], cell["wait_point"], cell["timeout_ms"], tuple(sorted(durability.items())))
+def of_source(cell):
+    """What the source is set to for a cell, besides the delay."""
+    return (cell["replication"], cell["wait_point"], cell["timeout_ms"]) + of_replica(cell)
+
+
+def of_replica(cell):
+    """What a replica is set to for a cell."""
+    return (cell["replication"] == "none", tuple(sorted((cell["durability"] or {}).items())))
 
 
 def runs(suite):
@@ -227,14 +235,14 @@ def steps(suite, done):
         done: (cell's id, repetition) of those that are kept already.
 
     Returns:
-        a list of cell (id), repetition, warm_up, set (whether the settings change), delay (whether the delay does), hold and
-        delay_hold, the seconds after which the host may put each back by itself.
+        a list of cell (id), repetition, warm_up, and for source, replica and delay whether that one's settings change; for
+        source_hold, replica_hold and delay_hold the seconds after which the host may put them back by itself.
     """
     left = [(cell, number) for cell, number in runs(suite) if (cell["id"], number) not in done]
     limit = suite["time_limit"] + MARGIN
     found = [{"cell": cell["id"], "repetition": number, "warm_up": number == 0} for cell, number in left]
-    for key, hold, kind in (("set", "hold", conditions), ("delay", "delay_hold", lambda cell: cell["delay_ms"])):
-        begin = 0
+    for key, kind in (("source", of_source), ("replica", of_replica), ("delay", lambda cell: cell["delay_ms"])):
+        begin, hold = 0, key + "_hold"
         for index, step in enumerate(found):
             changes = index == 0 or kind(left[index][0]) != kind(left[index - 1][0])
             step[key] = changes or (index - begin + 1) * limit > LONGEST_HOLD

@@ -99,6 +99,9 @@ def test_the_quick_profile_changes_what_it_names():
     assert read(text)["repetitions"] == 2
     quick = read(text, "quick")
     assert (quick["repetitions"], quick["cells"][0]["load"]["queries"], quick["cells"][0]["load"]["clients"]) == (1, 50, 4)
+    text = text.replace("baseline: a}", "baseline: a, load: {queries: 9000}}")
+    assert [cell["load"]["queries"] for cell in read(text)["cells"]] == [100, 9000]
+    assert [cell["load"]["queries"] for cell in read(text, "quick")["cells"]] == [50, 50]
 
 
 def test_repetitions_are_interleaved_after_one_warm_up_of_each_load():
@@ -107,22 +110,31 @@ def test_repetitions_are_interleaved_after_one_warm_up_of_each_load():
 
 
 def test_a_step_sets_only_what_differs_from_the_one_before():
-    steps = suite.steps(read(GOOD), set())
-    assert [(step["cell"], step["set"], step["delay"]) for step in steps] == [
-        ("a", True, True), ("a", False, False), ("b", True, True), ("a", True, True), ("b", True, True)]
+    steps = suite.steps(read(GOOD + "time_limit: 60\n"), set())
+    assert [(step["cell"], step["source"], step["replica"], step["delay"]) for step in steps] == [
+        ("a", True, True, True), ("a", False, False, False), ("b", True, False, True), ("a", True, False, True),
+        ("b", True, False, True)]
+
+
+def test_replicas_are_set_when_they_are_disconnected_and_when_durability_changes():
+    text = GOOD.replace("replication: async", "replication: none")
+    assert [step["replica"] for step in suite.steps(read(text + "time_limit: 60\n"), set())] == [True, False, True, True, True]
+    text = GOOD.replace("replication: async", "replication: async, durability: {sync_binlog: 0}")
+    assert [step["replica"] for step in suite.steps(read(text + "time_limit: 60\n"), set())] == [True, False, True, True, True]
 
 
 def test_an_interrupted_run_goes_on_with_what_is_left_and_sets_everything_first():
     steps = suite.steps(read(GOOD), set([("a", 0), ("a", 1), ("b", 1), ("a", 2)]))
-    assert [(step["cell"], step["repetition"], step["set"], step["delay"]) for step in steps] == [("b", 2, True, True)]
+    assert [(step["cell"], step["repetition"], step["source"], step["replica"], step["delay"]) for step in steps] == [
+        ("b", 2, True, True, True)]
 
 
 def test_settings_are_held_as_long_as_they_are_needed_and_renewed_before_that_is_too_long():
     text = GOOD.replace("replication: semisync, delay_ms: 90", "replication: async").replace("repetitions: 2", "repetitions: 6")
     steps = suite.steps(read(text + "time_limit: 480\n"), set())
-    renewed = [index for index, step in enumerate(steps) if step["set"]]
+    renewed = [index for index, step in enumerate(steps) if step["source"]]
     assert renewed == [0, 3, 6, 9, 12]
-    assert [steps[index]["hold"] for index in renewed] == [1800, 1800, 1800, 1800, 600]
+    assert [steps[index]["source_hold"] for index in renewed] == [1800, 1800, 1800, 1800, 600]
 
 
 @pytest.mark.parametrize("seconds,words", [(5, "5 s"), (89, "89 s"), (600, "10 min"), (7380, "2 h 03 min")])
