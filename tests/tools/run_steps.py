@@ -1,14 +1,20 @@
-"""Run the steps of `make test` one after another, however each ends, and close with a count of them.
+"""Run the steps of `make test`, some at a time, however each ends, and close with a count of them.
 
-Usage: run_steps.py NAME=COMMAND …; the exit status is 0 only when every step passed.
+Usage: run_steps.py [--lanes=N] NAME=COMMAND …; the exit status is 0 only when every step passed. A step that runs alone
+shows its output as it comes; of steps that run side by side each is shown whole when it ends.
 """
 
 from __future__ import annotations
 
+import argparse
+import concurrent.futures
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 # A step that takes this long hangs.
@@ -29,42 +35,74 @@ def end(child: subprocess.Popen) -> None:
             continue
 
 
-def run(name: str, command: str) -> tuple[bool, float]:
-    """Run one step; whether it passed, and its seconds."""
-    print(f"\n===== {name}: {command}", flush=True)
-    begin = time.monotonic()
-    child = subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        passed = child.wait(timeout=STEP_SECONDS) == 0
-    except subprocess.TimeoutExpired:
-        print(f"{name}: ended after {STEP_SECONDS} s", flush=True)
-        end(child)
-        passed = False
-    except BaseException:
-        end(child)
-        raise
-    seconds = time.monotonic() - begin
-    print(f"===== {name}: {'passed' if passed else 'FAILED'} in {seconds:.0f} s", flush=True)
-    return passed, seconds
+class Steps:
+    """Steps that run in a number of lanes."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes, self.children, self.stopped, self.lock = lanes, [], False, threading.Lock()
+
+    def run(self, name: str, command: str) -> tuple[str, bool, float]:
+        """Run one step: its name, whether it passed, its seconds."""
+        print(f"\n===== {name}: {command}", flush=True)
+        begin = time.monotonic()
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
+            shown = None if self.lanes == 1 else output
+            with self.lock:
+                if self.stopped:
+                    return name, False, 0.0
+                child = subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, start_new_session=True,
+                                         stdout=shown, stderr=shown and subprocess.STDOUT)
+                self.children.append(child)
+            late = False
+            try:
+                child.wait(timeout=STEP_SECONDS)
+            except subprocess.TimeoutExpired:
+                late = True
+                end(child)
+            seconds, passed = time.monotonic() - begin, child.returncode == 0 and not late
+            with self.lock:
+                if shown:
+                    print(f"\n===== output of {name}", flush=True)
+                    output.seek(0)
+                    shutil.copyfileobj(output, sys.stdout)
+                words = "passed" if passed else f"ended after {STEP_SECONDS} s, FAILED" if late else "FAILED"
+                print(f"===== {name}: {words} in {seconds:.0f} s", flush=True)
+        return name, passed, seconds
+
+    def stop(self) -> None:
+        """End whatever runs, and begin nothing more."""
+        with self.lock:
+            self.stopped = True
+        for child in self.children:
+            if child.poll() is None:
+                end(child)
 
 
 def main() -> int:
     """Run all steps and sum up."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lanes", type=int, default=1)
+    parser.add_argument("steps", nargs="+", metavar="NAME=COMMAND")
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    results = []
-    try:
-        for argument in sys.argv[1:]:
-            name, dummy, command = argument.partition("=")
-            results.append((name, *run(name, command)))
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+    steps, begin = Steps(options.lanes), time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(options.lanes) as pool:
+        try:
+            pending = [pool.submit(steps.run, *argument.split("=", 1)) for argument in options.steps]
+            results = [each.result() for each in pending]
+        except KeyboardInterrupt:
+            # Once is enough.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            steps.stop()
+            pool.shutdown(cancel_futures=True)
+            print("interrupted", file=sys.stderr)
+            return 130
     print()
     for name, passed, seconds in results:
         print(f"{'passed' if passed else 'FAILED'}  {seconds:5.0f} s  {name}")
     failed = sum(not passed for dummy, passed, dummy2 in results)
-    print(f"{len(results) - failed} passed, {failed} failed", flush=True)
-    return 1 if failed or not results else 0
+    print(f"{len(results) - failed} passed, {failed} failed, {time.monotonic() - begin:.0f} s", flush=True)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

