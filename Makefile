@@ -97,8 +97,8 @@ molecule: ## one molecule scenario on hosts of its own (SCENARIO, ACTION=test, c
 	@$(tools) python tests/tools/scenario.py $(SCENARIO) $(ACTION)
 
 .PHONY: live
-live: ## bad input, pairs that replicate already, a server that does not come up; on Docker hosts, 3 to 7 minutes
-	@$(tools) python -m pytest tests/live
+live: ## bad input, pairs that replicate already, a server that does not come up, benchmarks; on Docker hosts (LONG=1 for all)
+	@$(tools) python -m pytest --durations=8 $(if $(LONG),,-m 'not long') tests/live
 
 .PHONY: report
 report: ## the report's page in a real Chromium, without a network; screenshots in tests/output/report
@@ -161,6 +161,10 @@ docs: ## the documentation as a static site, in dist/docs
 .PHONY: galaxy
 galaxy: ## what Galaxy checks: build, importer, installation into an empty place, changelog, execution environment
 	@$(publishing) python tests/tools/galaxy.py
+
+.PHONY: fidelity
+fidelity: ## the benchmark's mysqlslap against the bare command, in turn, on a pair that is set up (LAB)
+	@$(tools) python tests/bench/fidelity.py --inventory $(inventory)
 
 .PHONY: build
 build: ## the collection as ansible-galaxy would publish it, in dist/

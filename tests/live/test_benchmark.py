@@ -130,6 +130,7 @@ def test_without_consent_nothing_is_touched(pair):
     assert pair.state() == before
 
 
+@pytest.mark.long
 def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
     before = pair.state()
     process = pair.start(SUITE.format(seconds=3))
@@ -150,6 +151,7 @@ def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
     assert pair.state() == before
 
 
+@pytest.mark.long
 def test_a_host_puts_settings_back_by_itself(pair):
     before = pair.state()
     for host, role in ((pair.replica, "replica"), (pair.source, "source")):
@@ -176,6 +178,7 @@ def disturb_server_killed(pair):
     pair.source.shell("pkill -KILL -x mysqld")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("disturb,words", [
     (disturb_replica_fell_behind, "were not acknowledged (no_tx)"),
     (disturb_replica_stopped, "semi-sync"),
