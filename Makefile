@@ -30,7 +30,7 @@ help: ## this list
 demo_lab = $(if $(filter command% environment%,$(origin LAB)),$(LAB),$$($$("tests/tools/python") lab choose))
 
 .PHONY: demo
-demo: ## everything from nothing: hosts, the whole procedure with 90 ms, the report (SERVER, LAB; about 5 minutes)
+demo: ## everything from nothing: hosts, the whole procedure with 90 ms, the report (SERVER, LAB)
 	@kind=$(demo_lab); $(MAKE) lab-up LAB=$$kind && $(MAKE) procedure LAB=$$kind
 
 .PHONY: procedure
