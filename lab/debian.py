@@ -151,13 +151,13 @@ def _mirrors():
         yield named
         return
     yield None
-    mirror = _mirror_of_apt()
+    mirror = mirror_of_apt()
     if mirror:
         say("that did not work; trying the mirror that this machine's apt uses")
         yield mirror
 
 
-def _mirror_of_apt() -> str | None:
+def mirror_of_apt() -> str | None:
     """The Debian mirror in this machine's apt configuration, if there is one."""
     try:
         listed = run("apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)", check=False)

@@ -14,16 +14,17 @@ PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "lab"))
 
 from common import LabError, cache, locked, logged, say, tail  # noqa: E402
-from debian import APT_OPTIONS  # noqa: E402
+from debian import APT_OPTIONS, mirror_of_apt  # noqa: E402
 
 SUITE = "trixie"
-MIRROR = "http://deb.debian.org/debian"
 KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def _apt(folder: Path) -> list[str]:
     """An apt-get that knows one Debian release and keeps everything in the folder."""
-    mirror = os.environ.get("SEMISYNC_DEBIAN_MIRROR") or MIRROR
+    mirror = os.environ.get("SEMISYNC_DEBIAN_MIRROR") or mirror_of_apt()
+    if not mirror:
+        raise LabError("this machine's apt has no Debian mirror; name one in SEMISYNC_DEBIAN_MIRROR")
     sources = folder / "sources.list"
     sources.write_text(f"deb [signed-by={KEYS}] {mirror} {SUITE} main\n", encoding="utf-8")
     for name in ("lists/partial", "cache/archives/partial"):

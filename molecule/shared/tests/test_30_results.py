@@ -55,7 +55,7 @@ PLACES = {
     "the_logs": "cat /var/log/mysql/* /var/log/*.log /var/log/syslog",
     "the_option_files": "find /etc/mysql /etc/my.cnf /etc/my.cnf.d -type f -exec cat {} +",
     "the_process_list": "ps -ww -e -o args",
-    "what_Ansible_leaves": "find /root/.ansible /root/.ansible_async /tmp /var/tmp -type f -exec cat {} +",
+    "what_Ansible_leaves": "find ~root/.ansible ~root/.ansible_async /tmp /var/tmp -type f -exec cat {} +",
 }
 
 
