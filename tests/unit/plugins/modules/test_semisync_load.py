@@ -10,8 +10,7 @@ import pytest
 
 pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql", reason="community.mysql")
 
-from ansible_collections.dbre.semisync.plugins.module_utils import load  # noqa: E402
-from ansible_collections.dbre.semisync.plugins.modules import semisync_load  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils import load, load_tools  # noqa: E402
 
 PARAMS = {"login_user": "bench", "login_password": "geheim", "login_unix_socket": None, "login_host": "10.0.0.1",
           "login_port": 3307}
@@ -33,7 +32,7 @@ def test_the_tools_login_file_is_for_its_owner_only(tmp_path):
     class Module(object):
         params, tmpdir = PARAMS, str(tmp_path)
 
-    tool = semisync_load.Load(Module(), None, None, "s")
+    tool = load_tools.Load(Module(), None, None, "s")
     path = tool.write("secret", ".cnf")
     assert tmp_path.joinpath(path).stat().st_mode & 0o777 == 0o600
     tool.close()
