@@ -59,7 +59,7 @@ CASES = {
     "MySQL and MariaDB mixed": (dict(sources={"source": {}}, replicas={"mariadb": {}}),
                                 "MySQL and MariaDB are mixed in one cluster"),
     "a timeout that is no number": (dict(PAIR, semisync_timeout="abc"),
-                                     "semisync_timeout is 'abc'; it must be a whole number"),
+                                    "semisync_timeout is 'abc'; it must be a whole number"),
     "a timeout of nothing": (dict(PAIR, semisync_timeout=0), "semisync_timeout is 0; it must be 1 to 4294967295"),
     "an unknown wait point": (dict(PAIR, semisync_wait_point="NOW"),
                               "semisync_wait_point is 'NOW'; it must be AFTER_SYNC or AFTER_COMMIT"),
