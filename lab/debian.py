@@ -43,7 +43,7 @@ class Server:
 
 def _mariadb(release: str, suite: str, systemd: int) -> Server:
     return Server("mariadb", release, suite, systemd, "mariadb", "mariadb-admin",
-                  ("mariadb-server", "mariadb-client"))
+                  ("mariadb-server", "mariadb-client", "mariadb-backup"))
 
 
 # The first of each engine is its default.

@@ -19,6 +19,7 @@ MEMORY = 1500
 CLIENT_MEMORY = 512
 READY = "lab-host-ready"
 ASK_SECONDS = 60
+ENDED_LOOKS = 5
 # It says a host's time and is told by how much to set it. How long the connection takes does not matter that way.
 SET_CLOCK = ("import sys, time; print(time.time(), flush=True); "
              "time.clock_settime(time.CLOCK_REALTIME, time.time() + float(sys.stdin.readline()))")
@@ -73,6 +74,19 @@ def ssh(host: str, *command: str) -> list[str]:
 def running(host: str) -> bool:
     """Whether a host's kernel runs."""
     return bool(uml_net.processes(f"umid={host}"))
+
+
+def ended(host: str) -> bool:
+    """Whether a host's kernel has ended; looked for several times.
+
+    For a moment a process has no command line while it executes another program, as five in a row do
+    until the kernel runs.
+    """
+    for _look in range(ENDED_LOOKS):
+        if running(host):
+            return False
+        time.sleep(0.3)
+    return True
 
 
 def boot(host: str, image: Path, together: int = 1) -> None:
@@ -159,7 +173,7 @@ def wait(hosts: list[str], units: dict[str, tuple[str, str]], seconds: float, te
                 tell(host)
             elif started(host) and failed(host, unit):
                 give_up(host, f"{unit} failed", unit)
-            elif not running(host):
+            elif ended(host):
                 give_up(host, "its kernel ended", unit)
             elif time.monotonic() > until:
                 give_up(host, f"no answer within {seconds} s", unit)

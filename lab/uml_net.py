@@ -91,16 +91,40 @@ def processes(*words: str) -> list[int]:
 
 
 def kill(*words: str) -> None:
-    """Kill those processes at once and wait until they are gone."""
+    """Kill those processes at once and wait until they, and what they started, hold nothing any more."""
     deadline = time.monotonic() + KILL_SECONDS
-    while pids := processes(*words):
+    killed, groups = set(), set()
+    while pids := set(processes(*words)) | _left(killed, groups):
         if time.monotonic() > deadline:
-            raise LabError(f"processes {pids} do not end although they were killed")
-        for pid in pids:
+            raise LabError(f"processes {sorted(pids)} do not end although they were killed")
+        for pid in pids - killed:
+            killed.add(pid)
             with contextlib.suppress(ProcessLookupError):
                 # A host leads a group of its own; whatever else is here may share its caller's.
-                (os.killpg if os.getpgid(pid) == pid else os.kill)(pid, signal.SIGKILL)
+                if os.getpgid(pid) == pid:
+                    groups.add(pid)
+                    os.killpg(pid, signal.SIGKILL)
+                else:
+                    os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
+
+
+def _left(pids: set[int], groups: set[int]) -> set[int]:
+    """Which of these processes, or of these groups, have not ended.
+
+    A killed process gives up its command line first and its files last, so its disk and its tap are
+    busy long after its words are gone; a zombie holds nothing.
+    """
+    found = set()
+    for entry in filter(str.isdigit, os.listdir("/proc")) if pids or groups else ():
+        try:
+            stat = Path(f"/proc/{entry}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it ended meanwhile
+            continue
+        state, _parent, group = stat.rpartition(")")[2].split()[:3]
+        if (int(entry) in pids or int(group) in groups) and state not in "ZX":
+            found.add(int(entry))
+    return found
 
 
 def remove() -> None:
