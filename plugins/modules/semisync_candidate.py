@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The documentation of plugins/action/semisync_candidate.py; there is no code here.
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_candidate
+short_description: Which replica has received most, when one must be promoted
+version_added: "0.1.0"
+description:
+  - Compares what the replicas of a cluster have received, applied or not, by GTID where all have them, else by file and
+    position in the source's binary log. Says what each lacks, what it has still to apply, and whether a commit may be on
+    a replica that could not be read.
+  - Promotes nothing. Fails where no replica could be read, or none has all that the others have.
+  - Runs on the controller, once a cluster, and connects to nothing. The source is not looked at.
+options:
+  info_from:
+    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
+    type: str
+    required: true
+  needed:
+    description: Acknowledgements that a commit waited for.
+    type: int
+    default: 1
+extends_documentation_fragment:
+  - dbre.semisync.attributes.controller
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_info
+"""
+
+EXAMPLES = r"""
+- name: Read the replicas
+  dbre.semisync.semisync_info:
+  register: state
+  failed_when: false
+
+- name: Say which has received most
+  dbre.semisync.semisync_candidate:
+    info_from: state
+"""
+
+RETURN = r"""
+candidates:
+  description: The replicas that have all that any has received, the one with the least left to apply first.
+  returned: on the host that speaks for its cluster
+  type: list
+  elements: str
+ranking:
+  description:
+    - Each replica with C(lacks) and C(to_apply), both in C(unit); null where it is more than the rest of a file. C(missing), the
+      GTID set that it lacks; C(sql_running) and C(last_sql_error); whether it C(acknowledges).
+  returned: on the host that speaks for its cluster
+  type: list
+  elements: dict
+measured:
+  description: Whether the replicas can be compared; null where none could be read.
+  returned: on the host that speaks for its cluster
+  type: bool
+unread:
+  description: Replicas that could not be read, and why.
+  returned: on the host that speaks for its cluster
+  type: dict
+statement:
+  description: All of it in sentences.
+  returned: on the host that speaks for its cluster
+  type: list
+  elements: str
+"""
