@@ -91,7 +91,8 @@ def drain_seconds(wanted):
 def rollback_script(states, seconds, programs):
     """Shell lines that take off whatever is ours in any of these states, and try again until it is gone.
 
-    There is no $ and no % in them: systemd would expand those.
+    There is no $ and no % in them: systemd would expand those; and no ; which systemd 252 cannot read again after a
+    daemon-reload (seen on Debian 12).
 
     Args:
         states: see netem.py; the state that is, and the one that is planned.
@@ -107,7 +108,7 @@ def rollback_script(states, seconds, programs):
         for state in states for device, item in netem.ours(state))
     # An administrator may have put filters there meanwhile.
     clsacts = unique(
-        "{ %s filter show dev %s egress; %s filter show dev %s ingress; } | grep -q . || %s qdisc del dev %s clsact"
+        "{ %s filter show dev %s egress\n%s filter show dev %s ingress\n} | grep -q . || %s qdisc del dev %s clsact"
         % (tc, name(device), tc, name(device), tc, name(device))
         for state in states if state["ifb"] for device in netem.claims(state["ifb"]["alias"]))
     rooted = unique(name(device) for state in states for device in netem.trees(state))
@@ -118,12 +119,12 @@ def rollback_script(states, seconds, programs):
         shows = ["%s filter show dev %s egress" % (tc, name(each))
                  for each in unique(each for state in states for each in state["egress"])] or ["true"]
         # Never before the filters are gone: what is redirected to no device is dropped.
-        device = ["{ %s; } | grep -q 'device %s)' || %s link del dev %s" % (
-            "; ".join(shows), netem.DEVICE, ip, netem.DEVICE)]
+        device = ["{ %s\n} | grep -q 'device %s)' || %s link del dev %s" % (
+            "\n".join(shows), netem.DEVICE, ip, netem.DEVICE)]
         left.append("%s link show dev %s" % (ip, netem.DEVICE))
-    lines = ["exec 2>/dev/null", "for attempt in %s; do" % " ".join(str(number) for number in range(ATTEMPTS))]
+    lines = ["exec 2>/dev/null", "for attempt in %s\ndo" % " ".join(str(number) for number in range(ATTEMPTS))]
     lines += filters + ["sleep %d" % seconds] + clsacts + roots + device
-    lines += ["{ %s; } >/dev/null || break" % " || ".join(left or ["false"]), "sleep 1", "done",
+    lines += ["{ %s\n} >/dev/null || break" % " || ".join(left or ["false"]), "sleep 1", "done",
               "echo semisync netem: rollback done"]
     return "\n".join(lines)
 

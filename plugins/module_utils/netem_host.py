@@ -223,6 +223,7 @@ class Host(object):
         script = netem_guard.rollback_script(states, netem_guard.drain_seconds(wanted), self.programs)
         self.output(*netem_guard.arm_command(unit, seconds, script))
         self.disarm(but=unit)
+        self.await_rollback()
         return unit
 
     def timers(self, kind="timer"):
@@ -234,13 +235,23 @@ class Host(object):
         return [] if status else netem_guard.units(out)
 
     def disarm(self, but=None):
-        """Stop our timers, all but one; wait for a rollback that is just running."""
+        """Stop our timers, all but one."""
         names = [name for name in self.timers() if name != "%s.timer" % but]
         if names:
             self.output("systemctl", "stop", *names)
-        until = time.time() + ROLLBACK_SECONDS
-        while self.timers("service") and time.time() < until:
+
+    def await_rollback(self):
+        """Wait for a rollback that is just running: it would take off what comes now.
+
+        Raises:
+            Refused: it does not end.
+        """
+        until, running = time.time() + ROLLBACK_SECONDS, self.timers("service")
+        while running:
+            if time.time() >= until:
+                raise Refused(netem_wanted.explain_rollback(running, ROLLBACK_SECONDS))
             time.sleep(0.2)
+            running = self.timers("service")
 
     # Changing it.
 

@@ -209,3 +209,10 @@ def explain_program(program):
                "ping": "iputils-ping (Debian, Ubuntu) or iputils",
                "systemd-run": "systemd", "systemctl": "systemd"}
     return "there is no program %s on this host; it is in the package %s" % (program, package[program])
+
+
+def explain_rollback(units, seconds):
+    """That a rollback of an older delay does not end, and what to do."""
+    return ("a rollback of an older delay has been at work on this host for %d s and does not end: %s. It would take off "
+            "what comes now. Look at `journalctl --unit %s`, and run this again when it has ended"
+            % (seconds, ", ".join(units), units[0]))

@@ -143,13 +143,14 @@ def account_statements(user, host, schema):
 def restore_script(client):
     """Shell lines that put everything back by themselves, and try again until the server does it.
 
-    There is no $ and no % in them: systemd would expand those. The statements may be repeated.
+    There is no $ and no % in them: systemd would expand those; and no ; which systemd 252 cannot read again after a
+    daemon-reload. The statements may be repeated.
 
     Args:
         client: path of mysql or mariadb.
     """
-    return ("for attempt in %s; do if %s --defaults-extra-file=%s/login.cnf < %s/restore.sql; then rm -rf %s; exit 0; fi; "
-            "sleep %d; done; exit 1" % (" ".join(str(number) for number in range(ATTEMPTS)), client, FOLDER, FOLDER, FOLDER,
+    return ("for attempt in %s\ndo if %s --defaults-extra-file=%s/login.cnf < %s/restore.sql\nthen rm -rf %s\nexit 0\nfi\n"
+            "sleep %d\ndone\nexit 1" % (" ".join(str(number) for number in range(ATTEMPTS)), client, FOLDER, FOLDER, FOLDER,
                                         PAUSE))
 
 

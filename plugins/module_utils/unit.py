@@ -54,9 +54,10 @@ def arm_command(systemd_run, systemctl, timer, unit, seconds):
     """systemd's words for a timer that starts the unit, and tries again where that fails.
 
     A reboot takes the timer with it, and starts what is enabled. There is no $ and no % in the script, which systemd
-    would expand; a unit's name has neither. systemd's own accuracy for timers is a minute.
+    would expand, and no ; because systemd 252 cannot read that again after a daemon-reload; a unit's name has none of
+    them. systemd's own accuracy for timers is a minute.
     """
-    script = "for attempt in %s; do %s start '%s' && exit 0; sleep %d; done; exit 1" % (
+    script = "for attempt in %s\ndo %s start '%s' && exit 0\nsleep %d\ndone\nexit 1" % (
         " ".join(str(number) for number in range(ATTEMPTS)), systemctl, service_name(unit), PAUSE)
     return [systemd_run, "--unit=" + timer, "--description=Starts %s, which a drill of dbre.semisync stopped" % unit,
             "--on-active=%ds" % seconds, "--timer-property=AccuracySec=100ms", "--property=Type=oneshot", "--collect",
