@@ -89,3 +89,13 @@ def ahead(one, other):
     parts = ["%d-%d-%d" % (key + (sequence,)) for key, sequence in sorted(parse_list(one).items())
              if sequence > known.get(key, 0)]
     return ",".join(parts)
+
+
+def domains(position):
+    """The last sequence number by domain of a MariaDB GTID list."""
+    found = {}
+    for part in re.sub(r"\s", "", position or "").split(","):
+        if part:
+            domain, dummy, number = part.split("-")
+            found[domain] = max(found.get(domain, 0), int(number))
+    return found

@@ -11,7 +11,7 @@ import os
 import re
 
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
-from ansible_collections.dbre.semisync.plugins.module_utils import seed_marker
+from ansible_collections.dbre.semisync.plugins.module_utils import seed_marker, tls
 
 SERVERS = ("mariadbd", "mysqld")
 # What a replica can be seeded with: our key -> names of the program, the newer one first.
@@ -55,6 +55,14 @@ def defaults_arguments(cmdline):
             if re.match(r"^--(defaults-(file|extra-file|group-suffix)=|no-defaults$)", argument)]
 
 
+def group_suffix(arguments):
+    """What the server's option groups end in where it is one of several on its host, such as @1."""
+    for argument in arguments:
+        if argument.startswith("--defaults-group-suffix="):
+            return argument.partition("=")[2]
+    return ""
+
+
 def defaults_file(arguments):
     for argument in arguments:
         if argument.startswith("--defaults-file="):
@@ -81,7 +89,7 @@ def read(module, variables, option_file=None):
                                             for name in SERVERS) if found), None)
     arguments = defaults_arguments(cmdline)
     return {"unit": unit, "program": program, "pid": pid, "tools": tools(module, variables.get("plugin_dir")),
-            "seed": seed_marker.read(variables.get("port")),
+            "seed": seed_marker.read(variables.get("port")), "certificates": tls.read(variables, read_text),
             "option_files": read_options(module, program, arguments, option_file)}
 
 
@@ -102,22 +110,26 @@ def read_options(module, program, arguments, option_file=None):
         code, printed, stderr = module.run_command([program] + arguments + ["--print-defaults"])
         if code != 0:
             module.fail_json(msg="the server's option files cannot be read: %s says %s" % (reader, stderr.strip()))
+    suffix = group_suffix(arguments)
+    marker = optfile.own_name(optfile.MARKER, suffix)
     place = {"kind": "drop-in", "path": option_file} if option_file else find_place(module, arguments)
     exists = os.path.exists(place["path"])
     whole = read_text(place["path"]) if exists else ""
     kind = place["kind"]
-    if exists and kind == "drop-in" and os.path.basename(place["path"]) != optfile.DROP_IN:
+    if exists and kind == "drop-in" and os.path.basename(place["path"]) != optfile.own_name(optfile.DROP_IN, suffix):
         # A file of the user's choice: all ours if we made it.
         kind = "drop-in" if whole.startswith(optfile.HEADER) else "block"
-    ours = (whole if exists else None) if kind == "drop-in" else optfile.our_block(whole)
+    ours = (whole if exists else None) if kind == "drop-in" else optfile.our_block(whole, marker)
     pairs = [pair for pair in optfile.print_defaults_pairs(printed) if wanted(pair[0])]
-    left = optfile.left_behind_path(place["path"], kind)
+    left = optfile.left_behind_path(place["path"], kind, suffix)
     return {
         "reader": reader,
         "options": optfile.effective(pairs),
         "elsewhere": optfile.without_ours(pairs, ours),
         "path": place["path"],
         "kind": kind,
+        "marker": marker,
+        "group": "mysqld" + suffix,
         "exists": exists,
         "ours": ours,
         "left_behind": {"path": left, "exists": left != place["path"] and os.path.exists(left)},
@@ -146,7 +158,7 @@ def find_place(module, arguments):
     contents = {}
     for path in files:
         _read_with_includes(os.path.realpath(path), path, contents)
-    return optfile.choose_place(files, contents, os.path.isdir)
+    return optfile.choose_place(files, contents, os.path.isdir, group_suffix(arguments))
 
 
 def _read_with_includes(real, name, contents):

@@ -8,6 +8,7 @@ from __future__ import absolute_import, division, print_function
 __metaclass__ = type
 
 import os
+import re
 import sys
 
 from ansible_collections.community.mysql.plugins.module_utils.mysql import (
@@ -27,6 +28,10 @@ SOCKETS = (
 # PyMySQL and server error numbers that have a remedy of their own.
 ACCESS_DENIED = (1045, 1698, 1044, 1227, 1142)
 UNREACHABLE = (2002, 2003, 2006, 2013)
+# ER_SECURE_TRANSPORT_REQUIRED (MySQL manual, "Server Error Message Reference").
+TLS_REQUIRED = 3159
+# MySQL manual, "Option File Syntax".
+ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\", "'": "'", '"': '"'}
 
 
 def argument_spec(**more):
@@ -76,16 +81,40 @@ def require_driver(module):
 
 
 def connect(module, autocommit=True):
-    """A dictionary cursor on the module's server, or the driver's exception."""
+    """A dictionary cursor on the module's server, or the driver's exception.
+
+    The login file is read here and not by the driver, which would take its socket although a host was asked for, and
+    knows no escapes in it.
+    """
     params = module.params
-    config_file = params["config_file"]
-    if not params["login_unix_socket"] and not _names_a_server(config_file):
-        params["login_unix_socket"] = find_socket(params["login_host"], params["login_port"])
-    cursor, connection = mysql_connect(
-        module, params["login_user"], params["login_password"], config_file, params["client_cert"],
-        params["client_key"], params["ca_cert"], None, cursor_class="DictCursor",
-        connect_timeout=params["connect_timeout"], autocommit=autocommit, check_hostname=params["check_hostname"])
+    section = read_login_file(params["config_file"])
+    params["login_host"], params["login_port"], params["login_unix_socket"] = place(params, section)
+    try:
+        cursor, dummy = open_connection(module, section, autocommit, params["check_hostname"])
+    except Exception as error:  # the drivers share no exception class
+        if params["login_unix_socket"] or params["check_hostname"] is not None or not needs_tls(error):
+            raise
+        # As the servers' own clients do: TLS where the server wants it, whoever has signed its certificate.
+        cursor, dummy = open_connection(module, section, autocommit, False)
     return cursor
+
+
+def open_connection(module, section, autocommit, check_hostname):
+    params = module.params
+    user, password = params["login_user"] or section.get("user"), params["login_password"] or section.get("password")
+    # The driver would send Latin-1, a server compares with UTF-8.
+    return mysql_connect(
+        module, user, password.encode("utf-8") if password else None, None, params["client_cert"] or section.get("ssl_cert"),
+        params["client_key"] or section.get("ssl_key"), params["ca_cert"] or section.get("ssl_ca"), None,
+        cursor_class="DictCursor", connect_timeout=params["connect_timeout"], autocommit=autocommit,
+        check_hostname=check_hostname)
+
+
+def needs_tls(error):
+    """Whether a login over TCP failed for want of TLS: the server requires it, or the driver cannot do
+    caching_sha2_password without it (it lacks the package cryptography)."""
+    number = error.args[0] if getattr(error, "args", None) else None
+    return number == TLS_REQUIRED or "cryptography" in str(error)
 
 
 def connect_or_fail(module, autocommit=True):
@@ -103,10 +132,43 @@ def tool_params(params):
     return dict(params, config_file=path if os.path.isfile(path) else None)
 
 
-def _names_a_server(config_file):
-    """True where the login file itself says which socket or host to use."""
-    if not config_file or not os.path.isfile(config_file):
-        return False
-    with open(config_file) as handle:
-        words = [line.split("=")[0].strip() for line in handle if "=" in line]
-    return "socket" in words or "host" in words
+def read_login_file(path):
+    """What the [client] section of a login file says; nothing where there is no such file."""
+    path = os.path.expanduser(path or "")
+    if not os.path.isfile(path):
+        return {}
+    with open(path, "rb") as handle:
+        return client_section(handle.read().decode("utf-8", "replace"))
+
+
+def client_section(text):
+    """Options of [client], as the servers' own clients read them (MySQL manual, "Using Option Files")."""
+    found, inside = {}, False
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            inside = line.split("]")[0].strip("[ ") == "client"
+        elif inside and "=" in line and line[0] not in "#;":
+            name, dummy, value = line.partition("=")
+            found[name.strip().lower().replace("-", "_")] = option_value(value.strip())
+    return found
+
+
+def option_value(text):
+    """A value without its quotes, comment and escapes."""
+    if text[:1] in ("'", '"'):
+        match = re.match(r"""(['"])((?:\\.|(?!\1).)*)\1""", text)
+        text = match.group(2) if match else text
+    else:
+        text = text.split("#")[0].rstrip()
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match.group(1), match.group(0)), text)
+
+
+def place(params, section, exists=os.path.exists):
+    """(host, port, unix socket) to connect to: what the module was given, else the login file, else where servers are."""
+    host, port, path = params["login_host"], params["login_port"], params["login_unix_socket"]
+    if not path and host in ("localhost", None) and port == 3306:
+        host, port, path = section.get("host") or host, int(section.get("port") or port), section.get("socket")
+        if host not in ("localhost", None):
+            path = None
+    return host, port, path or find_socket(host, port, exists=exists)

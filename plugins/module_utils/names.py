@@ -203,6 +203,22 @@ class Names(object):
         return "caching_sha2_password" if self.has_public_key_option else None
 
     @property
+    def alter_user(self):
+        """ALTER USER gives a password (MySQL 5.7.6 and MariaDB 10.2.0 release notes); before that SET PASSWORD."""
+        return self.since((5, 7, 6), (10, 2, 0))
+
+    @property
+    def dual_passwords(self):
+        """An account may accept two passwords: RETAIN CURRENT PASSWORD (MySQL 8.0.14 release notes), or two ways to log
+        in (MariaDB 10.4.3 release notes, IDENTIFIED VIA … OR …)."""
+        return self.since((8, 0, 14), (10, 4, 3))
+
+    @property
+    def changes_channel_while_applying(self):
+        """CHANGE of a channel's login needs only the IO thread stopped (MySQL 5.7.4 release notes); MariaDB wants both."""
+        return self.since((5, 7, 4), NEVER)
+
+    @property
     def longest_source_password(self):
         """Characters CHANGE REPLICATION SOURCE TO takes (MySQL manual, SOURCE_PASSWORD); MariaDB sets no such limit."""
         return None if self.mariadb else 32
@@ -240,6 +256,16 @@ class Names(object):
     def verifies_source_by_default(self):
         """MariaDB 11.3 and later turns TLS with verification on for a channel unless told otherwise."""
         return self.since(NEVER, (11, 3, 0))
+
+    @property
+    def proves_itself_by_password(self):
+        """A certificate that the server made for itself is verified by the account's password (MariaDB 11.4.1)."""
+        return self.since(NEVER, (11, 4, 1))
+
+    @property
+    def shows_connection_types(self):
+        """performance_schema.threads has CONNECTION_TYPE (MySQL 5.7.2 release notes, MariaDB 10.5.2)."""
+        return self.since((5, 7, 2), (10, 5, 2))
 
     def defaults(self):
         """Variable -> the value it starts with where no option file sets it, for those that a restart may change."""

@@ -10,8 +10,7 @@ __metaclass__ = type
 import re
 
 DROP_IN = "zz-dbre-semisync.cnf"
-BEGIN = "# BEGIN dbre.semisync"
-END = "# END dbre.semisync"
+MARKER = "dbre.semisync"
 
 # Where remove.yml leaves the lines without which replication would end at the next restart.
 LEFT_BEHIND = "zz-replication.cnf"
@@ -104,13 +103,20 @@ def parse_includes(text):
     return [("dir" if directory else "file", path.rstrip("/") or "/") for directory, path in found]
 
 
-def choose_place(files, contents, isdir):
+def own_name(name, suffix):
+    """A name of ours for one of several servers on a host, which read option groups with a suffix such as @1."""
+    stem, dot, end = name.partition(".cnf")
+    return stem + re.sub(r"[^\w@.-]", "_", suffix) + dot + end
+
+
+def choose_place(files, contents, isdir, suffix=""):
     """Where our lines go so that they are read last.
 
     Args:
         files: option files in the order the server reads them, without those in home directories.
         contents: path -> text for those that exist.
         isdir: predicate that says whether a directory exists.
+        suffix: of the server's option groups.
 
     Returns:
         {'kind': 'drop-in', 'path': …} where the last file that says anything ends in an include directory,
@@ -122,7 +128,7 @@ def choose_place(files, contents, isdir):
     for path in reversed(existing):
         directory = _last_directory(path, contents, isdir, ())
         if directory and not _sets_options_after_includes(contents[path]):
-            return {"kind": "drop-in", "path": directory + "/" + DROP_IN}
+            return {"kind": "drop-in", "path": directory + "/" + own_name(DROP_IN, suffix)}
         if _has_group(contents[path]):
             return {"kind": "block", "path": path}
     return {"kind": "block", "path": existing[-1]}
@@ -134,7 +140,7 @@ def _has_group(text):
 
 def _sets_options_after_includes(text):
     rest = re.split(r"^\s*!include.*$", text, flags=re.M)[-1]
-    return re.search(r"^\s*\[(mysqld|server|mariadbd?|client-server)(-[\d.]+)?\]", rest, re.M) is not None
+    return re.search(r"^\s*\[(mysqld|server|mariadbd?|client-server)(-[\d.]+)?([@.][^\]]*)?\]", rest, re.M) is not None
 
 
 def _last_directory(path, contents, isdir, seen):
@@ -151,25 +157,26 @@ def _last_directory(path, contents, isdir, seen):
     return None
 
 
-def our_block(text):
+def our_block(text, marker=MARKER):
     """Our marked block in a file without its markers, or None."""
-    match = re.search(r"^%s\n(.*?)^%s$" % (re.escape(BEGIN), re.escape(END)), text, re.M | re.S)
+    match = re.search(r"^# BEGIN %s\n(.*?)^# END %s$" % (re.escape(marker), re.escape(marker)), text, re.M | re.S)
     return match.group(1) if match else None
 
 
-def left_behind_path(path, kind):
+def left_behind_path(path, kind, suffix=""):
     """Where the lines stay that outlive ours: beside our drop-in; in the same place for any other file."""
     folder, dummy, name = path.rpartition("/")
-    return folder + "/" + LEFT_BEHIND if kind == "drop-in" and name == DROP_IN else path
+    return folder + "/" + own_name(LEFT_BEHIND, suffix) if kind == "drop-in" and name == own_name(DROP_IN, suffix) else path
 
 
-def render(sections):
+def render(sections, group="mysqld"):
     """The text of our file or block.
 
     Args:
         sections: list of (comment, [(option, value)]).
+        group: that this server alone reads, where there are several on its host.
     """
-    lines = ["[mysqld]"]
+    lines = ["[%s]" % group]
     for comment, options in sections:
         if options:
             lines.append("# " + comment)

@@ -8,7 +8,7 @@ from __future__ import absolute_import, division, print_function
 __metaclass__ = type
 
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
-from ansible_collections.dbre.semisync.plugins.module_utils import state, wanted
+from ansible_collections.dbre.semisync.plugins.module_utils import state, tls, wanted
 
 
 class Member(object):
@@ -81,7 +81,7 @@ def option_file_step(member, text):
     place = member.info["option_files"]
     if text is not None and place["kind"] == "drop-in":
         text = optfile.HEADER + text
-    return {"path": place["path"], "kind": place["kind"], "before": place["ours"], "content": text,
+    return {"path": place["path"], "kind": place["kind"], "marker": place["marker"], "before": place["ours"], "content": text,
             "changed": place["ours"] != text}
 
 
@@ -118,12 +118,13 @@ def make(member, members, settings, stage="full", apply="restart", hold_back=Tru
     number, fresh = wanted_id(member, members), is_fresh(member, members)
     sections = wanted.sections(role, info, settings, number, fresh, stage)
     options = [pair for dummy, pairs in sections for pair in pairs]
-    option_file = option_file_step(member, optfile.render(sections) if options else None)
+    option_file = option_file_step(member, optfile.render(sections, info["option_files"]["group"]) if options else None)
     drift = wanted.drift(options, info)
     install = plugin is not None and info["plugins"].get(plugin) != "ACTIVE"
     reasons = restart_reasons(drift, option_file["changed"], apply)
     set_global = {} if reasons else dict((name, pair[1]) for name, pair in drift.items())
     step = channel_step(member, members)
+    link = channel_tls(member, members, settings)
     waiting = stage == "full" and role == "replica" and state.running(info["channel"]) \
         and info["semisync"]["replica"]["status"]["status"] != "ON"
     result = {
@@ -148,10 +149,15 @@ def make(member, members, settings, stage="full", apply="restart", hold_back=Tru
         "set_global": set_global,
         "restart_io": not reasons and waiting,
         "channel": step,
+        "tls": link["wanted"],
+        "tls_differs": link["differs"],
+        "tls_authority": link["authority"],
+        "tls_changes": any(channel_tls(other, members, settings)["differs"] for other in replicas_of(members)),
         "channel_present": info["channel"] is not None,
         "unit": info["unit"],
         "connected_before": connected(members),
         "account": role == "source" and needs_account(member, members, settings),
+        "account_needs_ssl": settings["replication_ssl"] == "required",
         "channels_change": any(channel_step(other, members) != "none" for other in replicas_of(members)),
         "clients": len(replicas_of(members)),
         "clients_after": clients_after(member, members),
@@ -160,8 +166,19 @@ def make(member, members, settings, stage="full", apply="restart", hold_back=Tru
     }
     result["server_changes"] = bool(install or option_file["changed"] or reasons or set_global or result["restart_io"])
     result["changes"] = bool(result["server_changes"] or result["account"] or result["held"] or result["fell_back"]
-                             or step != "none")
+                             or step != "none" or link["differs"] or link["new_authority"])
     return result
+
+
+def channel_tls(member, members, settings):
+    """What a replica's channel needs of TLS: see module_utils/tls.py."""
+    if member.role != "replica":
+        return {"wanted": None, "differs": False, "authority": None, "new_authority": False}
+    source, configuring = source_of(members).info, channel_step(member, members) == "configure"
+    want = tls.wanted(settings, source, member.info, configuring)
+    authority = tls.copy_of_authority(settings, source, member.info, configuring)
+    return {"wanted": want, "differs": not configuring and tls.differs(want, member.channel), "authority": authority,
+            "new_authority": bool(authority and authority["changed"])}
 
 
 def fell_back(info):

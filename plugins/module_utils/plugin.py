@@ -127,6 +127,23 @@ def gentle_start(names, side, changes, current):
     return dict(changes, **{timeout: (now, GENTLE_MS)}), {timeout: (GENTLE_MS, int(later))}
 
 
+def acknowledged(before, now):
+    """True where a commit was acknowledged since a source was switched on.
+
+    Its status is ON from the first moment, whether or not a replica can keep up.
+
+    Args:
+        before: statuses by key, from before it was switched on; without a plugin their values are None.
+        now: the same later.
+    """
+    return now.get("status") == "ON" and int(now.get("yes_tx") or 0) > int(before.get("yes_tx") or 0)
+
+
+def nobody_waits(now):
+    """True where no commit waits for an acknowledgement, and none has given up waiting."""
+    return now.get("status") == "ON" and int(now.get("wait_sessions") or 0) == 0
+
+
 def set_statement(name, value):
     """(statement, arguments) of one SET GLOBAL.
 

@@ -7,7 +7,7 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
-from ansible_collections.dbre.semisync.plugins.module_utils import plan, seed, wanted
+from ansible_collections.dbre.semisync.plugins.module_utils import plan, seed, tls, wanted
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
 from ansible_collections.dbre.semisync.plugins.module_utils import plugin as plugins
 
@@ -76,6 +76,7 @@ def of_cluster(members, settings, stage="full"):
     found += of_identities(members) + of_wait_count(members, settings)
     for member in plan.replicas_of(members):
         found += of_channel(member, plan.source_of(members))
+        found += tls.problems(settings, plan.source_of(members), member, plan.channel_step(member, members) == "configure")
         if plan.channel_step(member, members) == "configure":
             found += of_new_replica(member, plan.source_of(members), members, settings)
     for member in members:

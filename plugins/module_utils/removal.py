@@ -38,14 +38,14 @@ def left_behind(member):
             if not is_semisync(name) and name not in wanted.DYNAMIC]
     if not kept:
         return None
-    return LEFT_BEHIND_HEADER + "[mysqld]\n" + "".join("%s = %s\n" % pair for pair in kept)
+    return LEFT_BEHIND_HEADER + "[%s]\n" % member.info["option_files"]["group"] + "".join("%s = %s\n" % pair for pair in kept)
 
 
 def option_file_step(member):
     """What happens to our lines: nothing, or they go and leave a text at a place."""
     files = member.info["option_files"]
     text = left_behind(member)
-    return {"path": files["path"], "kind": files["kind"], "ours": files["ours"] is not None, "left_behind": text,
+    return {"path": files["path"], "kind": files["kind"], "marker": files["marker"], "ours": files["ours"] is not None, "left_behind": text,
             "left_behind_path": files["left_behind"]["path"],
             # As the replacement of a regular expression.
             "replacement": (text or "").replace("\\", "\\\\")}

@@ -11,7 +11,9 @@ import re
 
 from ansible_collections.dbre.semisync.plugins.module_utils import names as naming
 
-SYSTEM_SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys", "ndbinfo", "#mysql50#lost+found")
+# The last two are directories that MariaDB takes for schemas: a file system's, and the one of a seeding that was cut off.
+SYSTEM_SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys", "ndbinfo", "#mysql50#lost+found",
+                  "#mysql50#dbre-semisync-seed")
 
 # Server variables the roles compare; semi-sync's own come from the names table.
 SERVER_VARIABLES = (
@@ -20,7 +22,7 @@ SERVER_VARIABLES = (
     "gtid_strict_mode", "log_slave_updates", "log_replica_updates", "relay_log", "relay_log_basename", "sync_binlog",
     "innodb_flush_log_at_trx_commit", "sync_relay_log", "relay_log_recovery", "read_only", "super_read_only",
     "bind_address", "skip_networking", "binlog_format", "wsrep_on", "lower_case_table_names",
-    "binlog_storage_engine", "replication_sender_observe_commit_only",
+    "binlog_storage_engine", "replication_sender_observe_commit_only", "have_ssl", "ssl_ca", "ssl_cert",
 )
 GTID_VARIABLES = (
     "gtid_executed", "gtid_purged", "gtid_binlog_pos", "gtid_binlog_state", "gtid_current_pos", "gtid_slave_pos",
@@ -97,6 +99,26 @@ class Server(object):
         """Connection numbers of the threads that send the binary log to replicas."""
         return [int(row["Id"]) for row in self.rows("SHOW PROCESSLIST") if text(row["Command"]).startswith("Binlog Dump")]
 
+    def readers(self, names=None):
+        """Sessions that read the binary log: user and host of each, and whether by TLS, None where nothing tells.
+
+        Args:
+            names: the server's, where its performance schema can be asked; without them it is not.
+        """
+        if names:
+            return [{"user": text(row["user"]), "host": text(row["host"]), "tls": row["type"] == "SSL/TLS"}
+                    for row in self.rows("SELECT PROCESSLIST_USER AS user, PROCESSLIST_HOST AS host, CONNECTION_TYPE AS type"
+                                         " FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'")]
+        return [{"user": text(row["User"]), "host": text(row["Host"]).rsplit(":", 1)[0], "tls": None}
+                for row in self.rows("SHOW PROCESSLIST") if text(row["Command"]).startswith("Binlog Dump")]
+
+    def tls(self, variables):
+        """Whether the server has TLS for its clients."""
+        if variables.get("have_ssl") is not None:
+            return {"on": variables["have_ssl"] == "YES"}
+        # MySQL 8.4 and later have no such variable; MariaDB's status is that of the session.
+        return {"on": bool(self.pairs("SHOW GLOBAL STATUS LIKE 'Ssl\\_server\\_not\\_after'").get("ssl_server_not_after"))}
+
     def channels(self, names):
         return [normalise_channel(row) for row in self.rows(names.show_channels)]
 
@@ -139,12 +161,18 @@ def normalise_channel(row):
         "sql_running": short.get("replica_sql_running"),
         "gtid": (gtid not in (None, "No")) if gtid is not None else bool(int(short.get("auto_position") or 0)),
         "retrieved": short.get("retrieved_gtid_set") or short.get("gtid_io_pos") or "",
+        "read_file": short.get("source_log_file") or "",
+        "read_position": int(short.get("read_source_log_pos") or 0),
+        "applied_file": short.get("relay_source_log_file") or "",
+        "applied_position": int(short.get("exec_source_log_pos") or 0),
         "seconds_behind": short.get("seconds_behind_source"),
         "last_io_error": short.get("last_io_error") or "",
         "last_sql_error": short.get("last_sql_error") or "",
         "connect_retry": short.get("connect_retry"),
         "delay": int(short.get("sql_delay") or 0),
         "tls": str(short.get("source_ssl_allowed")).lower() == "yes",
+        "tls_ca": short.get("source_ssl_ca_file") or "",
+        "tls_verify": str(short.get("source_ssl_verify_server_cert")).lower() == "yes",
     }
 
 
@@ -171,7 +199,9 @@ def names_in_use(names):
     result = {"generation": names.generation, "builtin": names.builtin, "slapper": names.slapper,
               "log_updates": names.log_updates, "log_bin_by_default": names.log_bin_by_default,
               "gtid": names.has_gtid, "copy_series": names.copy_series, "account_plugin": names.account_plugin,
-              "longest_source_password": names.longest_source_password, "defaults": names.defaults()}
+              "longest_source_password": names.longest_source_password, "defaults": names.defaults(),
+              "verifies_source_by_default": names.verifies_source_by_default,
+              "proves_itself_by_password": names.proves_itself_by_password}
     for side in (naming.SOURCE, naming.REPLICA):
         plugin = names.plugin(side)
         result[side] = {
@@ -221,6 +251,9 @@ def read(server):
         "channel": default_channel(channels),
         "other_channels": [channel["name"] for channel in channels if channel["name"]],
         "accounts": server.accounts(),
+        "readers": server.readers(names if names.shows_connection_types and variables.get("performance_schema") == "ON"
+                                  else None),
+        "tls": server.tls(variables),
         "schemas": server.schemas(),
         "uptime": server.uptime(),
         "clock": float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"]),
@@ -241,7 +274,8 @@ def unmet(wanted, info):
     """What a wait still lacks, in words; an empty list when every wanted condition holds.
 
     Args:
-        wanted: {'channel': bool, 'clients': int, 'no_clients': bool, 'source_status': bool, 'replica_status': bool}.
+        wanted: {'channel': bool, 'clients': int, 'no_clients': bool, 'source_status': bool, 'replica_status': bool,
+            'tls_only': str}.
         info: result of read().
     """
     lacking = []
@@ -257,6 +291,10 @@ def unmet(wanted, info):
         lacking.append("semi-sync's status on the source is %s" % source["status"])
     if wanted.get("replica_status") and replica["status"] != "ON":
         lacking.append("semi-sync's status on the replica is %s" % replica["status"])
+    plain = [reader["host"] for reader in info["readers"]
+             if reader["user"] == wanted.get("tls_only") and reader["tls"] is False]
+    if plain:
+        lacking.append("sessions read the binary log as %s without TLS, from %s" % (wanted["tls_only"], ", ".join(plain)))
     return lacking
 
 

@@ -23,8 +23,11 @@ options:
     description:
       - V(configured) points the channel at the source and starts it.
       - V(started) and V(stopped) start and stop both threads of a channel that exists.
+      - V(updated) brings password and TLS of a channel that exists to what is given, and starts it. Source and position stay.
+        The IO thread restarts only where something differs, and must connect within O(wait) seconds; otherwise the old
+        values are put back and the module fails.
     type: str
-    choices: [configured, started, stopped]
+    choices: [configured, started, stopped, updated]
     default: configured
   source_host:
     description: Address of the source as this replica reaches it.
@@ -37,12 +40,24 @@ options:
     description: Replication account.
     type: str
   source_password:
-    description: Its password, with any character.
+    description:
+      - Its password, with any character.
+      - With O(state=updated) it is compared with the one that the replica keeps, where that can be read.
     type: str
   source_ssl:
-    description: Whether the channel must use TLS.
+    description: Whether the channel must use TLS. By default not, or with O(state=updated) as it is.
     type: bool
-    default: false
+  source_ssl_ca:
+    description: Certificate authority, a file on the replica, that must have signed the source's certificate. Empty for none.
+    type: str
+  source_ssl_verify:
+    description:
+      - Whether the name in the source's certificate must be O(source_host). By default as the server does it.
+    type: bool
+  wait:
+    description: Seconds within which a channel whose login has changed must connect, and its applier must catch up.
+    type: int
+    default: 30
   connect_retry:
     description: Seconds between attempts to reach the source again.
     type: int
@@ -57,7 +72,11 @@ attributes:
     support: full
 author:
   - dbre.semisync contributors (@dbre-semisync)
+notes:
+  - MariaDB stops the applier too for a change of password or TLS. What was received is applied before, because the server
+    forgets it then.
 seealso:
+  - module: dbre.semisync.semisync_account
   - module: community.mysql.mysql_replication
 """
 
@@ -66,6 +85,11 @@ EXAMPLES = r"""
   dbre.semisync.semisync_channel:
     source_host: db1.example.com
     source_user: repl
+    source_password: "{{ vault_replication_password }}"
+
+- name: Give the channel another password
+  dbre.semisync.semisync_channel:
+    state: updated
     source_password: "{{ vault_replication_password }}"
 
 - name: Start both threads again
@@ -85,20 +109,100 @@ channel:
   type: dict
 """
 
+import os
+import time
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import channel, login, names, state
+from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, host, login, names, state
+
+POLL_SECONDS = 0.05
+# An error that stands so long after the start is none of before.
+REFUSED_SECONDS = 0.7
+
+
+def kept_password(server, server_names, variables):
+    """The password that the replica keeps for its channel, or None where it cannot be read."""
+    if not server_names.mariadb and variables.get("master_info_repository", "TABLE") == "TABLE":
+        rows = server.rows("SELECT User_password AS word FROM mysql.slave_master_info WHERE Channel_name = ''")
+        return state.text(rows[0]["word"]) if rows else None
+    try:
+        return account.in_master_info(host.read_text(os.path.join(variables["datadir"], "master.info")))
+    except OSError:
+        return None
+
+
+class Replica(object):
+    """The replica's server, whose login at its source changes."""
+
+    def __init__(self, module, server, server_names):
+        self.module, self.server, self.names = module, server, server_names
+
+    def channel(self):
+        return state.default_channel(self.server.channels(self.names))
+
+    def run(self, steps):
+        for statement, arguments in steps:
+            if statement == channel.DRAIN:
+                self.drain()
+                continue
+            try:
+                self.server.rows(statement, arguments)
+            except Exception as error:  # the drivers share no exception class
+                self.module.fail_json(msg="the server refuses %s: %s" % (channel.show(statement, arguments), error))
+
+    def until(self, holds):
+        """Whether it holds within the time there is."""
+        end = time.monotonic() + self.module.params["wait"]
+        while not holds():
+            if time.monotonic() > end:
+                return False
+            time.sleep(POLL_SECONDS)
+        return True
+
+    def drain(self):
+        """Wait for the applier; with the channel running again where it does not catch up."""
+        default = next(row for row in self.server.rows(self.names.show_channels)
+                       if state.normalise_channel(row)["name"] == "")
+        if not self.until(lambda: channel.applied(self.server.rows("SHOW %s STATUS" % self.names.replica_word)[0])):
+            self.run([("START %s" % self.names.replica_word, None)])
+            self.module.fail_json(msg="the applier is behind, at %s of %s; nothing was changed. Run again when it has caught up"
+                                  % tuple(default.get(key) for key in ("Exec_Master_Log_Pos", "Read_Master_Log_Pos")))
+
+    def update(self, changes, before, known):
+        """Change the login; back to the old one where the source does not take the new one."""
+        self.run(channel.login_steps(self.names, changes, before))
+        begin = time.monotonic()
+
+        def settled():
+            now = self.channel()
+            return state.running(now) or now["last_io_error"] and time.monotonic() - begin > REFUSED_SECONDS
+
+        self.until(settled)
+        now = self.channel()
+        if state.running(now):
+            return
+        reason = state.describe_channel(now)
+        back = channel.way_back(changes, before, known)
+        words = "there is no old one to go back to"
+        if back:
+            self.run(channel.login_steps(self.names, back, dict(before, sql_running="No")))
+            words = "the old one is back"
+        self.module.fail_json(msg="the channel did not connect with its new login, %s: %s" % (words, reason))
 
 
 def main():
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            state=dict(type="str", choices=["configured", "started", "stopped"], default="configured"),
+            state=dict(type="str", choices=["configured", "started", "stopped", "updated"], default="configured"),
             source_host=dict(type="str"),
             source_port=dict(type="int", default=3306),
             source_user=dict(type="str"),
             source_password=dict(type="str", no_log=True),
-            source_ssl=dict(type="bool", default=False),
+            source_ssl=dict(type="bool"),
+            source_ssl_ca=dict(type="str"),
+            source_ssl_verify=dict(type="bool"),
             connect_retry=dict(type="int", default=1),
+            wait=dict(type="int", default=30),
         ),
         required_if=[("state", "configured", ("source_host", "source_user", "source_password"))],
         supports_check_mode=True,
@@ -109,16 +213,19 @@ def main():
         server_names = state.identify(server)
     except names.UnknownServer as error:
         module.fail_json(msg=str(error))
-    before = state.default_channel(server.channels(server_names))
+    replica = Replica(module, server, server_names)
+    before = replica.channel()
     if params["state"] != "configured" and before is None:
         module.fail_json(msg="there is no replication channel to be %s on this host" % params["state"])
-    steps = channel.steps(server_names, params, before)
-    if not module.check_mode:
-        for statement, arguments in steps:
-            try:
-                server.rows(statement, arguments)
-            except Exception as error:  # the drivers share no exception class
-                module.fail_json(msg="the server refuses %s: %s" % (channel.show(statement, arguments), error))
+    changes, known = [], None
+    if params["state"] == "updated":
+        known = kept_password(server, server_names, server.variables())
+        changes = channel.login_changes(params, before, known)
+    steps = channel.login_steps(server_names, changes, before) if changes else channel.steps(server_names, params, before)
+    if not module.check_mode and changes:
+        replica.update(changes, before, known)
+    elif not module.check_mode:
+        replica.run(steps)
     module.exit_json(
         changed=bool(steps),
         statements=[channel.show(statement, arguments) for statement, arguments in steps],

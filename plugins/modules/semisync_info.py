@@ -51,6 +51,9 @@ options:
         description: Semi-sync's status on this replica is ON.
         type: bool
         default: false
+      tls_only:
+        description: No session is seen to read the binary log as this account without TLS.
+        type: str
   wait_timeout:
     description: Seconds to wait for O(wait_for).
     type: int
@@ -153,6 +156,25 @@ accounts:
   returned: success
   type: list
   elements: dict
+readers:
+  description: Sessions that read the binary log, each with its C(user), C(host), and whether by C(tls), null where the
+    server does not tell.
+  returned: success
+  type: list
+  elements: dict
+tls:
+  description: Whether TLS is C(on) for this server's clients.
+  returned: success
+  type: dict
+certificates:
+  description: The certificate authority that the server has (C(ca)), and the C(copy) of its source's that the collection
+    keeps on a replica.
+  returned: success
+  type: dict
+login:
+  description: Where the module found the server, as O(login_host), O(login_port) and O(login_unix_socket) would say it.
+  returned: success
+  type: dict
 schemas:
   description: Schemas that are not the server's own.
   returned: success
@@ -211,7 +233,7 @@ reason:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import host, login, names, state, watcher
+from ansible_collections.dbre.semisync.plugins.module_utils import host, login, names, seed_marker, state, watcher
 
 POLL_SECONDS = 0.1
 # A row that is confirmed is there by now, or too late for the checkpoint.
@@ -256,6 +278,7 @@ def main():
                 no_clients=dict(type="bool", default=False),
                 source_status=dict(type="bool", default=False),
                 replica_status=dict(type="bool", default=False),
+                tls_only=dict(type="str"),
             )),
             wait_timeout=dict(type="int", default=60),
             watcher=dict(type="str"),
@@ -271,7 +294,7 @@ def main():
         if module.params["wait_for"]:
             found, result["waited"] = read_when(module, module.params["wait_for"], module.params["wait_timeout"])
         else:
-            found = read_once(module)
+            found = seed_marker.patiently(lambda: read_once(module))
     except names.UnknownServer as error:
         module.fail_json(msg="server not identified: %s. Supported: MySQL and Percona Server from 5.5, MariaDB from 5.5."
                              % error, reason="server")
@@ -280,6 +303,7 @@ def main():
     if module.params["asked_at"] is not None:
         result["clock_ahead"] = round(found["clock"] - (time.monotonic() - begin) - module.params["asked_at"], 3)
     result.update(found)
+    result["login"] = dict((key, module.params["login_" + key]) for key in ("host", "port", "unix_socket"))
     result.update(host.read(module, found["variables"], module.params["option_file"]))
     module.exit_json(**result)
 

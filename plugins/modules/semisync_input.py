@@ -18,15 +18,8 @@ description:
   - The message names host, variable, what was found and what is wanted. All that is wrong comes at once.
   - Runs on the controller and connects to nothing.
 options: {}
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-    details:
-      - The action only compares.
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: none
+extends_documentation_fragment:
+  - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

@@ -41,15 +41,8 @@ options:
     type: str
     choices: [restart, online]
     default: restart
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-    details:
-      - The action only compares.
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: none
+extends_documentation_fragment:
+  - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -114,6 +107,19 @@ channel:
   description: V(configure), V(start) or V(none).
   returned: success
   type: str
+tls:
+  description: Whether this replica's channel is wanted with C(ssl), which C(ca) and whether to C(verify); null to leave it.
+  returned: success
+  type: dict
+tls_differs:
+  description: Whether a channel that exists has another TLS than that.
+  returned: success
+  type: bool
+tls_authority:
+  description: The copy of the source's certificate authority on this replica, with the keys C(path), C(content) and
+    C(changed), or null.
+  returned: success
+  type: dict
 seed:
   description: How the source's data come to this replica first, with the keys C(method), C(why) and C(because), or null.
   returned: success

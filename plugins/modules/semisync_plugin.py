@@ -42,8 +42,8 @@ options:
     type: bool
     default: false
 notes:
-  - A source that is switched on has a timeout of 100 ms until its replicas acknowledge, for 10 seconds at most, and then the
-    wanted one. So a replica that is behind holds no writer up.
+  - A source that is switched on has a timeout of 100 ms until a commit is acknowledged, or nobody has committed for a
+    second, for 10 seconds at most, and then the wanted one. So a replica that is behind holds no writer up.
   - With O(state=absent) semi-sync is switched off first. The server refuses while semi-sync replicas are connected, and
     on a replica while its IO thread is semi-sync; the module passes the server's reason on.
 extends_documentation_fragment:
@@ -104,6 +104,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import login, names, plugin, state
 
 SETTLE_SECONDS = 10
+# A source on which nobody waits for so long has no writers that could be held up.
+IDLE_SECONDS = 1
 
 
 def plan(server_names, side, wanted_state, variables, plugins, current):
@@ -127,12 +129,27 @@ def assignments(changes):
     return [plugin.set_statement(name, changes[name][1]) for name in plugin.in_order(changes)]
 
 
-def settle(server, server_names, seconds=SETTLE_SECONDS):
-    """Wait until a source that was switched on has its first acknowledgements, or time is up."""
-    status = server_names.statuses("source")["status"].lower()
-    until = time.monotonic() + seconds
-    while server.semisync_status().get(status) != "ON" and time.monotonic() < until:
-        time.sleep(0.1)
+def statuses(server, server_names, side):
+    return state.by_key(server_names.statuses(side), server.semisync_status())
+
+
+def settle(read, before, seconds=SETTLE_SECONDS, idle_seconds=IDLE_SECONDS, pause=0.05):
+    """Wait until a source that was switched on has its first acknowledgement, or nobody commits, or time is up.
+
+    Args:
+        read: returns the source's statuses by key.
+        before: what it returned before the source was switched on.
+    """
+    began = quiet_since = time.monotonic()
+    while time.monotonic() - began < seconds:
+        now = read()
+        if plugin.acknowledged(before, now):
+            return
+        if not plugin.nobody_waits(now):
+            quiet_since = time.monotonic()
+        elif time.monotonic() - quiet_since >= idle_seconds:
+            return
+        time.sleep(pause)
 
 
 def restart_io(server_names):
@@ -172,12 +189,13 @@ def main():
     except (names.UnknownServer, plugin.Conflict, ValueError) as error:
         module.fail_json(msg=str(error))
     before = describe(plugins, variables, wanted)
+    counted = statuses(server, server_names, side)
     if not module.check_mode:
         for statement, arguments in steps:
             # INSTALL PLUGIN reads the option files, so a variable may have its wanted value by now.
             execute(module, server, statement, arguments)
         if later:
-            settle(server, server_names)
+            settle(lambda: statuses(server, server_names, side), counted)
         for statement, arguments in later:
             execute(module, server, statement, arguments)
     done = [show(statement, arguments) for statement, arguments in steps + later]
@@ -194,8 +212,7 @@ def main():
         changed=bool(done),
         plugin=wanted_plugin[0] if wanted_plugin else None,
         statements=done,
-        status=dict((key, value) for key, value in
-                    state.by_key(server_names.statuses(side), server.semisync_status()).items() if value is not None),
+        status=dict((key, value) for key, value in statuses(server, server_names, side).items() if value is not None),
         diff={"before": before, "after": after},
     )
 

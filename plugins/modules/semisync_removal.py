@@ -22,15 +22,8 @@ options:
     description: Name of the variable that holds each host's M(dbre.semisync.semisync_info) result.
     type: str
     required: true
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-    details:
-      - The action only compares.
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: none
+extends_documentation_fragment:
+  - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

@@ -162,10 +162,16 @@ class Systemd(object):
         return armed or not before["running"]
 
     def disarm(self, but=None):
-        """Stop our timers, all but one."""
-        names = [name + ".timer" for name in self.timers() if name != but]
+        """Stop our timers, all but one, and older rescues that still try."""
+        def older():
+            return [name + "." + kind for kind in ("timer", "service") for name in self.timers(kind) if name != but]
+        names = older()
         if names:
-            self.run(self.systemctl, "stop", *names, check_rc=True)
+            # One that ends by itself meanwhile is no error.
+            dummy, dummy2, err = self.run(self.systemctl, "stop", *names)
+            left = older()
+            if left:
+                self.module.fail_json(msg="%s could not be stopped: %s" % (", ".join(left), err.strip()))
 
     def rescue(self):
         """Do now what the armed timers would do; whether there was one."""

@@ -68,6 +68,8 @@ FORMS = {
     "semisync_address": (r"(%s)?" % ADDRESS, "a host name or an address, or empty"),
     "semisync_replication_user": (r"[^\x00-\x1f\x7f]{1,32}", "1 to 32 characters"),
     "semisync_replication_user_host": (r"[A-Za-z0-9_.:%/-]{1,255}", "a host name, an address or a pattern with %"),
+    "semisync_replication_ssl_ca": (r"(generated|/[^\x00-\x1f\x7f]*[^/\x00-\x1f\x7f])?", "the full path of a file, "
+                                    "generated, or empty"),
     "semisync_bind_address": (r"(\*|[A-Za-z0-9_.:%%/-]+(,[A-Za-z0-9_.:%%/-]+)*)?",
                               "one address, a comma-separated list, * or empty"),
     "semisync_service": (r"([A-Za-z0-9:_.@\\-]{1,255})?", "the name of a systemd unit, or empty"),
@@ -112,7 +114,7 @@ def problem(name, value, spec):
         except (TypeError, ValueError, OverflowError):
             wanted = words
     elif isinstance(value, (list, dict, bool)):
-        wanted = "text"
+        wanted = " or ".join(spec.get("choices") or ["text"])
     if not wanted and kind in ("int", "float"):
         wanted = of_number(name, value)
     elif not wanted and kind in ("str", "path", "raw"):

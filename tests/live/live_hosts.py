@@ -115,10 +115,11 @@ def inventory(path, sources, replicas, **variables):
     return file
 
 
-def playbook(name, file, *arguments):
-    """Run one of the collection's playbooks by its full name."""
-    return run("ansible-playbook", "-i", file, "dbre.semisync." + name, *arguments, check=False, cwd=file.parent,
-               env=dict(os.environ, ANSIBLE_CALLBACK_RESULT_FORMAT="yaml", ANSIBLE_PIPELINING="true", COLUMNS="1000"))
+def playbook(name, file, *arguments, before=(), **environment):
+    """Run one of the collection's playbooks by its full name; `before` are the words of a command that runs it."""
+    return run(*before, "ansible-playbook", "-i", file, "dbre.semisync." + name, *arguments, check=False, cwd=file.parent,
+               env=dict(os.environ, ANSIBLE_CALLBACK_RESULT_FORMAT="yaml", ANSIBLE_PIPELINING="true", COLUMNS="1000",
+                        **environment))
 
 
 def words(result):

@@ -118,3 +118,67 @@ def test_a_diff_says_what_changes():
 
 def test_a_step_without_arguments_is_shown_as_it_is():
     assert channel.show("STOP REPLICA", None) == "STOP REPLICA"
+
+
+UPDATE = {"state": "updated", "source_password": None, "source_ssl": None, "source_ssl_ca": None, "source_ssl_verify": None}
+
+
+@pytest.mark.parametrize("wanted,known,expected,back", [
+    ({}, "old", [], []),
+    ({"source_password": "old"}, "old", [], []),
+    ({"source_password": "new"}, "old", [("PASSWORD", "new")], [("PASSWORD", "old")]),
+    ({"source_password": "new"}, None, [("PASSWORD", "new")], []),
+    ({"source_ssl": False, "source_ssl_ca": "", "source_ssl_verify": False}, None, [], []),
+    ({"source_ssl": True}, None, [("SSL", 1)], [("SSL", 0)]),
+    ({"source_ssl": True, "source_ssl_ca": "/ca.pem", "source_ssl_verify": True}, "old",
+     [("SSL", 1), ("SSL_CA", "/ca.pem"), ("SSL_VERIFY_SERVER_CERT", 1)], [("SSL", 0), ("SSL_CA", ""), ("SSL_VERIFY_SERVER_CERT", 0)]),
+])
+def test_a_login_changes_where_it_differs_and_knows_its_way_back(wanted, known, expected, back):
+    changes = channel.login_changes(dict(UPDATE, **wanted), RUNS, known)
+    assert changes == expected
+    assert channel.way_back(changes, RUNS, known) == back
+
+
+@pytest.mark.parametrize("engine,version,before,expected", [
+    ("mysql", (9, 7, 4), RUNS, ["STOP REPLICA IO_THREAD", "CHANGE", "START REPLICA"]),
+    ("mysql", (9, 7, 4), such(sql_running="No"), ["START REPLICA SQL_THREAD", "STOP REPLICA IO_THREAD", "CHANGE", "START REPLICA"]),
+    ("mysql", (5, 7, 44), RUNS, ["STOP SLAVE IO_THREAD", "CHANGE", "START SLAVE"]),
+    ("mysql", (5, 6, 51), RUNS, [channel.DRAIN, "STOP SLAVE IO_THREAD", channel.DRAIN, "STOP SLAVE", "CHANGE", "START SLAVE"]),
+    ("mariadb", (10, 11, 19), RUNS,
+     [channel.DRAIN, "STOP REPLICA IO_THREAD", channel.DRAIN, "STOP REPLICA", "CHANGE", "START REPLICA"]),
+    ("mariadb", (10, 11, 19), such(sql_running="No"), ["STOP REPLICA", "CHANGE", "START REPLICA"]),
+])
+def test_a_new_login_stops_no_more_than_it_must_and_loses_nothing_received(engine, version, before, expected):
+    steps = channel.login_steps(table(engine, version), [("PASSWORD", "geheim"), ("SSL", 1)], before)
+    assert ["CHANGE" if statement.startswith("CHANGE") else statement for statement, dummy in steps] == expected
+    prefix = "SOURCE" if version == (9, 7, 4) else "MASTER"
+    statement, arguments = steps[-2]
+    assert statement.endswith("TO %s_PASSWORD = %%s, %s_SSL = %%s" % (prefix, prefix)) and arguments == ("geheim", 1)
+    assert channel.show(statement, arguments).endswith("%s_PASSWORD = ********, %s_SSL = 1" % (prefix, prefix))
+
+
+@pytest.mark.parametrize("words", [("Master", "Slave"), ("Source", "Replica")])
+def test_the_applier_is_as_far_as_what_was_received(words):
+    source = words[0]
+    row = {"Relay_%s_Log_File" % source: "bin.2", "%s_Log_File" % source: "bin.2", "Exec_%s_Log_Pos" % source: 99,
+           "Read_%s_Log_Pos" % source: 99}
+    assert channel.applied(row)
+    assert not channel.applied(dict(row, **{"Exec_%s_Log_Pos" % source: 98}))
+    assert not channel.applied(dict(row, **{"%s_Log_File" % source: "bin.3"}))
+
+
+@pytest.mark.parametrize("more,words,arguments", [
+    ({"source_ssl": True, "source_ssl_ca": "/ca.pem", "source_ssl_verify": True},
+     "SOURCE_SSL = %s, SOURCE_SSL_CA = %s, SOURCE_SSL_VERIFY_SERVER_CERT = %s", (1, "/ca.pem", 1)),
+    ({"source_ssl": True, "source_ssl_verify": False}, "SOURCE_SSL = %s, SOURCE_SSL_VERIFY_SERVER_CERT = %s", (1, 0)),
+    ({"source_ssl": None}, "SOURCE_SSL = %s", (0,)),
+])
+def test_a_new_channel_gets_the_tls_that_is_wanted(more, words, arguments):
+    statement, given = channel.change_statement(table(), params(**more))
+    assert words + ", SOURCE_RETRY_COUNT" in statement and given[5:] == arguments
+
+
+def test_a_diff_says_which_tls():
+    assert "TLS" not in channel.describe(RUNS)
+    after = channel.predict(RUNS, dict(UPDATE, source_ssl=True, source_ssl_ca="/ca.pem", source_ssl_verify=True))
+    assert after.endswith("TLS = Yes, CA /ca.pem, name verified\n")

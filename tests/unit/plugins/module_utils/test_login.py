@@ -68,14 +68,48 @@ def test_with_pymysql_nothing_is_said(monkeypatch):
 
 
 @pytest.mark.parametrize("text,expected", [
-    ("[client]\nuser = root\npassword = x\n", False),
-    ("[client]\nsocket = /srv/mysql.sock\n", True),
-    ("[client]\nhost=10.0.0.1\n", True),
-    ("[client]\n# socket = /srv/mysql.sock\npassword = host\n", False),
-    (None, False),
+    ("[client]\nuser = root\npassword=x\n", {"user": "root", "password": "x"}),
+    ("[mysqld]\nport=1\n[client]\nsocket = /srv/mysql.sock\n[mysql]\nuser=other\n", {"socket": "/srv/mysql.sock"}),
+    ("# [client]\nuser=a\n[client]\n#user=b\n;user=c\nskip-ssl\nssl-ca=/ca.pem\n", {"ssl_ca": "/ca.pem"}),
+    # Values as `my_print_defaults client` of MySQL 9.7.4 and MariaDB 10.11.19 prints them.
+    ("[client]\npassword=\"a'b#c\" # why\n", {"password": "a'b#c"}),
+    ("[client]\npassword='it\\'s'\n", {"password": "it's"}),
+    ("[client]\npassword=a#b\n", {"password": "a"}),
+    ("[client]\npassword=a\\\\b\\sc\\xd\n", {"password": "a\\b c\\xd"}),
+    ("[client]\npassword=\n", {"password": ""}),
+    ("[client\nuser", {}), ("", {}),
 ])
-def test_a_login_file_that_names_a_server_decides(tmp_path, text, expected):
+def test_a_login_file_is_read_as_the_servers_clients_do(tmp_path, text, expected):
     path = tmp_path / ".my.cnf"
-    if text is not None:
-        path.write_text(text)
-    assert login._names_a_server(str(path)) is expected
+    path.write_text(text)
+    assert login.read_login_file(str(path)) == expected
+
+
+def test_no_login_file_says_nothing(tmp_path):
+    assert login.read_login_file(str(tmp_path / "none")) == login.read_login_file("") == login.read_login_file(None) == {}
+
+
+SOCKET = "/run/mysqld/mysqld.sock"
+
+
+@pytest.mark.parametrize("given,section,expected", [
+    ({}, {}, ("localhost", 3306, SOCKET)),
+    ({"login_unix_socket": "/srv/a.sock"}, {"socket": "/srv/b.sock"}, ("localhost", 3306, "/srv/a.sock")),
+    ({}, {"socket": "/srv/b.sock"}, ("localhost", 3306, "/srv/b.sock")),
+    ({}, {"host": "127.0.0.1", "port": "3307", "socket": "/srv/b.sock"}, ("127.0.0.1", 3307, None)),
+    ({}, {"port": "3307"}, ("localhost", 3307, None)),
+    ({"login_host": "10.0.0.1"}, {"socket": "/srv/b.sock", "port": "3307"}, ("10.0.0.1", 3306, None)),
+    ({"login_port": 3308}, {"host": "10.0.0.1"}, ("localhost", 3308, None)),
+])
+def test_the_module_decides_before_the_login_file(given, section, expected):
+    params = dict({"login_host": "localhost", "login_port": 3306, "login_unix_socket": None}, **given)
+    assert login.place(params, section, exists=SOCKET.__eq__) == expected
+
+
+@pytest.mark.parametrize("error,expected", [
+    (Exception(3159, "Connections using insecure transport are prohibited while --require_secure_transport=ON."), True),
+    (RuntimeError("'cryptography' package is required for sha256_password or caching_sha2_password auth methods"), True),
+    (Exception(1045, "Access denied"), False), (Exception(), False),
+])
+def test_tls_is_tried_where_the_login_failed_for_want_of_it(error, expected):
+    assert login.needs_tls(error) is expected

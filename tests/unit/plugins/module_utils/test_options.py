@@ -299,3 +299,29 @@ def test_what_others_set_is_told_from_what_we_set(pairs, ours, rest):
 ])
 def test_lines_that_stay_are_read_by_the_server_as_ours_were(path, kind, left):
     assert options.left_behind_path(path, kind) == left
+
+
+@pytest.mark.parametrize("suffix,drop_in,marker,group", [
+    ("", "zz-dbre-semisync.cnf", "dbre.semisync", "mysqld"), ("@1", "zz-dbre-semisync@1.cnf", "dbre.semisync@1", "mysqld@1"),
+    (" x/../", "zz-dbre-semisync_x_.._.cnf", "dbre.semisync_x_.._", None)])
+def test_servers_that_share_a_host_have_lines_of_their_own(suffix, drop_in, marker, group):
+    contents = {"/etc/my.cnf": "[mysqld@1]\nport=3307\n!includedir /etc/my.cnf.d\n"}
+    place = options.choose_place(["/etc/my.cnf"], contents, {"/etc/my.cnf.d"}.__contains__, suffix)
+    assert place == {"kind": "drop-in", "path": "/etc/my.cnf.d/" + drop_in}
+    assert options.left_behind_path(place["path"], "drop-in", suffix) == place["path"].replace("dbre-semisync", "replication")
+    assert options.own_name(options.MARKER, suffix) == marker
+    if group:
+        assert options.render([("why", [("a", 1)])], group) == "[%s]\n# why\na = 1\n" % group
+
+
+def test_options_of_one_of_several_servers_behind_the_includes_are_seen():
+    text = "[mysqld]\nuser=mysql\n!includedir /etc/my.cnf.d\n[mysqld@1]\nport=3307\n"
+    place = options.choose_place(["/etc/my.cnf"], {"/etc/my.cnf": text}, {"/etc/my.cnf.d"}.__contains__, "@1")
+    assert place == {"kind": "block", "path": "/etc/my.cnf"}
+
+
+def test_blocks_of_two_servers_in_one_file_are_told_apart():
+    text = "# BEGIN dbre.semisync\n[mysqld]\n# END dbre.semisync\n# BEGIN dbre.semisync@1\n[mysqld@1]\n# END dbre.semisync@1\n"
+    assert options.our_block(text) == "[mysqld]\n"
+    assert options.our_block(text, "dbre.semisync@1") == "[mysqld@1]\n"
+    assert options.our_block(text, "dbre.semisync@2") is None

@@ -32,13 +32,16 @@ MYSQL_97 = {
     "Replica_SQL_Running": "Yes", "Seconds_Behind_Source": 0, "Last_IO_Error": "", "Last_SQL_Error": "",
     "Source_Server_Id": 3226732337, "Source_UUID": UUID, "Source_Info_File": "mysql.slave_master_info",
     "Retrieved_Gtid_Set": UUID + ":1-3924", "Executed_Gtid_Set": UUID + ":1-3924", "Auto_Position": 1,
-    "Channel_Name": "", "Get_Source_public_key": 1, "SQL_Delay": 0, "Source_SSL_Allowed": "No"}
+    "Channel_Name": "", "Get_Source_public_key": 1, "SQL_Delay": 0, "Source_SSL_Allowed": "No",
+    "Read_Source_Log_Pos": 1512, "Relay_Source_Log_File": "binlog.000003", "Exec_Source_Log_Pos": 1512}
 MARIADB = {
     "Connection_name": "", "Slave_SQL_State": "Slave has read all relay log; waiting for more updates",
     "Slave_IO_State": "Waiting for master to send event", "Master_Host": "u1", "Master_User": "repl",
     "Master_Port": 3306, "Connect_Retry": 1, "Slave_IO_Running": "Yes", "Slave_SQL_Running": "Yes",
     "Seconds_Behind_Master": 0, "Last_IO_Error": "", "Last_SQL_Error": "", "Master_Server_Id": 1112514424,
-    "Using_Gtid": "Slave_Pos", "Gtid_IO_Pos": "0-1112514424-5", "Gtid_Slave_Pos": "0-1112514424-5"}
+    "Using_Gtid": "Slave_Pos", "Gtid_IO_Pos": "0-1112514424-5", "Gtid_Slave_Pos": "0-1112514424-5",
+    "Master_Log_File": "mysql-bin.000001", "Read_Master_Log_Pos": 1102, "Relay_Master_Log_File": "mysql-bin.000001",
+    "Exec_Master_Log_Pos": 1102}
 
 
 @pytest.mark.parametrize("row,host,number,uuid,gtid,retrieved,retry", [
@@ -162,7 +165,8 @@ def test_accounts_carry_neither_hash_nor_accounts_of_people():
 
 
 def test_the_servers_own_schemas_are_left_out():
-    found = ("information_schema", "mysql", "performance_schema", "sys", "shop", "Important", "#mysql50#lost+found")
+    found = ("information_schema", "mysql", "performance_schema", "sys", "shop", "Important", "#mysql50#lost+found",
+             "#mysql50#dbre-semisync-seed")
     rows = [{"Database": name} for name in found]
     assert state.Server(Cursor([("SHOW DATABASES", rows)])).schemas() == ["Important", "shop"]
 
@@ -203,6 +207,14 @@ def test_a_wait_says_what_it_still_lacks(wanted, role, change, words):
     assert len(lacking) == 1 and words in lacking[0]
 
 
+@pytest.mark.parametrize("user,by_tls,lacking", [
+    ("repl", True, 0), ("repl", None, 0), ("other", False, 0), ("repl", False, 1)])
+def test_a_session_without_tls_is_seen_where_the_server_tells(user, by_tls, lacking):
+    info = dict(samples.captured("mysql", "source"), readers=[{"user": user, "host": "db2", "tls": by_tls}])
+    found = state.unmet({"tls_only": "repl"}, info)
+    assert len(found) == lacking and all("as repl without TLS, from db2" in words for words in found)
+
+
 def test_everything_lacking_is_said_at_once():
     assert len(state.unmet({"channel": True, "clients": 1, "source_status": True, "replica_status": True},
                            samples.server("mysql"))) == 4
@@ -224,6 +236,8 @@ def answers(engine, role):
         ("SELECT PLUGIN_NAME", [{"name": name, "status": value} for name, value in info["plugins"].items()]),
         ("SELECT name, dl", [{"name": name, "dl": value} for name, value in info["plugins_registered"].items()]),
         ("SHOW GLOBAL VARIABLES", [dict(zip(("Variable_name", "Value"), item)) for item in variables.items()]),
+        ("SHOW GLOBAL STATUS LIKE 'Ssl", [{"Variable_name": "Ssl_server_not_after", "Value": "2036" * info["tls"]["on"]}]),
+        ("SHOW PROCESSLIST", ()),
         ("SHOW GLOBAL STATUS LIKE 'Uptime", [dict(zip(("Variable_name", "Value"), item)) for item in (
             ("Uptime", str(info["uptime"]["seconds"])), ("Uptime_since_flush_status", str(info["uptime"]["since_reset"])))]),
         ("SHOW GLOBAL STATUS", [dict(zip(("Variable_name", "Value"), item)) for item in status.items()]),
@@ -243,8 +257,25 @@ def test_a_server_is_read_into_the_shape_that_everything_else_takes(engine, role
     cursor = Cursor(replies)
     found = state.read(state.Server(cursor))
     assert found == dict((key, info[key]) for key in found)
-    assert set(info) - set(found) == {"option_files", "pid", "program", "seed", "tools", "unit"}
+    assert set(info) - set(found) == {"certificates", "option_files", "pid", "program", "seed", "tools", "unit"}
     assert ("SELECT VARIABLE_NAME" in "".join(cursor.asked)) is (engine == "mysql")
+
+
+def test_readers_of_the_binary_log_are_asked_of_the_performance_schema_where_there_is_one():
+    shown = [("SELECT PROCESSLIST", [{"user": "repl", "host": "db2", "type": kind} for kind in ("SSL/TLS", "TCP/IP")]),
+             ("SHOW PROCESSLIST", [{"User": "repl", "Host": "db2:4711", "Command": "Binlog Dump GTID"},
+                                   {"User": "app", "Host": "db3:4711", "Command": "Query"}])]
+    server = state.Server(Cursor(shown))
+    assert [reader["tls"] for reader in server.readers(names.Names("mysql", (9, 7, 4)))] == [True, False]
+    assert server.readers() == [{"user": "repl", "host": "db2", "tls": None}]
+
+
+@pytest.mark.parametrize("status,variables,on", [
+    ([{"n": "Ssl_server_not_after", "v": "Nov 18 2036"}], {}, True), ([{"n": "Ssl_server_not_after", "v": ""}], {}, False),
+    ([], {"have_ssl": "YES"}, True), ([], {}, False), ([], {"have_ssl": "DISABLED"}, False),
+    ([{"n": "Ssl_server_not_after", "v": ""}], {"have_ssl": "YES"}, True)])
+def test_a_server_has_tls_when_it_has_a_certificate(status, variables, on):
+    assert state.Server(Cursor([("SHOW GLOBAL STATUS", status)])).tls(variables) == {"on": on}
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])

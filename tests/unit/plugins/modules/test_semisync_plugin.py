@@ -91,3 +91,33 @@ def test_check_mode_predicts_what_a_run_leaves():
 def test_a_diff_has_the_plugins_and_only_the_variables_in_question():
     assert semisync_plugin.describe(ACTIVE, dict(ON, secret="x"), {"rpl_semi_sync_source_enabled": 1}) == \
         "plugin rpl_semi_sync_source: ACTIVE\nrpl_semi_sync_source_enabled = ON\n"
+
+
+def counted(status, yes_tx, wait_sessions):
+    return {"status": status, "yes_tx": str(yes_tx), "wait_sessions": str(wait_sessions)}
+
+
+def polls(rows, before, **keywords):
+    """How many of the rows are read until the source counts as settled."""
+    left = list(rows)
+    semisync_plugin.settle(lambda: left.pop(0) if len(left) > 1 else left[0], before, pause=0, **keywords)
+    return len(rows) - len(left)
+
+
+@pytest.mark.parametrize("before", [{"status": None, "yes_tx": None}, counted("OFF", 0, 0)])
+def test_a_status_of_on_is_no_acknowledgement(before):
+    rows = [counted("ON", 0, 5)] * 20 + [counted("OFF", 0, 0)] * 20 + [counted("ON", 1, 0)] * 2
+    assert polls(rows, before, idle_seconds=5) == 41
+
+
+def test_a_commit_that_was_acknowledged_before_does_not_count():
+    rows = [counted("ON", 7, 1)] * 5 + [counted("ON", 8, 1)] * 2
+    assert polls(rows, counted("OFF", 7, 0), idle_seconds=5) == 6
+
+
+def test_a_source_without_writers_is_not_waited_for():
+    assert polls([counted("ON", 0, 0)] * 3, counted("OFF", 0, 0), idle_seconds=0) == 1
+
+
+def test_a_source_that_is_never_acknowledged_is_waited_for_as_long_as_said():
+    assert polls([counted("OFF", 0, 0)] * 3, counted("OFF", 0, 0), seconds=0.05) == 2

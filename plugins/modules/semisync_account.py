@@ -1,0 +1,184 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import absolute_import, division, print_function
+
+__metaclass__ = type
+
+DOCUMENTATION = r"""
+module: semisync_account
+short_description: Create the replication account, or give it another password without shutting its replicas out
+version_added: "0.1.0"
+description:
+  - With O(state=present) creates an account with REPLICATION SLAVE alone, which the replicas get too. One that exists keeps
+    its password and gets the privilege where it lacks it.
+  - With the other states changes the password of every account of a name that has REPLICATION SLAVE, on this server alone;
+    nothing goes to the binary log, so that no replica stops at a statement for an account it does not have.
+  - With O(state=both) the account accepts the new password and its present one (MySQL 8.0.14 and later, MariaDB 10.4.3 and
+    later), until O(state=only) drops the other. On older servers there is no such time; sessions that are connected stay so.
+  - What the server keeps of the password is compared first, so that a second run changes nothing.
+options:
+  user:
+    description: The account's name.
+    type: str
+    required: true
+  password:
+    description: The password, with any character.
+    type: str
+    required: true
+  state:
+    description:
+      - V(present) creates the account.
+      - V(both) lets the account accept both passwords, V(only) the new one alone.
+      - V(both) fails where an account accepts two others already.
+    type: str
+    choices: [present, both, only]
+    default: present
+  host:
+    description: Host part of the account that O(state=present) creates.
+    type: str
+    default: "%"
+  require_ssl:
+    description: Whether the account that O(state=present) creates can log in by TLS alone.
+    type: bool
+    default: false
+  sessions:
+    description:
+      - How many sessions may read the binary log with this account. With more there is a replica that nobody gives the new
+        password, so the old one is not taken away. Needed unless O(state=present).
+    type: int
+  missing_ok:
+    description: Whether a server without such an account is left alone; otherwise the module fails there.
+    type: bool
+    default: false
+notes:
+  - On a server with C(super_read_only) it is off for the time of the statement.
+extends_documentation_fragment:
+  - dbre.semisync.login
+  - dbre.semisync.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_channel
+"""
+
+EXAMPLES = r"""
+- name: Create the account
+  dbre.semisync.semisync_account:
+    user: repl
+    password: "{{ vault_replication_password }}"
+
+- name: The source accepts both passwords
+  dbre.semisync.semisync_account:
+    user: repl
+    password: "{{ vault_replication_password }}"
+    state: both
+    sessions: 2
+"""
+
+RETURN = r"""
+statements:
+  description: The statements that were run, or would be in check mode, without what the account accepts.
+  returned: success
+  type: list
+  elements: str
+  sample: ["ALTER USER 'repl'@'%' IDENTIFIED WITH caching_sha2_password BY ******** RETAIN CURRENT PASSWORD"]
+accounts:
+  description: Host parts of the accounts.
+  returned: success
+  type: list
+  elements: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils import account, login, names, state
+
+
+def refuse_strangers(module, server, takes_away):
+    """Fail before a replica that is none of the cluster's would be locked out at its next connect."""
+    found = account.strangers(server.readers(), module.params["user"], module.params["sessions"])
+    if found and takes_away:
+        module.fail_json(msg="%d sessions read the binary log as %s, from %s; the inventory has %d. The old password stays "
+                             "until the others have the new one: put them into the inventory, or give it to them yourself, "
+                             "and run again" % (len(found), module.params["user"], ", ".join(found), module.params["sessions"]))
+
+
+def wanted_steps(params, server_names, accounts):
+    """The statements to run, of the whole account or of its password."""
+    user, new = params["user"], params["password"]
+    if params["state"] == "present":
+        if params["host"] in [one["host"] for one in accounts]:
+            return []
+        return account.creation(server_names, user, params["host"], new, params["require_ssl"])
+    return [step for one in accounts
+            for step in account.statements(server_names, user, one, new, params["state"] == "both")]
+
+
+def run(server, steps, alone):
+    """Run the statements; on this server alone also where it is super_read_only."""
+    read_only = alone and server.variables().get("super_read_only") == "ON"
+    server.rows("SET SESSION sql_log_bin = %d" % (not alone))
+    try:
+        if read_only:
+            server.rows("SET GLOBAL super_read_only = OFF")
+        for statement, arguments in steps:
+            server.rows(statement, arguments)
+    finally:
+        if read_only:
+            server.rows("SET GLOBAL super_read_only = ON")
+        server.rows("SET SESSION sql_log_bin = 1")
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            user=dict(type="str", required=True),
+            password=dict(type="str", required=True, no_log=True),
+            state=dict(type="str", choices=["present", "both", "only"], default="present"),
+            host=dict(type="str", default="%"),
+            require_ssl=dict(type="bool", default=False),
+            sessions=dict(type="int"),
+            missing_ok=dict(type="bool", default=False),
+        ),
+        required_if=[("state", "both", ["sessions"]), ("state", "only", ["sessions"])],
+        supports_check_mode=True,
+    )
+    user, new, keep_old = module.params["user"], module.params["password"], module.params["state"] == "both"
+    server = state.Server(login.connect_or_fail(module))
+    try:
+        server_names = state.identify(server)
+        rows = [dict((key, None if value is None else state.text(value)) for key, value in row.items())
+                for row in server.rows(account.accounts_query(server_names), (user,))]
+        accounts = [account.parse_row(row) for row in rows]
+        if module.params["state"] != "present" and (accounts or not module.params["missing_ok"]):
+            account.check(user, accounts)
+        steps = wanted_steps(module.params, server_names, accounts)
+    except (names.UnknownServer, account.Unfit) as error:
+        module.fail_json(msg=str(error))
+    if steps and module.params["state"] != "present":
+        refuse_strangers(module, server, not (keep_old and server_names.dual_passwords))
+    if steps and not module.check_mode:
+        try:
+            run(server, steps, alone=module.params["state"] != "present")
+        except Exception as error:  # the drivers share no exception class
+            module.fail_json(msg="the server refuses account or password of %s: %s" % (user, error))
+    before = account.describe(user, accounts, new)
+    kept = keep_old and server_names.dual_passwords
+    after = account.predict(user, accounts or [{"host": module.params["host"]}], kept) if steps else before
+    module.exit_json(
+        changed=bool(steps), accounts=[one["host"] for one in accounts],
+        statements=[account.show(statement, arguments) for statement, arguments in steps],
+        diff={"before": before, "after": after},
+    )
+
+
+if __name__ == "__main__":
+    main()
