@@ -13,6 +13,8 @@ import os
 import time
 
 FOLDER = "/var/lib/dbre-semisync"
+# Seconds that a server may be away because a seeding restarts it with its new data.
+AWAY_SECONDS = 300
 
 
 def path(port):
@@ -28,6 +30,56 @@ def read(port):
         return None
 
 
+def ended_since(facts, moment):
+    """True where what is written down is a seeding that ended well after a moment."""
+    return facts.get("state") == "done" and facts["at"] > moment + 0.001
+
+
+def under_way(folder=FOLDER):
+    """True while a server of this host is being seeded."""
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if not name.endswith(".lock"):
+            continue
+        with open(os.path.join(folder, name)) as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+    return False
+
+
+def patiently(connect, seconds=AWAY_SECONDS, pause=1, folder=FOLDER):
+    """What connect() returns. A server that is away because it is being seeded is waited for: an earlier run was killed."""
+    deadline = time.monotonic() + seconds
+    while True:
+        busy = under_way(folder)
+        try:
+            return connect()
+        except Exception:  # the drivers share no exception class
+            if not busy or time.monotonic() > deadline:
+                raise
+        time.sleep(pause)
+
+
+class Donor(object):
+    """A note on a source that the clone plugin was installed for a seeding, and has to go with it."""
+
+    def __init__(self, port, folder=FOLDER):
+        self.folder, self.path = folder, os.path.join(folder, "donor-%d" % int(port or 3306))
+
+    def exists(self):
+        return os.path.exists(self.path)
+
+    def write(self):
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        with open(self.path, "w") as handle:
+            handle.write("the clone plugin was installed for a seeding\n")
+
+    def remove(self):
+        if self.exists():
+            os.unlink(self.path)
+
+
 class Marker(object):
     """The marker of one server, held by one seeding at a time.
 
@@ -39,15 +91,10 @@ class Marker(object):
         self.path, self.port, self.facts, self.lock = path(port), port, facts, None
 
     def hold(self):
-        """Wait until no other seeding of this server runs; true where one was waited for."""
+        """Wait until no other seeding of this server runs, and keep others waiting."""
         os.makedirs(FOLDER, mode=0o700, exist_ok=True)
         self.lock = open(self.path + ".lock", "w")
-        try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return False
-        except OSError:
-            fcntl.flock(self.lock, fcntl.LOCK_EX)
-            return True
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
 
     def write(self, **facts):
         """Add to what is written down; on disk when this returns."""

@@ -117,11 +117,13 @@ class Replica(object):
         """Write progress down until the clone has ended or the server restarts."""
         while not ended.wait(POLL_SECONDS):
             try:
-                row = server.rows("SELECT SUM(DATA) AS done, SUM(ESTIMATE) AS whole FROM"
-                                  " performance_schema.clone_progress")[0]
+                self.count_clone(server)
             except Exception:  # the server restarts: there is nothing left to watch
                 return
-            self.marker.write(bytes=int(row["done"] or 0), total=int(row["whole"] or 0) or self.params["expected_bytes"])
+
+    def count_clone(self, server):
+        row = server.rows("SELECT SUM(DATA) AS done, SUM(ESTIMATE) AS whole FROM performance_schema.clone_progress")[0]
+        self.marker.write(bytes=int(row["done"] or 0), total=int(row["whole"] or 0) or self.params["expected_bytes"])
 
     def settle_clone(self, before):
         """After the restart: was it a whole clone, and the replica's own plugins back in place."""
@@ -130,6 +132,8 @@ class Replica(object):
                              " FROM performance_schema.clone_status")
         if not status or status[0]["state"] != "Completed":
             raise Failed("the clone ended as %s" % (status[0] if status else "unknown to the server"))
+        # The watcher has not seen the last of it.
+        self.count_clone(server)
         now = dict((row["name"], row["dl"]) for row in server.rows("SELECT name, dl FROM mysql.plugin"))
         for name in sorted(set(now) - set(before)):
             server.rows("UNINSTALL PLUGIN `%s`" % name)

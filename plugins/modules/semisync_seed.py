@@ -79,6 +79,10 @@ options:
     description: Seconds this server may take to restart.
     type: int
     default: 120
+  seen_at:
+    description: Time in what a seeding had written down when this one was planned. One that has ended since is enough.
+    type: float
+    default: 0
   timeout:
     description: Seconds the whole may take.
     type: int
@@ -126,22 +130,44 @@ seconds:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import login, seed_marker, seed_replica, state
+from ansible_collections.dbre.semisync.plugins.module_utils import login, seed_link, seed_marker, seed_replica, state
+
+
+DECLINE_SECONDS = 5
+
+
+def ask(module):
+    """The server's names and port."""
+    server = state.Server(login.connect(module))
+    return state.identify(server), server.variables()["port"]
+
+
+def decline(params):
+    """Tell the source that nobody comes for the stream it offers, so that its port is free for the next replica."""
+    if params["method"] == "clone":
+        return
+    try:
+        seed_link.connect(params["source_host"], params["port"], params["certificate"], params["token"],
+                          DECLINE_SECONDS).close()
+    except seed_link.Broken:  # it has given up already
+        pass
 
 
 def seed(module):
-    """Seed, once no other seeding of this server runs; returns the marker and whether anything was done."""
+    """Seed, unless a seeding has ended since this one was planned; returns the marker and whether anything was done."""
     params, began = module.params, time.time()
-    server = state.Server(login.connect_or_fail(module))
-    names = state.identify(server)
+    login.require_driver(module)
+    try:
+        names, port = seed_marker.patiently(lambda: ask(module))
+    except Exception as error:  # the drivers share no exception class
+        module.fail_json(msg=login.explain(error, params), reason="login")
     params["mariadb"], params["reset"] = names.mariadb, names.reset_binary_logs
-    port = server.variables()["port"]
-    del server
     marker = seed_marker.Marker(port, source=params["source"], method=params["method"])
-    waited = marker.hold()
+    marker.hold()
     before = seed_marker.read(port) or {}
-    if waited and before.get("state") == "done" and before["at"] > began:
+    if seed_marker.ended_since(before, params["seen_at"]):
         marker.facts = before
+        decline(params)
         return marker, False
     if before.get("state") == "loading" and "plugins" in before:
         marker.facts["plugins"] = before["plugins"]
@@ -172,6 +198,7 @@ def main():
             tools=dict(type="dict", default={}),
             wait=dict(type="int", default=60),
             restart_timeout=dict(type="int", default=120),
+            seen_at=dict(type="float", default=0),
             timeout=dict(type="int", default=86400),
             progress_seconds=dict(type="int", default=5),
         ),
@@ -183,7 +210,7 @@ def main():
         module.exit_json(changed=True)
     try:
         marker, changed = seed(module)
-    except (seed_replica.Failed, seed_replica.seed_link.Broken) as error:
+    except (seed_replica.Failed, seed_link.Broken) as error:
         module.fail_json(msg="seeding from %s by %s failed: %s" % (
             module.params["source"], module.params["method"], error))
     module.exit_json(changed=changed, bytes=marker.facts["bytes"], seconds=marker.facts["seconds"])

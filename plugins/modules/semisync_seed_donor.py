@@ -15,7 +15,8 @@ version_added: "0.1.0"
 description:
   - Says how much there is to copy, and refuses tables that the way to copy would not copy truly.
   - For a clone, installs the clone plugin where it is missing and creates the account C(dbre_semisync_seed) with the
-    privilege BACKUP_ADMIN alone. V(absent) drops the account, and the plugin where O(uninstall) says so.
+    privilege BACKUP_ADMIN alone. V(absent) drops the account, and the plugin where it was installed for this; a note in
+    C(/var/lib/dbre-semisync) says so, also after a run that was interrupted.
 options:
   state:
     description: V(present) before the copy, V(absent) after it.
@@ -32,10 +33,6 @@ options:
     type: str
   require_ssl:
     description: Whether that account must use TLS.
-    type: bool
-    default: false
-  uninstall:
-    description: Whether V(absent) removes the clone plugin.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -55,13 +52,11 @@ EXAMPLES = r"""
   dbre.semisync.semisync_seed_donor:
     method: clone
     password: "{{ a_password_for_once }}"
-  register: donor
 
 - name: Put it back
   dbre.semisync.semisync_seed_donor:
     state: absent
     method: clone
-    uninstall: "{{ donor.installed }}"
 """
 
 RETURN = r"""
@@ -89,7 +84,7 @@ installed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import login, seed, seed_source, state
+from ansible_collections.dbre.semisync.plugins.module_utils import login, seed, seed_marker, seed_source, state
 
 
 def main():
@@ -99,13 +94,13 @@ def main():
             method=dict(type="str", choices=["clone", "backup", "dump"], required=True),
             password=dict(type="str", no_log=True),
             require_ssl=dict(type="bool", default=False),
-            uninstall=dict(type="bool", default=False),
         ),
         supports_check_mode=True,
     )
     params = module.params
     server = state.Server(login.connect_or_fail(module))
     result, statements = {}, []
+    note = seed_marker.Donor(server.rows("SELECT @@GLOBAL.port AS port")[0]["port"])
     if params["state"] == "present":
         result.update(seed_source.measure(server), plugins=seed_source.dynamic_plugins(server))
         unfit = seed.unfit_tables(params["method"], result["unfit"])
@@ -115,13 +110,17 @@ def main():
         if params["method"] == "clone":
             statements = seed_source.donor_statements(result["plugins"], params["password"], params["require_ssl"])
     elif params["method"] == "clone":
-        statements = seed_source.end_statements(params["uninstall"])
+        statements = seed_source.end_statements(note.exists() and "clone" in seed_source.dynamic_plugins(server))
     if not module.check_mode:
+        if result.get("installed"):
+            note.write()
         for statement, arguments in statements:
             try:
                 server.rows(statement, arguments)
             except Exception as error:  # the drivers share no exception class
                 module.fail_json(msg="the source refuses %s: %s" % (statement, error))
+        if params["state"] == "absent":
+            note.remove()
     module.exit_json(changed=bool(statements), **result)
 
 

@@ -170,11 +170,11 @@ def test_a_marker_is_whole_and_held_once(tmp_path, monkeypatch):
     monkeypatch.setattr(seed_marker, "FOLDER", str(tmp_path / "state"))
     marker = seed_marker.Marker(3307, source="db1")
     assert seed_marker.read(3307) is None
-    assert marker.hold() is False
+    marker.hold()
     marker.write(state="loading")
     assert seed_marker.read("3307")["state"] == "loading" and seed_marker.read(3307)["source"] == "db1"
     other, waited = seed_marker.Marker(3307), []
-    thread = threading.Thread(target=lambda: waited.append(other.hold()))
+    thread = threading.Thread(target=lambda: waited.append(other.hold() or True))
     thread.start()
     thread.join(0.2)
     assert waited == []
@@ -237,3 +237,57 @@ def test_a_source_that_failed_says_why():
     seed_link.finish(pipe, "mysqldump ended with status 2")
     with pytest.raises(seed_link.Broken, match="on the source: mysqldump ended"):
         list(seed_link.blocks(pipe))
+
+
+class Away(object):
+    """A server that answers at the given try."""
+
+    def __init__(self, answers_at):
+        self.tries, self.answers_at = 0, answers_at
+
+    def __call__(self):
+        self.tries += 1
+        if self.tries < self.answers_at:
+            raise ValueError("away")
+        return "there"
+
+
+def held(folder):
+    marker = seed_marker.Marker(3306)
+    marker.path = str(folder / "seed-3306.json")
+    marker.lock = open(marker.path + ".lock", "w")
+    seed_marker.fcntl.flock(marker.lock, seed_marker.fcntl.LOCK_EX)
+    return marker
+
+
+def test_a_server_that_a_seeding_restarts_is_waited_for(tmp_path):
+    marker = held(tmp_path)
+    assert seed_marker.under_way(str(tmp_path))
+    assert seed_marker.patiently(Away(3), pause=0, folder=str(tmp_path)) == "there"
+    with pytest.raises(ValueError):
+        seed_marker.patiently(Away(3), seconds=-1, pause=0, folder=str(tmp_path))
+    marker.lock.close()
+    assert not seed_marker.under_way(str(tmp_path))
+
+
+def test_a_server_that_nobody_seeds_is_not_waited_for(tmp_path):
+    for folder in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(ValueError):
+            seed_marker.patiently(Away(2), pause=0, folder=str(folder))
+
+
+def test_a_source_remembers_that_the_clone_plugin_was_installed_for_a_seeding(tmp_path):
+    note = seed_marker.Donor("3306", str(tmp_path / "new"))
+    assert not note.exists()
+    note.remove()
+    note.write()
+    assert seed_marker.Donor(3306, str(tmp_path / "new")).exists()
+    note.remove()
+    assert not note.exists()
+
+
+@pytest.mark.parametrize("facts,moment,ended", [
+    ({}, 0, False), ({"state": "loading", "at": 50.0}, 0, False), ({"state": "done", "at": 50.0}, 0, True),
+    ({"state": "done", "at": 50.0}, 50.0, False), ({"state": "done", "at": 90.0}, 50.0, True)])
+def test_a_seeding_that_ended_since_it_was_planned_is_not_done_again(facts, moment, ended):
+    assert seed_marker.ended_since(facts, moment) is ended
