@@ -51,7 +51,8 @@ class CallbackModule(CallbackBase):
             self.failed.append((result._host.get_name(), str(result._result.get("msg", "failed"))))
 
     def v2_runner_on_unreachable(self, result):
-        self.unreachable.append(result._host.get_name())
+        # A task that was delegated did not reach the host that it was delegated to.
+        self.unreachable.append(result._task_fields.get("delegate_to") or result._host.get_name())
 
     def v2_playbook_on_stats(self, stats):
         for name, (healthy, verdict) in sorted(self.clusters.items()):

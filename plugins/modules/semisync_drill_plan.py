@@ -43,13 +43,8 @@ options:
     description: Inserts in a row that must be alike.
     type: int
     default: 5
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: none
+extends_documentation_fragment:
+  - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

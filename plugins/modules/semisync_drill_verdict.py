@@ -46,12 +46,12 @@ options:
   run:
     description: Name of a run's folder in the cluster's that the results are added to; a new one by default.
     type: str
+extends_documentation_fragment:
+  - dbre.semisync.attributes
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: none
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
 author:
   - dbre.semisync contributors (@dbre-semisync)

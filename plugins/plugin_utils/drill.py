@@ -15,6 +15,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.checkpoints import r
 LATE_MS, LATE_SHARE = 500, 0.1
 # A blocked insert may return this much early by the clock that times it.
 EARLY_MS = 2
+# How far the clocks of the hosts may differ; verify has seen that they do not differ more.
+CLOCK_SECONDS = 1.0
 # The timer on the host must not start the server before the fallback could be seen.
 LEAST_RESCUE = 30
 
@@ -100,12 +102,9 @@ def judge(task, rows, stopped, started, reason=""):
     Returns:
         a dict for drill.json; its own checkpoints, under 'checkpoints', have no time yet.
     """
-    times = {"stopping": (stopped.get("times") or {}).get("stopping"),
-             "stopped": (stopped.get("times") or {}).get("stopped"),
-             "starting": (started.get("times") or {}).get("starting"),
-             "started": (started.get("times") or {}).get("started")}
-    if not stopped:
-        times["starting"] = times["started"] = None
+    # A call that failed may have said nothing of the unit.
+    stopped, started = (seen if "active" in seen else {} for seen in (stopped, started))
+    times = moments(rows, stopped, started)
     sorted_rows = phases(rows, times, task["clients"])
     points = evaluate(task, sorted_rows, stopped, started, reason)
     away = [one for one in rows if times["stopping"] is not None and one["at"] + one["latency_ms"] / 1000.0 >= times["stopping"]]
@@ -128,6 +127,20 @@ def judge(task, rows, stopped, started, reason=""):
                     for one in sorted_rows],
         "checkpoints": points,
     }
+
+
+def moments(rows, stopped, started):
+    """When systemd stopped and started the server in this drill; None for what it did not do, or nobody saw.
+
+    Where the stop was not seen to its end, as when a connection broke, systemd's times after the start tell of it.
+    """
+    times = dict.fromkeys(("stopping", "stopped", "starting", "started"))
+    times.update(started.get("times") or {})
+    if stopped:
+        times.update((word, stopped["times"][word]) for word in ("stopping", "stopped"))
+    elif times["stopping"] is None or not rows or times["stopping"] < rows[0]["at"] - CLOCK_SECONDS:
+        return dict.fromkeys(times)
+    return times
 
 
 def since(begun, moment):

@@ -5,7 +5,8 @@ import os
 import time
 
 import pytest
-from live_hosts import hosts, inventory, playbook, words
+from ansible_collections.dbre.semisync.plugins.module_utils.finding_kinds import TABLE
+from live_hosts import Host, hosts, inventory, playbook, words
 
 WORDS = {
     "mysql": {"source": "source", "replica": "replica", "no_replica": "no_replica", "thread": "REPLICA",
@@ -25,6 +26,9 @@ NOTES = {("relay_log_not_synced", "replica", "info")}
 # Has two known defects, with AFTER_COMMIT and with wait_no_slave=OFF.
 BAD_VERSION = "10.6.16"
 READER = "reader"
+# A server can only be brought to it where it has plugins, or where it can give itself another version.
+IMPOSSIBLE = {"mysql": {"known_bad_version"}, "mariadb": {"plugin_mix", "plugin_not_loaded_at_start"}}
+NOWHERE = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
 
 
 class Pair:
@@ -33,7 +37,7 @@ class Pair:
     def __init__(self, source, replica, folder):
         self.source, self.replica, self.folder = source, replica, folder
         self.hosts = {"source": source, "replica": replica}
-        self.words = WORDS[source.server]
+        self.words, self.seen = WORDS[source.server], set()
         self.file = inventory(folder, {source: {}}, {replica: {}}, semisync_timeout=500)
 
     def sql(self, host, statements):
@@ -49,6 +53,7 @@ class Pair:
         latest = self.folder / "results/default/latest/findings.json"
         roles = {host.name: role for role, host in self.hosts.items()}
         self.findings = json.loads(latest.read_text())
+        self.seen |= {one["id"] for one in self.findings}
         found = {(one["id"], roles[one["host"]], one["severity"]) for one in self.findings}
         return result.returncode, found - NOTES, words(result)
 
@@ -88,6 +93,17 @@ def test_a_pair_straight_after_site_has_no_finding_above_a_note(pair):
     assert pair.evidence("relay_log_not_synced") == ""
     assert "sync_relay_log is 1, after a restart it is 10000" in pair.evidence("restart_changes_it")
     pair.sql("replica", "SET GLOBAL sync_relay_log = 10000")
+
+
+def test_a_value_that_was_persisted_for_the_next_start_alone(pair):
+    if pair.source.server == "mariadb":
+        pytest.skip("MariaDB has no SET PERSIST")
+    pair.sql("source", "SET PERSIST_ONLY rpl_semi_sync_{source}_timeout = 700")
+    status, found, said = pair.verify()
+    assert (status, found) == (0, {("restart_changes_it", "source", "warning")}), said
+    assert "timeout is 500, after a restart it is 700 (SET PERSIST)" in pair.evidence("restart_changes_it")
+    pair.sql("source", "RESET PERSIST rpl_semi_sync_{source}_timeout")
+    assert pair.verify()[:2] == (0, set())
 
 
 SETTINGS = {
@@ -240,13 +256,17 @@ def test_a_replica_by_position_and_clocks_that_differ(pair):
 
 def test_every_kind_of_exit(pair):
     """A host that cannot be reached is 4, whatever else is wrong; a server that is down, or half a cluster, is 2."""
-    good, name = pair.file, pair.replica.name
-    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {
-        "ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}}, semisync_timeout=500)
+    name = pair.replica.name
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: NOWHERE}, semisync_timeout=500)
     assert pair.verify()[0] == 4
-    pair.file = good
+    # One replica is enough for a commit, and the cluster has another one that is not there.
+    second = Host("findings", "second", pair.replica.server, "")
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {}, second: NOWHERE}, semisync_timeout=500)
+    status, found, said = pair.verify()
+    assert status == 4 and ("clients_missing", "source", "warning") in found, said
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {}}, semisync_timeout=500)
     rows = pair.source.value("SELECT COUNT(*) FROM important.stuff")
-    result = playbook("verify", good, "--limit", name)
+    result = playbook("verify", pair.file, "--limit", name)
     assert result.returncode == 2 and "take the cluster whole" in words(result)
     assert pair.source.value("SELECT COUNT(*) FROM important.stuff") == rows
     pair.replica.shell("systemctl stop " + pair.replica.server)
@@ -268,3 +288,8 @@ def test_two_runs_at_once_do_not_disturb_each_other(pair):
     said = [one.communicate(timeout=120)[0] for one in both]
     assert [one.returncode for one in both] == [0, 0], said
     assert pair.verify()[:2] == (0, set())
+
+
+def test_every_finding_was_brought_about(pair):
+    """After all the tests above."""
+    assert pair.seen == set(TABLE) - IMPOSSIBLE[pair.source.server]

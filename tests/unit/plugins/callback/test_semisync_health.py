@@ -17,8 +17,8 @@ BAD = {"cluster": "crm", "verdict": "12 passed, 3 failed: P3.4 on db1; critical:
 class Result(object):
     """What a callback is given of a task on a host."""
 
-    def __init__(self, host, action, values):
-        self._result = values
+    def __init__(self, host, action, values, delegate_to=None):
+        self._result, self._task_fields = values, {"delegate_to": delegate_to}
         self._task = type("Task", (), {"action": action})()
         self._host = type("Host", (), {"get_name": lambda self: host})()
 
@@ -55,8 +55,9 @@ def test_each_cluster_has_a_line(health):
 
 def test_who_could_not_be_reached_or_judged_is_named(health):
     health.v2_runner_on_unreachable(Result("db2", "ping", {}))
+    health.v2_runner_on_unreachable(Result("db2", "semisync_unit", {}, delegate_to="db3"))
     health.v2_runner_on_failed(Result("db1", "assert", {"msg": "take the cluster\nwhole"}))
-    assert closing(health) == ["semi-sync: UNREACHABLE: db2", "semi-sync: no verdict: db1: take the cluster whole"]
+    assert closing(health) == ["semi-sync: UNREACHABLE: db2, db3", "semi-sync: no verdict: db1: take the cluster whole"]
 
 
 def test_a_playbook_of_something_else_has_no_line(health):

@@ -7,7 +7,7 @@ from __future__ import absolute_import, division, print_function
 __metaclass__ = type
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils import findings
+from ansible_collections.dbre.semisync.plugins.module_utils import finding_kinds, findings
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
@@ -201,22 +201,22 @@ def test_a_host_that_was_not_read_is_left_to_the_checkpoints():
 
 
 def test_every_kind_says_why_where_from_and_what_to_do():
-    for kind, entry in findings.TABLE.items():
-        assert entry.severity in findings.SEVERITIES and entry.title and entry.remedy
+    for kind, entry in finding_kinds.TABLE.items():
+        assert entry.severity in finding_kinds.SEVERITIES and entry.title and entry.remedy
         assert kind == "known_bad_version" or (entry.why and entry.source)
 
 
 def test_every_kind_has_a_case_here_or_is_found_above():
     tested = {case[0] for case in SOURCE_CASES + REPLICA_CASES} | NOTES | {
         "was_degraded", "plugin_mix", "plugin_not_loaded_at_start", "restart_changes_it", "known_bad_version", "clocks_differ"}
-    assert tested == set(findings.TABLE)
+    assert tested == set(finding_kinds.TABLE)
 
 
 def test_the_worst_comes_first_and_names_itself():
     members = samples.pair("mysql")
     semisync(members[0].info, "source", wait_point="AFTER_COMMIT", status="OFF")
     its = findings.evaluate(members)
-    assert [entry["severity"] for entry in its] == sorted((entry["severity"] for entry in its), key=findings.SEVERITIES.index)
+    assert [entry["severity"] for entry in its] == sorted((entry["severity"] for entry in its), key=finding_kinds.SEVERITIES.index)
     assert findings.reasons(its) == "degraded on db1"
     text = findings.table(its, "shop")
     assert "critical  db1" in text and "why:" in text and its[0]["remedy"] in text

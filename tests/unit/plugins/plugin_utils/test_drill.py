@@ -115,6 +115,26 @@ def test_a_drill_that_was_broken_off_says_why():
     assert set(entry["phase"] for entry in found["inserts"]) == {"before"}
 
 
+def test_a_stop_that_broke_off_is_known_by_systemds_times_after_the_start():
+    lost = {"unreachable": True, "msg": "the connection broke"}
+    found = judged(stopped=lost, reason="r1 was not reachable")
+    assert found["outcome"] == "failed" and found["reason"] == "r1 was not reachable"
+    assert failed(found) == ["P6.1"]
+    assert found["unprotected"] == 35 and found["recovery_seconds"] == 1.605 and found["stopped_at"] == 3.9
+
+
+def test_an_older_stop_is_none_of_this_drill():
+    older = dict(STARTED, times={"stopping": 800.0, "stopped": 801.0, "starting": 900.0, "started": 901.0})
+    found = judged(rows=before(), stopped={"failed": True, "msg": "no timer"}, started=older, reason="Stop: no timer")
+    assert set(entry["phase"] for entry in found["inserts"]) == {"before"}
+    assert found["unprotected"] == 0 and found["stopped_at"] is None and "P6.1" in failed(found)
+
+
+@pytest.mark.parametrize("said", [{}, {"unreachable": True, "msg": "gone"}, {"failed": True, "msg": "systemctl failed", "rc": 1}])
+def test_a_start_that_nobody_saw_fails_its_point(said):
+    assert "P7.1" in failed(judged(started=said, reason="mysql on r1 MAY NOT RUN"))
+
+
 def other(rows):
     """The same rows where another replica acknowledges all the while."""
     return [dict(row, yes_tx=1, no_tx=0, no_times=0, status="ON", latency_ms=min(row["latency_ms"], 9.0),
