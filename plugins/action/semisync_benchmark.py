@@ -19,6 +19,7 @@ display = Display()
 SETTING = "dbre.semisync.semisync_setting"
 NETEM = "dbre.semisync.netem"
 PASSWORD = ".client-password"
+ENVIRONMENT = "dbre.semisync.semisync_environment"
 LOAD = "dbre.semisync.semisync_load"
 INFO = "dbre.semisync.semisync_info"
 
@@ -31,7 +32,7 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         result = super(ActionModule, self).run(tmp, task_vars)
         dummy, arguments = self.validate_argument_spec(argument_spec=dict(
-            do=dict(type="str", choices=["plan", "prepare", "measure", "restore", "finish"], required=True),
+            do=dict(type="str", choices=["plan", "prepare", "measure", "confirm", "restore", "finish"], required=True),
             suite=dict(type="str", required=True),
             suite_folders=dict(type="list", elements="path", default=[]),
             profile=dict(type="str", choices=["full", "quick"], default="full"),
@@ -40,6 +41,7 @@ class ActionModule(ActionBase):
             info_from=dict(type="str", required=True),
             environment_from=dict(type="str", default="__semisync_environment"),
             plan_from=dict(type="str", default="__semisync_benchmark"),
+            confirmed_from=dict(type="str", default="__semisync_confirmed"),
             restored_from=dict(type="str", default="__semisync_restored"),
             step=dict(type="dict"),
             pings=dict(type="int", default=0),
@@ -102,10 +104,21 @@ class ActionModule(ActionBase):
 
     # What a suite consists of.
 
+    def refuse_missing_tools(self, suite):
+        """Fail where the host that the load comes from cannot run it."""
+        tools = self.registered(self.client(), self.arguments["environment_from"]).get("tools")
+        if tools is None:
+            raise AnsibleActionFail("Nothing was changed. %s, from which the load is to come, is not part of this run; see "
+                                    "--limit" % self.client())
+        missing = suites.lacking(suite, self.client(), tools, self.source.info["names"]["slapper"])
+        if missing:
+            raise AnsibleActionFail("Nothing was changed. The suite's load cannot run: %s" % missing)
+
     def plan(self):
         suite_id, suite = self.suite()
         if self.me != self.source.host:
             return {"changed": False, "source": self.source.host}
+        self.refuse_missing_tools(suite)
         machines = []
         for one in [self.source] + self.replicas:
             machines.append((one.host, one.role, one.info, self.registered(one.host, self.arguments["environment_from"])
@@ -115,6 +128,8 @@ class ActionModule(ActionBase):
                 self.client(), self.arguments["environment_from"]).get("environment", {})))
         rtt = self.registered(self.source.host, self.arguments["environment_from"]).get("rtt_ms", {})
         trips = dict((one.host, rtt.get(one.address)) for one in self.replicas)
+        for words in benchmark.defects(self.source.info):
+            display.warning(words)
         moment = results.now()
         document = benchmark.begin(self.name, suite_id, suite, self.arguments["profile"], 0,
                                    benchmark.environment(machines, trips, benchmark.collection_version()), moment)
@@ -224,6 +239,19 @@ class ActionModule(ActionBase):
         results.write_json(planned["path"], document)
         self.tell(document, suite, cell, step)
         return {"changed": True, "valid": run["valid"], "reason": run["reason"]}
+
+    def confirm(self):
+        """Where the load came from another host: whether netem on this one dropped packets, which that one cannot see."""
+        now = self.module(ENVIRONMENT)["dropped"]
+        before = self.registered(self.me, self.arguments["confirmed_from"]).get("dropped", 0)
+        # A netem that was put on anew counts from zero.
+        lost = now - before if now >= before else now
+        if lost:
+            step, document = self.arguments["step"], self.document()
+            benchmark.spoil(document, step["cell"], step["repetition"], "netem dropped %d packets" % lost)
+            results.write_json(self.planned()["path"], document)
+            display.display("  %s does not count: netem dropped %d packets" % (step["cell"], lost))
+        return {"changed": False, "dropped": now}
 
     @staticmethod
     def known_trip(document, cell):

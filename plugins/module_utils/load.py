@@ -55,19 +55,9 @@ def transactions(before, after):
     if not after:
         return None
     if re.match(r"\d+-\d+-\d+(,|\Z)", after.strip()):
-        return sum(domains(after).values()) - sum(domains(before).values())
+        return sum(gtid.domains(after).values()) - sum(gtid.domains(before).values())
     rest = gtid.parse_set(gtid.subtract(after, before or ""))
     return sum(last - first + 1 for intervals in rest.values() for first, last in intervals)
-
-
-def domains(position):
-    """The last sequence number by domain of a MariaDB GTID list."""
-    found = {}
-    for part in re.sub(r"\s", "", position or "").split(","):
-        if part:
-            domain, dummy, number = part.split("-")
-            found[domain] = max(found.get(domain, 0), int(number))
-    return found
 
 
 def deltas(before, after):

@@ -17,13 +17,14 @@ description:
   - V(plan) reads the suite, states how long it will take, and begins C(benchmark-SUITE.json) or goes on with that of an
     interrupted run. V(prepare), on the source and the replicas, sets replication, durability, wait point, timeout and delay
     for a step. V(measure), on the host that the load runs on, runs the cell once, keeps it, and shows a line with its
-    figure, its share of the limit and the time left. V(restore), on all, puts everything back. V(finish), on the source,
+    figure, its share of the limit and the time left. V(confirm), on the source where the load comes from
+    another host, sees that netem dropped nothing meanwhile. V(restore), on all, puts everything back. V(finish), on the source,
     writes what it all says, and the checkpoints P8.1 to P8.5 where the suite has them.
 options:
   do:
     description: The part.
     type: str
-    choices: [plan, prepare, measure, restore, finish]
+    choices: [plan, prepare, measure, confirm, restore, finish]
     required: true
   suite:
     description: Name of one of the collection's suites, or the path of a file.
@@ -59,6 +60,10 @@ options:
     description: Name of the variable with the result of O(do=plan).
     type: str
     default: __semisync_benchmark
+  confirmed_from:
+    description: Name of the variable with the result of O(do=confirm).
+    type: str
+    default: __semisync_confirmed
   restored_from:
     description: Name of the variable with the result of O(do=restore).
     type: str
@@ -81,14 +86,14 @@ options:
   run:
     description: Name of a run's folder in the cluster's that the results are added to; a new one by default.
     type: str
+extends_documentation_fragment:
+  - dbre.semisync.attributes
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: partial
     details:
       - V(plan) says what would be run; the role runs nothing else in check mode.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
 author:
   - dbre.semisync contributors (@dbre-semisync)
@@ -120,6 +125,10 @@ path:
 expected_seconds:
   description: How long it will take.
   returned: O(do=plan) on the source
+  type: int
+dropped:
+  description: Packets that netem on the source has dropped since it was put on.
+  returned: O(do=confirm)
   type: int
 valid:
   description: Whether the run counts.

@@ -67,6 +67,16 @@ rtt_ms:
   returned: success
   type: dict
   sample: {"db2.example.com": 0.24}
+tools:
+  description: Where each load tool is, null where it is not; and which Python driver the modules would use as C(driver).
+  returned: success
+  type: dict
+  sample: {"mysqlslap": "/usr/bin/mysqlslap", "mariadb-slap": null, "sysbench": null, "driver": "pymysql"}
+dropped:
+  description: Packets that netem on this host has dropped since it was put on.
+  returned: success
+  type: int
+  sample: 0
 addresses:
   description: The address of each peer, as this host resolves it; null where it does not.
   returned: success
@@ -81,9 +91,11 @@ import tempfile
 import time
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.community.mysql.plugins.module_utils.mysql import mysql_driver
 from ansible_collections.dbre.semisync.plugins.module_utils import load, netem_host, netem_wanted
 
 PINGS = 10
+TOOLS = ("mysqlslap", "mariadb-slap", "sysbench")
 NO_DELAY = {"delay_ms": 0, "jitter_ms": 0, "loss": 0, "rate": None, "limit": 0}
 
 
@@ -127,6 +139,11 @@ def find(pattern, path):
     return match.group(1).strip() if match else None
 
 
+def tools(module):
+    found = dict((tool, module.get_bin_path(tool)) for tool in TOOLS)
+    return dict(found, driver=mysql_driver.__name__ if mysql_driver else None)
+
+
 def main():
     module = AnsibleModule(
         argument_spec=dict(
@@ -140,8 +157,9 @@ def main():
     detect = module.get_bin_path("systemd-detect-virt")
     memory = find(r"^MemTotal:\s+(\d+)", "/proc/meminfo")
     addresses = dict((peer, resolve(peer)) for peer in module.params["peers"])
+    network = netem_host.Host(module)
     try:
-        trips = netem_host.Host(module).ping([each for each in addresses.values() if each], PINGS, NO_DELAY)
+        trips = network.ping([each for each in addresses.values() if each], PINGS, NO_DELAY)
     except netem_wanted.Refused as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, environment={
@@ -151,7 +169,7 @@ def main():
         "memory_mb": int(memory) // 1024 if memory else None,
         "virtualization": module.run_command([detect])[1].strip() if detect else None,
         "fsync_us": fsync(module),
-    }, addresses=addresses,
+    }, addresses=addresses, tools=tools(module), dropped=network.counters()["dropped"] if module.get_bin_path("tc") else 0,
         rtt_ms=dict((peer, trips[address]["median"] if address else None) for peer, address in addresses.items()))
 
 

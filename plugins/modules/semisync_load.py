@@ -162,6 +162,7 @@ command:
   type: str
 """
 
+import os
 import threading
 import time
 import uuid
@@ -183,6 +184,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils import (
 PINGS = 5
 # Seconds in which a server that was restarted must answer again, or a schema be gone.
 PATIENCE = 30
+# A disk with less left, in bytes, is full: InnoDB extends a file by up to 4 MB at a time.
+FULL = 8 * 2 ** 20
 
 
 def snapshot_after(module, server, server_names):
@@ -200,6 +203,17 @@ def snapshot_after(module, server, server_names):
             time.sleep(1)
 
 
+def full_disk(server):
+    """Says that the server's disk is full, where the server is on this host; a server may wait for space without a word."""
+    try:
+        folder = server.rows("SELECT @@datadir AS folder")[0]["folder"]
+        found = os.statvfs(folder)
+    except Exception:  # the drivers share no exception class; or the server is on another host
+        return ""
+    left = found.f_bavail * found.f_frsize
+    return "; the disk of %s is full (%d MB left)" % (folder, left // 2 ** 20) if left < FULL else ""
+
+
 def one_run(module, server, server_names, tool):
     """One run: its figures, or why it does not count; and the server's connection, which may be a new one."""
     params, host = module.params, netem_host.Host(module)
@@ -214,6 +228,7 @@ def one_run(module, server, server_names, tool):
     outcome["rtt_ms"] = min(answers) if answers else None
     outcome["dropped"] = host.counters()["dropped"] - dropped if params["delay_ms"] and params["peers"] else 0
     reason = load.invalid(params, before, after, outcome)
+    reason += full_disk(server) if reason and after else ""
     run = {"valid": not reason, "reason": reason, "rtt_ms": outcome["rtt_ms"], "dropped": outcome["dropped"],
            "commits": load.transactions(before["gtid"], after["gtid"]) if after else None,
            "counters": load.deltas(before, after) if after else {}}

@@ -30,13 +30,8 @@ options:
     description: Name of the run's folder in the cluster's, such as V(2026-01-31T120000.000000Z); by default the one that C(latest)
       points at.
     type: str
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: none
+extends_documentation_fragment:
+  - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

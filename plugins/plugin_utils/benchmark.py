@@ -13,7 +13,7 @@ import platform
 
 import yaml
 from ansible.release import __version__ as ansible_version
-from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints
+from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints, known_bad
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results, statement
 
 FORMAT = 1
@@ -102,9 +102,29 @@ def add(document, cell_id, number, run, moment, seconds):
     return statement.analyse(document)
 
 
+def spoil(document, cell_id, number, reason):
+    """A run that was kept does not count after all: it keeps no figure."""
+    cell = next(cell for cell in document["cells"] if cell["id"] == cell_id)
+    for entry in cell["repetitions"]:
+        if entry["number"] == number and entry["valid"]:
+            entry.update(valid=False, reason=reason, seconds=None, operations=None, rate=None, latency_ms=None)
+    return statement.analyse(document)
+
+
 def walls(document):
     """Seconds that the newest run of each cell took with everything around it."""
     return dict((cell["id"], cell["repetitions"][-1]["wall_seconds"]) for cell in document["cells"] if cell["repetitions"])
+
+
+def defects(info):
+    """The known defects of a server's version, in words: a suite's own conditions may bring each of them about.
+
+    Args:
+        info: the source's semisync_info.
+    """
+    version = tuple(int(number) for number in info["version"].split("."))
+    return ["%s %s has a known defect, which may be what is measured: %s (%s)" % (
+        info["engine"], info["version"], defect.what, defect.source) for defect in known_bad.of_version(info["engine"], version)]
 
 
 def environment(hosts, rtt_ms, collection):
@@ -114,7 +134,7 @@ def environment(hosts, rtt_ms, collection):
         hosts: (name, role, semisync_info's result or None, semisync_environment's environment) of each.
         rtt_ms: replica -> round trip in milliseconds.
     """
-    found = []
+    found, known = [], []
     for name, role, info, machine in hosts:
         entry = {"host": name, "role": role}
         entry.update(dict((key, machine.get(key)) for key in ("kernel", "cpus", "cpu", "memory_mb", "virtualization", "fsync_us")))
@@ -123,8 +143,9 @@ def environment(hosts, rtt_ms, collection):
             entry.update(engine=info["engine"], version=info["version"], sync_binlog=number(variables["sync_binlog"]),
                          innodb_flush_log_at_trx_commit=number(variables["innodb_flush_log_at_trx_commit"]),
                          wait_point=source.get("wait_point"), timeout_ms=number(source.get("timeout")))
+            known += defects(info) if role == "source" else []
         found.append(entry)
-    return {"controller": controller(collection), "hosts": found, "rtt_ms": rtt_ms}
+    return {"controller": controller(collection), "hosts": found, "rtt_ms": rtt_ms, "defects": known}
 
 
 def number(text):

@@ -182,7 +182,8 @@ def sentences(benchmark):
     first = "All %d cells count." % good if good == len(cells) else "%d of %d cells count." % (good, len(cells))
     if not benchmark.get("complete"):
         first += " The run has not ended: what follows is what there is so far."
-    return [first] + [sentence(cell, labels) for cell in cells]
+    known = [words + "." for words in benchmark["environment"].get("defects") or []]
+    return [first] + known + [sentence(cell, labels) for cell in cells]
 
 
 def sentence(cell, labels):
@@ -198,9 +199,19 @@ def sentence(cell, labels):
             labels[cell["ratio"]["to"]], cell["ratio"]["words"], short(cell["ratio"]["low"]), short(cell["ratio"]["high"])))
     if cell["model"]:
         parts.append(cell["model"]["words"])
+    acknowledged = acknowledged_in_words(counting(cell)) if cell["replication"] == "semisync" else ""
+    if acknowledged:
+        parts.append(acknowledged)
     if cell["reasons"]:
         parts.append("left out: " + ", ".join(cell["reasons"]))
     return "; ".join(parts) + "."
+
+
+def acknowledged_in_words(entries):
+    """How many commits shared an acknowledgement: the medians of the commits and of the counters that show it (B4)."""
+    figures = [("%s commits", [entry.get("commits") for entry in entries])]
+    figures += [(key + " +%s", [(entry.get("counters") or {}).get(key) for entry in entries]) for key in ("yes_tx", "net_waits")]
+    return ", ".join(words % short(median_of(values)) for words, values in figures if median_of(values) is not None)
 
 
 def figure_in_words(found):

@@ -193,6 +193,25 @@ def fits(cells):
     return found
 
 
+def lacking(suite, host, tools, slapper):
+    """What a host that a suite's load is to run on has not, in words; empty when it has all.
+
+    Args:
+        host: its name.
+        tools: semisync_environment's tools of it.
+        slapper: what mysqlslap is called for this server.
+    """
+    remedies = {
+        slapper: "install the server's client package there",
+        "sysbench": "install it there, or put a host that has it into group semisync_client",
+        "driver": "install PyMySQL (python3-pymysql) there",
+    }
+    wanted = set(slapper if cell["load"]["tool"] == "mysqlslap" else cell["load"]["tool"] for cell in suite["cells"])
+    missing = [tool for tool in sorted(wanted - {"client"}) + ["driver"] if not tools.get(tool)]
+    return "; ".join("%s has no %s: %s" % (host, "MySQL driver for Python" if tool == "driver" else tool, remedies[tool])
+                     for tool in missing)
+
+
 def guess_seconds(cell):
     """How long one repetition of a cell may take, before anything was measured."""
     load, wait = cell["load"], cell["delay_ms"] / 1000.0 if cell["replication"] == "semisync" else 0.0

@@ -130,6 +130,14 @@ def test_without_consent_nothing_is_touched(pair):
     assert pair.state() == before
 
 
+def test_a_host_without_the_suites_tool_is_named_before_anything_is_touched(pair):
+    before = pair.state()
+    done = live_hosts.playbook("benchmark", pair.file, "-e", "semisync_suite=b3", "-e", "semisync_allow_disruption=true")
+    assert done.returncode != 0
+    assert "Nothing was changed. The suite's load cannot run: %s has no sysbench" % pair.source.name in live_hosts.words(done)
+    assert pair.state() == before
+
+
 @pytest.mark.long
 def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
     before = pair.state()

@@ -135,3 +135,24 @@ def test_numbers_for_people(number, text):
 ])
 def test_ratios_for_people(metric, value, words):
     assert statement.comparison(metric, value) == words
+
+
+@pytest.mark.parametrize("entries,words", [
+    ([{"commits": 653, "counters": {"yes_tx": 272, "no_tx": 0, "net_waits": 350}},
+      {"commits": 653, "counters": {"yes_tx": 224, "no_tx": 0, "net_waits": 395}}], "653 commits, yes_tx +248, net_waits +372"),
+    ([{"commits": None, "counters": {"yes_tx": 1000}}], "yes_tx +1,000"),
+    ([{"commits": 5}], "5 commits"),
+    ([], ""),
+])
+def test_how_many_commits_shared_an_acknowledgement(entries, words):
+    assert statement.acknowledged_in_words(entries) == words
+
+
+def test_a_semisync_cell_tells_its_acknowledgements_and_an_asynchronous_one_none():
+    document = benchmarks.b0()
+    for cell in document["cells"]:
+        for entry in cell["repetitions"]:
+            entry.update(commits=653, counters={"yes_tx": 272, "net_waits": 350})
+    said = statement.analyse(document)["statement"][1:]
+    told = ["653 commits, yes_tx +272, net_waits +350" in words for words in said]
+    assert told == [cell["replication"] == "semisync" for cell in document["cells"]]

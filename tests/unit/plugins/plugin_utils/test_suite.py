@@ -49,6 +49,26 @@ def test_the_suites_have_the_documents_figures(name, cells, load):
     assert dict((key, found[0]["load"][key]) for key in load) == load
 
 
+ALL = {"mysqlslap": "/usr/bin/mysqlslap", "mariadb-slap": "/usr/bin/mariadb-slap", "sysbench": "/usr/bin/sysbench", "driver": "pymysql"}
+
+
+@pytest.mark.parametrize("tool,missing,words", [
+    ("mysqlslap", (), ""),
+    ("mysqlslap", ("sysbench", "mysqlslap"), ""),
+    ("mysqlslap", ("mariadb-slap",), "load1 has no mariadb-slap: install the server's client package there"),
+    ("sysbench", ("mysqlslap",), ""),
+    ("sysbench", ("sysbench",), "load1 has no sysbench: install it there, or put a host that has it into group semisync_client"),
+    ("client", ("mysqlslap", "mariadb-slap", "sysbench"), ""),
+    ("client", ("driver",), "load1 has no MySQL driver for Python: install PyMySQL (python3-pymysql) there"),
+    ("sysbench", ("sysbench", "driver"), "load1 has no sysbench: install it there, or put a host that has it into group "
+     "semisync_client; load1 has no MySQL driver for Python: install PyMySQL (python3-pymysql) there"),
+])
+def test_a_host_that_cannot_run_the_load_is_named(tool, missing, words):
+    cells = [{"load": {"tool": tool}}]
+    tools = dict((name, None if name in missing else path) for name, path in ALL.items())
+    assert suite.lacking({"cells": cells}, "load1", tools, "mariadb-slap") == words
+
+
 @pytest.mark.parametrize("text,words", [
     (GOOD.replace("delay_ms", "dealy_ms"), "ours.yml, line 7: an entry of cells has no key 'dealy_ms'; did you mean delay_ms?"),
     (GOOD.replace("clients: 4", "clients: 0"), "ours.yml, line 3: clients is 0; from 1 to 10000 is possible"),
