@@ -72,11 +72,11 @@ uml_scenarios = $(filter wan%,$(SCENARIOS))
 docker_scenarios = $(filter-out wan%,$(SCENARIOS))
 
 .PHONY: test
-test: ## lint, unit tests, sanity, every molecule scenario, live tests
+test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml killed after three tasks drawn at random
 	@$(tools) python tests/tools/run_steps.py --lanes=$(LANES) 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
 	  $(foreach name,$(docker_scenarios),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)') \
 	  $(if $(uml_scenarios),'molecule $(uml_scenarios)=set -e; for name in $(uml_scenarios); do $(MAKE) molecule SCENARIO=$$name; done') \
-	  'live=$(MAKE) live' 'sanity=$(MAKE) sanity' 'report=$(MAKE) report' \
+	  'live=$(MAKE) live' 'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'report=$(MAKE) report' \
 	  'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
 
 .PHONY: lint
@@ -127,12 +127,17 @@ findings: ## every finding and exit status of verify.yml, on pairs that are brou
 	@$(tools) python -m pytest tests/findings $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: test-interrupted
-test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER); hours. DRAW=3: three at random
-	@$(tools) python tests/interrupted/interrupted.py --server $(SERVER) $(if $(DRAW),--draw $(DRAW),--document docs/interrupted.md)
+test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER); hours. DRAW=3: three at random; MINUTES, RESUME=1
+	@$(tools) python tests/interrupted/interrupted.py --server $(SERVER) $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(RESUME),--resume) $(if $(DRAW),--draw $(DRAW),--document docs/interrupted.md)
 
 .PHONY: test-more
 test-more: ## online and back again under writers, several clusters and replicas; on Docker hosts; not part of make test
 	@$(tools) python -m pytest tests/more
+
+.PHONY: seed
+seed: ## new replicas for a source with 1 GB that takes writes, interrupted too; the figures go to docs/seeding.md (ONLY)
+	@$(tools) SEMISYNC_SEED_DOCUMENT=$$PWD/docs/seeding.md python -m pytest tests/seed $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: test-clusters
 test-clusters: ## ten clusters in one inventory, one of them broken; on 20 Docker hosts
@@ -143,8 +148,9 @@ stalls: ## how long 50 writers wait while a pair goes to semi-sync, online and b
 	@$(tools) python tests/stalls/stalls.py --document docs/stalls.md
 
 .PHONY: bench
-bench: ## what a run without changes costs, against the floor
+bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command
 	@$(tools) python tests/bench/bench.py --inventory $(inventory)
+	@$(MAKE) fidelity
 
 .PHONY: bench-scale
 bench-scale: ## the same with 1, 5 and 20 replicas and clusters, on hosts of its own; half an hour, 8 GB of memory

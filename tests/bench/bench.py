@@ -36,7 +36,7 @@ def run(inventory, name, *arguments):
 
 def remote_commands(output):
     """How often a connection ran something on each host, from the -vvv output: with pipelining one a module call."""
-    return collections.Counter(re.findall(r"^<([^>]+)> EXEC ", output, re.M))
+    return collections.Counter(re.findall(r"^<([^>]+)> (?:SSH: )?EXEC ", output, re.M))
 
 
 def changes(output):

@@ -36,6 +36,8 @@ SHAPES = ((1, 1), (1, 5), (1, 20), (5, 1), (20, 1))
 SMALL = ("[mariadbd]\ninnodb_buffer_pool_size=16M\ninnodb_log_file_size=16M\nperformance_schema=OFF\n"
          "max_connections=50\nkey_buffer_size=1M\naria_pagecache_buffer_size=1M\n")
 UP_SECONDS = 300
+# Figures of the shapes that were measured.
+KEPT = PROJECT / "tests" / "output" / "bench-scale.json"
 
 
 def names(clusters: int, replicas: int) -> dict[str, list[str]]:
@@ -161,23 +163,41 @@ def write(text: str) -> None:
     page.write_text(old[:old.index(begin) + len(begin)] + figures + old[old.index(end):], encoding="utf-8")
 
 
+def keep(rows: list[dict], shapes: list[tuple[int, int]]) -> list[dict]:
+    """What was measured, with the other shapes' figures of earlier runs of a part; in the order of the shapes."""
+    known = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() and shapes != list(SHAPES) else []
+    found = {(row["clusters"], row["replicas"]): row for row in known + rows}
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    KEPT.write_text(json.dumps(list(found.values())), encoding="utf-8")
+    return sorted(found.values(), key=lambda row: SHAPES.index((row["clusters"], row["replicas"])))
+
+
+def shape_of(text: str) -> tuple[int, int]:
+    """1x20 as (1, 20)."""
+    found = tuple(int(part) for part in text.split("x"))
+    if found not in SHAPES:
+        raise argparse.ArgumentTypeError(f"{text}: possible are " + ", ".join(f"{a}x{b}" for a, b in SHAPES))
+    return found
+
+
 def main() -> int:
     """Measure every shape; what is measured is kept although a later shape fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--largest", type=int, default=20, help="leave out shapes with more replicas or clusters")
+    parser.add_argument("--shapes", type=shape_of, nargs="+", default=list(SHAPES), metavar="CLUSTERSxREPLICAS",
+                        help="measure these; the others' figures are those of earlier runs")
     parser.add_argument("--write", action="store_true", help="write docs/speed.md and docs/images/speed.svg")
     opts = parser.parse_args()
     server, rows, status = debian.server("mariadb"), [], 0
     try:
-        for clusters, replicas in SHAPES:
-            if max(clusters, replicas) <= opts.largest:
-                rows.append(measure(clusters, replicas, opts.rounds, server))
+        for clusters, replicas in opts.shapes:
+            rows.append(measure(clusters, replicas, opts.rounds, server))
     except LabError as error:
         print(f"bench: error: {error}", file=sys.stderr)
         status = 1
     finally:
         remove()
+    rows = keep(rows, opts.shapes)
     text = "\n\n".join([table(rows), *words(rows)])
     print(text)
     if opts.write and rows:

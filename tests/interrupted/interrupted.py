@@ -1,8 +1,9 @@
 """site.yml killed after each of its tasks in turn, on fresh servers each time, and then run again.
 
-    interrupted.py [--server mysql|mariadb] [--minutes 60] [--document docs/interrupted.md] [--task N …] [--draw 3]
+    interrupted.py [--server mysql|mariadb] [--minutes 9] [--resume] [--document docs/interrupted.md] [--task N …] [--draw 3]
 
-A task that no host ran leaves everything as the task before it did, and is not tried by itself.
+A task that no host ran leaves everything as the task before it did, and is not tried by itself. The whole takes hours:
+with --minutes it stops in time, and with --resume it goes on where the last run of this checkout stopped.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import pathlib
 import random
 import signal
@@ -25,6 +25,7 @@ from live_hosts import PASSWORD, hosts, inventory, playbook  # noqa: E402
 
 RELEASES = {"mysql": "", "mariadb": "12"}
 CALLBACKS = PROJECT / "tests" / "tools" / "callbacks"
+STATE = PROJECT / "tests" / "output" / "interrupted"
 # A bare pair takes at least so many tasks, whatever its server.
 FEWEST_TASKS = 95
 # A user's own: an option in a file of theirs, and an account.
@@ -42,26 +43,16 @@ def prepare(host) -> None:
 
 def site(file: pathlib.Path, after: int = 0, tasks: pathlib.Path | None = None):
     """Run site.yml, to its end or until it is killed after a task."""
-    more = {"ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS), "ANSIBLE_CALLBACKS_ENABLED": "killer",
-            "SEMISYNC_KILL_AFTER": str(after)}
-    if tasks:
-        more["SEMISYNC_TASKS_FILE"] = str(tasks)
-    before = {name: os.environ.get(name) for name in more}
-    os.environ.update(more)
-    try:
-        return playbook("site", file)
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
+    more = {"SEMISYNC_TASKS_FILE": str(tasks)} if tasks else {}
+    return playbook("site", file, ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS), ANSIBLE_CALLBACKS_ENABLED="killer",
+                    SEMISYNC_KILL_AFTER=str(after), **more)
 
 
 def read_tasks(path: pathlib.Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def outcome(host) -> tuple:
+def outcome(host) -> list:
     """What must be the same whether a run was interrupted or not: options, plugins, accounts, the user's own."""
     text = host.shell("cat /etc/mysql/*.conf.d/zz-dbre-semisync.cnf").stdout
     own = host.shell("cat /etc/mysql/conf.d/own.cnf").stdout
@@ -69,10 +60,10 @@ def outcome(host) -> tuple:
                        " WHERE PLUGIN_NAME LIKE 'rpl_semi%';"
                        "SELECT User, Host FROM mysql.user ORDER BY 1, 2; SELECT @@max_connections, @@server_id;"
                        "SHOW GRANTS FOR app@localhost")
-    return text, own, asked
+    return [text, own, asked]
 
 
-def converge(server: str, folder: pathlib.Path, after: int = 0) -> tuple[list[dict], list[tuple], float]:
+def converge(server: str, folder: pathlib.Path, after: int = 0) -> tuple[list[dict], list[list], float]:
     """A fresh pair, a run killed after a task (0: none), and a second one: tasks of the first, outcome, seconds."""
     made = hosts(("source", server, RELEASES[server]), ("replica", server, RELEASES[server]),
                  turn="interrupted")
@@ -97,7 +88,7 @@ def converge(server: str, folder: pathlib.Path, after: int = 0) -> tuple[list[di
         made.close()
 
 
-def attempt(server: str, number: int, wanted: list[tuple] | None) -> str:
+def attempt(server: str, number: int, wanted: list[list] | None) -> str:
     """One task's row: converged, or what went wrong."""
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -141,35 +132,65 @@ def order(numbers: list[int], changed: list[int]) -> list[int]:
     return sorted(numbers, key=lambda number: (number not in changed, number))
 
 
+def begin(server: str, resume: bool) -> dict:
+    """What a run without an interruption looks like, and the results so far: of the last run, or none yet."""
+    path = STATE / f"{server}.json"
+    if resume and path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        found["results"] = {int(number): said for number, said in found["results"].items()}
+        print(f"{server}: going on, {len(found['results'])} of {len(found['tasks'])} tasks are done", flush=True)
+        return found
+    with tempfile.TemporaryDirectory() as folder:
+        tasks, wanted, seconds = converge(server, pathlib.Path(folder))
+    print(f"{server}: {len(tasks)} tasks, {seconds:.0f} s without an interruption", flush=True)
+    return {"tasks": tasks, "wanted": wanted, "results": {}}
+
+
+def keep(server: str, found: dict) -> None:
+    STATE.mkdir(parents=True, exist_ok=True)
+    (STATE / f"{server}.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def all_tasks(opts, until: float) -> int:
+    """Kill after every task that a host ran, as far as the time goes; 1 where one did not converge."""
+    found = begin(opts.server, opts.resume)
+    tasks, results = found["tasks"], found["results"]
+    ran = [task["number"] for task in tasks if task["ran"]]
+    # After the last task nothing is left to kill.
+    for number in order(ran[:-1], [task["number"] for task in tasks if task["changed"]]):
+        if results.get(number, "").startswith("converged"):
+            continue
+        if time.monotonic() > until:
+            break
+        results[number] = attempt(opts.server, number, found["wanted"])
+        print(f"after task {number} ({tasks[number - 1]['name']}): {results[number]}", flush=True)
+        keep(opts.server, found)
+        if opts.document:
+            write(opts.document, opts.server, tasks, results)
+    print(f"{len(results)} of {len(ran) - 1} done", flush=True)
+    return 1 if any(said.startswith("FAILED") for said in results.values()) else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", choices=sorted(RELEASES), default="mysql")
     parser.add_argument("--minutes", type=float, default=600, help="begin no further task after so long")
+    parser.add_argument("--resume", action="store_true", help="go on where the last run stopped")
     parser.add_argument("--task", type=int, action="append", help="only after this one, without the whole table")
     parser.add_argument("--draw", type=int, help="only after so many, drawn at random")
     parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
+    # To be ended is to be interrupted: the hosts are removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     until = time.monotonic() + 60 * opts.minutes
-    if opts.draw or opts.task:
-        drawn = opts.task or sorted(random.SystemRandom().sample(range(1, FEWEST_TASKS), opts.draw))
-        print(f"{opts.server}: killed after the tasks {', '.join(map(str, drawn))}", flush=True)
-        results = {number: attempt(opts.server, number, None) for number in drawn}
-        print("\n".join(f"after task {number}: {said}" for number, said in results.items()))
-        return 1 if any(said.startswith("FAILED") for said in results.values()) else 0
-    with tempfile.TemporaryDirectory() as folder:
-        tasks, wanted, seconds = converge(opts.server, pathlib.Path(folder))
-    print(f"{opts.server}: {len(tasks)} tasks, {seconds:.0f} s without an interruption", flush=True)
-    ran = [task["number"] for task in tasks if task["ran"]]
-    # After the last task nothing is left to kill.
-    numbers = order(ran[:-1], [task["number"] for task in tasks if task["changed"]])
-    results: dict[int, str] = {}
-    for number in numbers:
-        if time.monotonic() > until:
-            break
-        results[number] = attempt(opts.server, number, wanted)
-        print(f"after task {number} ({tasks[number - 1]['name']}): {results[number]}", flush=True)
-        if opts.document:
-            write(opts.document, opts.server, tasks, results)
+    if not opts.draw and not opts.task:
+        return all_tasks(opts, until)
+    drawn = opts.task or sorted(random.SystemRandom().sample(range(1, FEWEST_TASKS), opts.draw))
+    print(f"{opts.server}: killed after the tasks {', '.join(map(str, drawn))}", flush=True)
+    results = {}
+    for number in drawn:
+        results[number] = attempt(opts.server, number, None)
+        print(f"after task {number}: {results[number]}", flush=True)
     return 1 if any(said.startswith("FAILED") for said in results.values()) else 0
 
 

@@ -13,7 +13,7 @@ type: notification
 short_description: Kill the controller after its n-th task
 description:
   - Counts the tasks of a run. Before the one that follows the given number, the controller sends itself SIGKILL.
-  - Writes the tasks that began, each with what came of it, one JSON value a line.
+  - Writes the tasks that began, each with its time and what came of it, one JSON value a line.
 options:
   after:
     description: How many tasks may run; 0 for all.
@@ -33,6 +33,7 @@ author:
 import json
 import os
 import signal
+import time
 
 from ansible.plugins.callback import CallbackBase
 
@@ -53,7 +54,7 @@ class CallbackModule(CallbackBase):
         if self._number and self._number == self.get_option("after"):
             os.kill(os.getpid(), signal.SIGKILL)
         self._number += 1
-        self._task = {"number": self._number, "name": task.get_name(), "ran": [], "changed": []}
+        self._task = {"number": self._number, "name": task.get_name(), "at": time.time(), "ran": [], "changed": []}
 
     def v2_runner_on_ok(self, result):
         host = result._host.get_name()
