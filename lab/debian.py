@@ -15,7 +15,7 @@ from pathlib import Path
 from common import Clock, LabError, cache, locked, logged, need_packages, run, say, tail
 
 # Every host has these, of whatever kind it is.
-HOST_PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-pymysql", "iproute2",
+HOST_PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-pymysql", "sudo", "iproute2",
                  "iputils-ping", "procps")
 # What would only make an image larger.
 LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
