@@ -1,9 +1,10 @@
 """A pair that replicates by file and position, with one /etc/my.cnf: semi-sync comes, all else stays."""
 
 import json
+import re
 
 import pytest
-from live_hosts import hosts, inventory, playbook
+from live_hosts import hosts, inventory, playbook, words
 
 MY_CNF = """# our servers, do not touch
 [client]
@@ -78,5 +79,32 @@ def test_semisync_is_added_and_nothing_else_changes(pair, tmp_path):
         assert kept == host.text
         assert block.endswith("# END dbre.semisync\n")
         assert "server_id" not in block and "gtid" not in block
+    again = playbook("site", file)
+    assert again.returncode == 0 and "changed=1" not in again.stdout, again.stdout
+
+
+def test_a_row_of_mysql_plugin_whose_library_is_gone_is_refused_with_the_way_out(pair, tmp_path):
+    """What an upgrade from the old plugins leaves behind: the server starts, without the plugin."""
+    source, replica = pair
+    if source.server != "mysql":
+        pytest.skip("MariaDB has semi-sync built in, and no rows for it")
+    source.sql("SET SESSION sql_log_bin = 0; INSERT INTO mysql.plugin VALUES ('rpl_semi_sync_master', 'semisync_master.so')")
+    source.shell("systemctl restart mysql")
+    source.wait()
+    file = inventory(tmp_path, {source: {}}, {replica: {}}, semisync_replication_password="", semisync_timeout=2500)
+    before = [host.fingerprint() for host in pair]
+    refused = playbook("site", file)
+    assert refused.returncode != 0 and "changed=1" not in refused.stdout, refused.stdout
+    assert [host.fingerprint() for host in pair] == before
+    said = words(refused)
+    assert "Nothing was changed." in said and source.name in said
+    statements = re.search(r"SET SESSION sql_log_bin = 0; DELETE FROM mysql\.plugin WHERE name IN \('rpl_semi_sync_master'\)", said)
+    assert statements, said
+    executed = [host.value("SELECT @@gtid_executed") for host in pair]
+    source.sql(statements.group(0))
+    assert [host.value("SELECT @@gtid_executed") for host in pair] == executed
+    done = playbook("site", file)
+    assert done.returncode == 0, done.stdout
+    assert source.value("SELECT @@rpl_semi_sync_source_timeout, @@rpl_semi_sync_source_enabled") == "2500\t1"
     again = playbook("site", file)
     assert again.returncode == 0 and "changed=1" not in again.stdout, again.stdout
