@@ -9,13 +9,14 @@ DRAW ?=
 SCENARIO ?= default
 SCENARIOS ?= default mariadb wan wan-mariadb
 ACTION ?= test
+ANSIBLE ?= 12
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
 # The development tools on the PATH, installed when they are missing.
-tools = . tests/tools/env.sh &&
+tools = SEMISYNC_ANSIBLE=$(ANSIBLE) && export SEMISYNC_ANSIBLE && . tests/tools/env.sh &&
 # The lab needs no more than Python.
 lab = python=$$(tests/tools/python) && "$$python" lab
 inventory = inventory/$(if $(filter uml,$(LAB)),lab-uml,lab)
@@ -24,7 +25,7 @@ inventory = inventory/$(if $(filter uml,$(LAB)),lab-uml,lab)
 help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
-	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 REPLICAS=1..9 LAB=docker|uml CLIENT=1 (uml)'
+	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 REPLICAS=1..9 LAB=docker|uml CLIENT=1 (uml) ANSIBLE=12|14'
 
 # Delay is part of the procedure: where this kernel has none, hosts with a kernel of their own.
 demo_lab = $(if $(filter command% environment%,$(origin LAB)),$(LAB),$$($$("tests/tools/python") lab choose))
@@ -89,7 +90,7 @@ unit: ## unit tests: no hosts, no Docker
 	@$(tools) python -m pytest
 
 .PHONY: sanity
-sanity: ## ansible-test sanity, every test
+sanity: ## ansible-test sanity, every test (ANSIBLE=14: with ansible-core 2.21)
 	@$(tools) python tests/tools/sanity.py
 
 .PHONY: molecule

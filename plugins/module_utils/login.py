@@ -11,11 +11,19 @@ import os
 import re
 import sys
 
-from ansible_collections.community.mysql.plugins.module_utils.mysql import (
-    mysql_common_argument_spec,
-    mysql_connect,
-    mysql_driver,
-)
+try:
+    from ansible_collections.community.mysql.plugins.module_utils.mysql import (
+        mysql_common_argument_spec,
+        mysql_connect,
+        mysql_driver,
+    )
+except ImportError:
+    # Where community.mysql 5 and later has moved it; its redirects are for modules on hosts, and end with version 6.
+    from ansible_collections.ansible.mysql.plugins.module_utils.mysql import (
+        mysql_common_argument_spec,
+        mysql_connect,
+        mysql_driver,
+    )
 
 SOCKETS = (
     "/run/mysqld/mysqld.sock",

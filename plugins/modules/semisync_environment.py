@@ -91,8 +91,8 @@ import tempfile
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.community.mysql.plugins.module_utils.mysql import mysql_driver
 from ansible_collections.dbre.semisync.plugins.module_utils import load, netem_host, netem_wanted
+from ansible_collections.dbre.semisync.plugins.module_utils.login import mysql_driver
 
 PINGS = 10
 TOOLS = ("mysqlslap", "mariadb-slap", "sysbench")

@@ -75,7 +75,7 @@ options:
     type: int
     default: 900
 extends_documentation_fragment:
-  - community.mysql.mysql
+  - dbre.semisync.login
   - dbre.semisync.attributes
 attributes:
   check_mode:

@@ -101,6 +101,7 @@ class Prometheus:
     """A Prometheus on loopback that scrapes every few seconds and evaluates our rules."""
 
     def __init__(self, folder: Path, targets: dict[str, str]) -> None:
+        self.known: set[tuple[str, str]] = set()
         self.url = f"http://127.0.0.1:{free_port()}"
         self.log = (folder / "prometheus.log").open("w", encoding="utf-8")
         config = folder / "prometheus.yml"
@@ -136,10 +137,14 @@ class Prometheus:
         answer = self.ask("alerts")
         if answer is None:
             return {("no answer", "Prometheus")}
-        alerts = answer["alerts"]
-        return {(item["labels"]["alertname"].removeprefix("Semisync"), item["labels"]["instance"])
-                for item in alerts if item["state"] == "firing"} | {
-                    ("not scraped", item["metric"]["instance"]) for item in self.value("up == 0")}
+        now = {(item["labels"]["alertname"].removeprefix("Semisync"), item["labels"]["instance"])
+               for item in answer["alerts"] if item["state"] == "firing"} | {
+                   ("not scraped", item["metric"]["instance"]) for item in self.value("up == 0")}
+        for word, changed in (("fires", now - self.known), ("clears", self.known - now)):
+            for name, instance in sorted(changed):
+                tell(f"    {word}: {name} on {instance}")
+        self.known = now
+        return now
 
     def close(self) -> None:
         """End it."""

@@ -1,5 +1,8 @@
 """Run `ansible-test sanity` on a copy of the checkout: every test, no ignore file.
 
+What runs on hosts is compiled and imported with the oldest Python that this ansible-core manages as well, where one is on
+this machine: on the PATH, or pyenv's.
+
 ansible-test wants a git repository at …/ansible_collections/dbre/semisync, keeps its environments in the home
 folder and takes pip from a web site. Here it has a tree and a home folder in the cache, and pip comes with Python.
 """
@@ -20,9 +23,9 @@ from common import cache, locked  # noqa: E402
 
 # What ansible-test runs in place of the file it would download; it asks for pip of this version.
 GET_PIP = "import ensurepip\nensurepip.bootstrap(upgrade=True, default_pip=True)\n"
-GET_PIP_NAMES = ("get_pip_24_2.py",)
-# Collections that ours imports from; the import test looks nowhere else.
-NEEDED = ("community/mysql",)
+GET_PIP_NAMES = ("get_pip_24_2.py", "get_pip_25_2.py")
+# Collections that ours imports from, and where the newer bundle has moved one; the import test looks nowhere else.
+NEEDED, MOVED = ("community/mysql",), ("ansible/mysql",)
 
 
 def git(*arguments: str, cwd: Path) -> str:
@@ -50,14 +53,15 @@ def neighbours(tree: Path) -> None:
     """Put the collections that ours needs beside it, from the bundle in the virtual environment."""
     import ansible_collections  # noqa: PLC0415 - only the virtual environment has it
 
-    for name in NEEDED:
+    for name in NEEDED + MOVED:
         found = next((Path(folder, name) for folder in ansible_collections.__path__ if Path(folder, name).is_dir()), None)
-        if found is None:
+        if found is None and name in NEEDED:
             sys.exit(f"sanity: error: the collection {name} is not in the virtual environment")
         link = tree / name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
-        link.symlink_to(found)
+        if found:
+            link.symlink_to(found)
 
 
 def make_home(home: Path) -> None:
@@ -84,6 +88,17 @@ def make_home(home: Path) -> None:
         config.write(stream)
 
 
+def oldest() -> tuple[str, str]:
+    """(version, path or nothing) of the oldest Python that this ansible-core manages on hosts."""
+    from ansible_test._util.target.common.constants import REMOTE_ONLY_PYTHON_VERSIONS  # noqa: PLC0415 - as above
+
+    version = REMOTE_ONLY_PYTHON_VERSIONS[0]
+    places = [shutil.which(f"python{version}"), *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))]
+    # A pyenv shim is there also where its version is not chosen.
+    return version, next((path for path in places if path and not subprocess.run(
+        [path, "-c", ""], check=False, capture_output=True).returncode), "")
+
+
 def main() -> int:
     """Run the tests; further arguments go to ansible-test."""
     tree, home = cache("sanity", "ansible_collections"), cache("sanity", "home")
@@ -93,13 +108,25 @@ def main() -> int:
         neighbours(tree)
         make_home(home)
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        old, path = oldest()
         # A colour a terminal would show is noise in a log.
-        colour = "yes" if sys.stdout.isatty() else "no"
-        command = ["ansible-test", "sanity", "--python", version, "--color", colour, *sys.argv[1:]]
+        command = ["ansible-test", "sanity", "--color", "yes" if sys.stdout.isatty() else "no", "--python"]
         environment = {**os.environ, "HOME": str(home), "PYTHONWARNINGS": "ignore"}
         for name in ("ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_CONFIG", "PYTHONPATH"):
             environment.pop(name, None)
-        return subprocess.run(command, cwd=target, env=environment, check=False, stdin=subprocess.DEVNULL).returncode
+
+        def run(*arguments: str) -> int:
+            return subprocess.run([*command, *arguments], cwd=target, env=environment, check=False,
+                                  stdin=subprocess.DEVNULL).returncode
+
+        status = run(version, *sys.argv[1:])
+        if status or sys.argv[1:]:
+            return status
+        if not path:
+            print(f"sanity: Python {old}, the oldest on managed hosts, is not on this machine: not tried", flush=True)
+            return 0
+        environment["PATH"] += os.pathsep + str(Path(path).parent)
+        return run(old, "--test", "compile", "--test", "import")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ __metaclass__ = type
 
 import pytest
 
-pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql", reason="community.mysql")
-
-from ansible_collections.dbre.semisync.plugins.module_utils import login  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils import login
 
 PARAMS = {"login_unix_socket": "/run/mysqld/mysqld.sock", "login_host": "localhost", "login_port": 3306,
           "login_user": None, "login_password": "secret"}

@@ -8,9 +8,7 @@ __metaclass__ = type
 
 import pytest
 
-pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql", reason="community.mysql")
-
-from ansible_collections.dbre.semisync.plugins.module_utils import load, load_tools  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils import load, load_tools
 
 PARAMS = {"login_user": "bench", "login_password": "geheim", "login_unix_socket": None, "login_host": "10.0.0.1",
           "login_port": 3307}

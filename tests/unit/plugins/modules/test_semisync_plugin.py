@@ -8,10 +8,8 @@ __metaclass__ = type
 
 import pytest
 
-pytest.importorskip("ansible_collections.community.mysql.plugins.module_utils.mysql", reason="community.mysql")
-
-from ansible_collections.dbre.semisync.plugins.module_utils import names  # noqa: E402
-from ansible_collections.dbre.semisync.plugins.modules import semisync_plugin  # noqa: E402
+from ansible_collections.dbre.semisync.plugins.module_utils import names
+from ansible_collections.dbre.semisync.plugins.modules import semisync_plugin
 
 NEW = names.Names("mysql", (9, 7, 4))
 BUILT_IN = names.Names("mariadb", (10, 11, 19))
