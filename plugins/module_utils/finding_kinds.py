@@ -70,6 +70,13 @@ TABLE = {
         MANUAL + "option-files.html",
         "Decide which value is wanted, write it to the option file and set it at run time. site.yml does both for the "
         "values it manages."),
+    "differs_from_inventory": Kind(
+        WARNING, "A value differs from the inventory",
+        "How long and for what a commit waits was decided in the inventory, and this server does otherwise. The next "
+        "site.yml changes it, perhaps to the surprise of whoever set it by hand.",
+        (SOURCE_VARIABLES, MARIADB),
+        "Run site.yml, which writes and sets the inventory's value, or says why it refuses to; or write into the inventory "
+        "what is wanted."),
     "after_commit": Kind(
         WARNING, "The wait point is AFTER_COMMIT",
         "The source commits before it waits: other clients see a transaction that no replica has. After a failover it "

@@ -10,7 +10,7 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
-from ansible_collections.dbre.semisync.plugins.module_utils import known_bad, names
+from ansible_collections.dbre.semisync.plugins.module_utils import known_bad, names, wanted
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
 from ansible_collections.dbre.semisync.plugins.module_utils.finding_kinds import CRITICAL, INFO, SEVERITIES, WARNING, finding
 
@@ -20,7 +20,7 @@ FREEZING_TIMEOUT = 3600 * 1000
 CLOCK_SECONDS = 1.0
 
 
-def evaluate(members, past=None, since=None, lag_limit=60, ahead=None):
+def evaluate(members, past=None, since=None, lag_limit=60, ahead=None, promise=None):
     """All findings of a cluster, the worst first.
 
     Args:
@@ -30,16 +30,18 @@ def evaluate(members, past=None, since=None, lag_limit=60, ahead=None):
         lag_limit: seconds a replica may be behind.
         ahead: host -> (least, most) seconds its clock is ahead of the controller's; hosts that were not compared are
             left out.
+        promise: what the inventory wants of the source's semi-sync, see wanted.broken_promises(); None where that is not
+            known.
     """
     read = [member for member in members if member.info is not None]
     replicas = [member for member in read if member.role == "replica"]
-    wanted = len([member for member in members if member.role == "replica"])
+    count = len([member for member in members if member.role == "replica"])
     found = []
     for member in read:
         found += of_plugins(member) + of_restart(member)
         if member.role == "source":
-            found += of_service(member, past, since) + of_clients(member, wanted)
-            found += of_settings(member) + of_version(member, replicas)
+            found += of_service(member, past, since) + of_clients(member, count)
+            found += of_settings(member) + of_promise(member, promise or {}) + of_version(member, replicas)
         else:
             found += of_replica(member, members) + of_applier(member, lag_limit)
     found += of_clocks(read, ahead or {}) + of_identities(read)
@@ -75,15 +77,15 @@ def rise(past):
         " (the counters began anew since then: a restart or FLUSH STATUS)" if past["reset"] else "")
 
 
-def of_clients(member, wanted):
+def of_clients(member, count):
     side = member.info["semisync"]["source"]
     if side["status"]["clients"] is None or side["variables"]["enabled"] != "ON":
         return []
     there, enough = int(side["status"]["clients"]), int(side["variables"].get("wait_for_replica_count") or 1)
-    if there >= wanted:
+    if there >= count:
         return []
     return [finding("clients_missing", member, "%s is %d, the cluster has %d replica(s), a commit waits for %d" % (
-        member.info["names"]["source"]["statuses"]["clients"], there, wanted, enough),
+        member.info["names"]["source"]["statuses"]["clients"], there, count, enough),
         CRITICAL if there < enough else WARNING)]
 
 
@@ -146,6 +148,15 @@ def of_restart(member):
             found.append(finding("restart_changes_it", member, "%s is %s, after a restart it is %s (%s)" % (
                 name, running, value, origin)))
     return found
+
+
+def of_promise(member, promise):
+    if member.info["semisync"]["source"]["variables"]["enabled"] != "ON":
+        # That is the finding then, and site.yml sets the values as it switches semi-sync on.
+        return []
+    return [finding("differs_from_inventory", member, "%s is %s, semisync_%s is %s (from the inventory, or the collection's "
+                    "default)" % (name, running, key, value))
+            for key, name, running, value in wanted.broken_promises(member.info, promise)]
 
 
 def of_settings(member):

@@ -138,6 +138,17 @@ def drift(options, info):
     return result
 
 
+def broken_promises(info, promise):
+    """Semi-sync's values on a source that differ from what the inventory wants: [(key, name, running, wanted)].
+
+    Args:
+        promise: key of names.SOURCE_VARIABLES -> wanted value, None where nothing is wanted.
+    """
+    called, running = info["names"]["source"]["variables"], info["semisync"]["source"]["variables"]
+    return [(key, called[key], running[key], value) for key, value in sorted(promise.items())
+            if key in called and None not in (value, running[key]) and not optfile.same_value(running[key], value)]
+
+
 def switches_on(name):
     return name in naming.SWITCHES
 

@@ -36,6 +36,23 @@ options:
     description: Seconds a replica may be behind its source before that is a finding.
     type: int
     default: 60
+  promise:
+    description: What the inventory wants of semi-sync on the source; a running value that differs is a finding. Taken from
+      the source's task; a value that is left out is not compared.
+    type: dict
+    suboptions:
+      timeout:
+        description: Milliseconds a commit waits for its acknowledgements.
+        type: int
+      wait_point:
+        description: V(AFTER_SYNC) or V(AFTER_COMMIT).
+        type: str
+      wait_for_replica_count:
+        description: Acknowledgements a commit waits for.
+        type: int
+      wait_no_replica:
+        description: Whether commits wait when fewer replicas are connected.
+        type: bool
   results_dir:
     description: Folder for results. Nothing is written in check mode.
     type: path

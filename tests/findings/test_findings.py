@@ -106,6 +106,34 @@ def test_a_value_that_was_persisted_for_the_next_start_alone(pair):
     assert pair.verify()[:2] == (0, set())
 
 
+def test_values_that_differ_from_the_inventory(pair):
+    """At the server, in the inventory alone, and where the inventory is silent and the collection's default counts."""
+    name = "rpl_semi_sync_{source}_timeout".format(**pair.words)
+    told = {("differs_from_inventory", "source", "warning")}
+    pair.sql("source", "SET GLOBAL rpl_semi_sync_{source}_timeout = 700")
+    status, found, said = pair.verify()
+    assert (status, found) == (0, told | {("restart_changes_it", "source", "warning")}), said
+    assert name + " is 700, semisync_timeout is 500" in pair.evidence("differs_from_inventory")
+    pair.sql("source", "SET GLOBAL rpl_semi_sync_{source}_timeout = 500")
+    assert pair.verify()[:2] == (0, set())
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {}})
+    status, found, said = pair.verify()
+    assert (status, found) == (0, told), said
+    assert name + " is 500, semisync_timeout is 10000 (from the inventory, or the collection's default)" in said
+    # The source's value counts, whatever a replica's is.
+    pair.file = inventory(pair.folder, {pair.source: {"semisync_timeout": 500}}, {pair.replica: {"semisync_timeout": 900}})
+    assert pair.verify()[:2] == (0, set())
+    # The remedy is one.
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {}}, semisync_timeout=600)
+    assert pair.verify()[1] == told
+    result = playbook("site", pair.file)
+    assert result.returncode == 0, words(result)
+    assert pair.verify()[:2] == (0, set())
+    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {}}, semisync_timeout=500)
+    assert playbook("site", pair.file).returncode == 0
+    assert pair.verify()[:2] == (0, set())
+
+
 SETTINGS = {
     "source": "SET GLOBAL rpl_semi_sync_{source}_wait_point = AFTER_COMMIT;"
               "SET GLOBAL rpl_semi_sync_{source}_wait_{no_replica} = OFF;"
@@ -142,7 +170,7 @@ def test_settings_that_weaken_the_promise(pair):
     status, found, said = pair.verify()
     assert found == plugins | {
         (kind, "source", "warning") for kind in ("after_commit", "no_wait_without_replica", "timeout_freezes_writers",
-                                                 "source_not_durable", "restart_changes_it")} | {
+                                                 "source_not_durable", "restart_changes_it", "differs_from_inventory")} | {
         (kind, "replica", "warning") for kind in ("replica_writable", "restart_changes_it")}, said
     assert status == 0
     assert "24.0 hours" in pair.evidence("timeout_freezes_writers")

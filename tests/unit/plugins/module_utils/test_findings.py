@@ -71,6 +71,47 @@ def test_what_endangers_a_source(engine, kind, severity, change):
     assert set(its) - {kind} <= {"restart_changes_it"}
 
 
+PROMISE = {"timeout": 10000, "wait_point": "AFTER_SYNC", "wait_for_replica_count": 1, "wait_no_replica": True}
+GENERATION = {"mysql": ("source", "no_replica"), "mariadb": ("master", "no_slave")}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("key,running,wanted,words", [
+    ("timeout", "500", 10000, "rpl_semi_sync_{0}_timeout is 500, semisync_timeout is 10000"),
+    ("timeout", "10000", 500, "rpl_semi_sync_{0}_timeout is 10000, semisync_timeout is 500"),
+    ("wait_point", "AFTER_COMMIT", "AFTER_SYNC", "rpl_semi_sync_{0}_wait_point is AFTER_COMMIT, semisync_wait_point is AFTER_SYNC"),
+    ("wait_no_replica", "OFF", True, "rpl_semi_sync_{0}_wait_{1} is OFF, semisync_wait_no_replica is True"),
+    ("wait_no_replica", "ON", False, "rpl_semi_sync_{0}_wait_{1} is ON, semisync_wait_no_replica is False"),
+])
+def test_a_value_that_differs_from_the_inventory(engine, key, running, wanted, words):
+    members = samples.pair(engine)
+    semisync(members[0].info, "source", **{key: running})
+    entry = found(members, promise=dict(PROMISE, **{key: wanted}))["differs_from_inventory"]
+    assert entry["evidence"].startswith(words.format(*GENERATION[engine]))
+    assert (entry["severity"], entry["host"]) == ("warning", "db1")
+
+
+@pytest.mark.parametrize("engine,differs", [("mysql", True), ("mariadb", False)])
+def test_mariadb_has_no_number_of_acknowledgements_to_differ(engine, differs):
+    assert ("differs_from_inventory" in found(samples.pair(engine), promise=dict(PROMISE, wait_for_replica_count=2))) is differs
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("promise,changes", [
+    (PROMISE, {}),
+    # What is not wanted, or not known, is not compared.
+    (dict(PROMISE, timeout=None), {"timeout": "500"}),
+    (None, {"timeout": "500"}),
+    (dict(PROMISE, wait_point="after_sync"), {}),
+    # Switched off is a finding of its own, and site.yml sets the values as it switches on.
+    (PROMISE, {"timeout": "500", "enabled": "OFF"}),
+])
+def test_what_does_not_differ_from_the_inventory(engine, promise, changes):
+    members = samples.pair(engine)
+    semisync(members[0].info, "source", **changes)
+    assert "differs_from_inventory" not in found(members, promise=promise)
+
+
 REPLICA_CASES = [
     ("semisync_off", "warning", lambda info: semisync(info, "replica", enabled="OFF")),
     ("applier_stopped", "critical", lambda info: info["channel"].update(sql_running="No", last_sql_error="Duplicate entry")),
@@ -208,7 +249,7 @@ def test_every_kind_says_why_where_from_and_what_to_do():
 
 def test_every_kind_has_a_case_here_or_is_found_above():
     tested = {case[0] for case in SOURCE_CASES + REPLICA_CASES} | NOTES | {
-        "was_degraded", "plugin_mix", "plugin_not_loaded_at_start", "restart_changes_it", "known_bad_version", "clocks_differ"}
+        "differs_from_inventory", "was_degraded", "plugin_mix", "plugin_not_loaded_at_start", "restart_changes_it", "known_bad_version", "clocks_differ"}
     assert tested == set(finding_kinds.TABLE)
 
 
