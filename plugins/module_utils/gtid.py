@@ -70,6 +70,11 @@ def subtract(one, other):
     return ",".join(parts)
 
 
+def count(text):
+    """How many transactions a MySQL GTID set has."""
+    return sum(last - first + 1 for intervals in parse_set(text).values() for first, last in intervals)
+
+
 def parse_list(text):
     """A MariaDB GTID list as {(domain, server): sequence}."""
     result = {}

@@ -8,7 +8,7 @@ from __future__ import absolute_import, division, print_function
 __metaclass__ = type
 
 from ansible_collections.dbre.semisync.plugins.module_utils import options as optfile
-from ansible_collections.dbre.semisync.plugins.module_utils import state, tls, wanted
+from ansible_collections.dbre.semisync.plugins.module_utils import catch_up, state, tls, wanted
 
 
 class Member(object):
@@ -149,6 +149,7 @@ def make(member, members, settings, stage="full", apply="restart", hold_back=Tru
         "set_global": set_global,
         "restart_io": not reasons and waiting,
         "channel": step,
+        "catch_up": catch_up.due(role, step, info),
         "tls": link["wanted"],
         "tls_differs": link["differs"],
         "tls_authority": link["authority"],

@@ -30,6 +30,15 @@ def read(port):
         return None
 
 
+def caught_up(port):
+    """Note that the replica has caught up since it was seeded, where it was."""
+    facts = read(port) or {}
+    if facts.get("state") == "done" and not facts.get("caught_up"):
+        marker = Marker(port)
+        marker.facts = facts
+        marker.write(caught_up=True)
+
+
 def ended_since(facts, moment):
     """True where what is written down is a seeding that ended well after a moment."""
     return facts.get("state") == "done" and facts["at"] > moment + 0.001

@@ -107,6 +107,10 @@ channel:
   description: V(configure), V(start) or V(none).
   returned: success
   type: str
+catch_up:
+  description: Whether the replica is expected to be behind its source and is waited for.
+  returned: success
+  type: bool
 tls:
   description: Whether this replica's channel is wanted with C(ssl), which C(ca) and whether to C(verify); null to leave it.
   returned: success

@@ -176,7 +176,7 @@ def seed(module):
     replica = seed_replica.Replica(module, marker)
     getattr(replica, params["method"])()
     marker.facts.pop("plugins", None)
-    marker.write(state="done", stage="done", seconds=round(time.time() - began, 1))
+    marker.write(state="done", stage="done", caught_up=False, seconds=round(time.time() - began, 1))
     return marker, True
 
 

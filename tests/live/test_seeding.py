@@ -3,11 +3,16 @@
 import sys
 
 import pytest
-from live_hosts import PROJECT, hosts, inventory, playbook, words
+from live_hosts import CLIENTS, PROJECT, hosts, inventory, playbook, run, words
 
 sys.path.insert(0, str(PROJECT / "tests" / "seed"))
 
 from seeding import Site, Writers, compare, fill, stated  # noqa: E402
+
+# Once the channel runs, nothing is applied for so many seconds; what is received meanwhile lies there.
+BEHIND_SECONDS = 20
+BEHIND = ("until %s -e 'SHOW REPLICA STATUS' 2>/dev/null | grep -q .; do sleep 0.1; done;"
+          "%s -e 'FLUSH TABLES WITH READ LOCK; SELECT SLEEP(%d)'")
 
 
 @pytest.mark.long
@@ -29,3 +34,22 @@ def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_sourc
         for host in (source, replica):
             assert "clone" not in host.value("SELECT PLUGIN_NAME FROM information_schema.PLUGINS").split()
             assert "dbre_semisync_seed" not in host.value("SELECT User FROM mysql.user")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("server,release", [("mysql", ""), ("mariadb", "12")])
+def test_a_replica_that_is_behind_after_its_seeding_is_waited_for(server, release, tmp_path):
+    for source, replica in hosts(("source", server, release), ("replica", server, release)):
+        fill(source, 1)
+        file, client = inventory(tmp_path, {source: {}}, {replica: {}}), CLIENTS[server]
+        run("docker", "exec", "--detach", replica.name, "sh", "-c", BEHIND % (client, client, BEHIND_SECONDS))
+        with Writers(source) as writers:
+            refused = playbook("site", file, "-e", "semisync_catch_up_timeout=7")
+            assert refused.returncode != 0 and "transactions are missing, and it applies none" in words(refused), words(refused)
+            assert "transactions to apply" in words(refused)
+            text = Site(file, tmp_path / "site.log").end()
+        assert "Ask the source how far it is" in text
+        assert compare(source, replica, writers.confirmed) >= 5
+        again = playbook("site", file)
+        assert again.returncode == 0 and "changed=1" not in again.stdout, again.stdout
+        assert "Ask the source how far it is" not in again.stdout
