@@ -34,7 +34,7 @@ class ActionModule(ActionBase):
                  or problems.of_inventory(name, members) or problems.of_settings(settings)
                  or problems.of_reading(members) or problems.of_cluster(members, settings, arguments["stage"]))
         if found:
-            raise AnsibleActionFail("Nothing was changed. Cluster %r: %s" % (name, "; ".join(found)))
+            raise AnsibleActionFail("%s Cluster %r: %s" % (cluster.untouched(task_vars, members), name, "; ".join(found)))
         mine = next(member for member in members if member.host == me)
         result.update(plan.make(mine, members, settings, arguments["stage"], arguments["apply"],
                                 arguments["hold_back"]), cluster=name, seed=seed.step(mine, members, settings),

@@ -79,13 +79,18 @@ def explain(error, params):
     return "cannot connect to the server at %s as %s: %s" % (where, who, error)
 
 
+def kind(error):
+    """Which kind of failure to connect this is: nobody listens, or anything else."""
+    return "stopped" if getattr(error, "args", None) and error.args[0] in UNREACHABLE else "login"
+
+
 def require_driver(module):
     """Fail with the package to install where the host's Python has no PyMySQL."""
     if mysql_driver is None:
         module.fail_json(
             msg="PyMySQL is missing for the Python that Ansible uses on this host (%s): install python3-pymysql "
                 "(Debian), python3-PyMySQL (RedHat, SUSE), or set ansible_python_interpreter to a Python that has it."
-                % sys.executable)
+                % sys.executable, reason="driver", python_of_system=sys.prefix == "/usr")
 
 
 def connect(module, autocommit=True):
@@ -131,7 +136,7 @@ def connect_or_fail(module, autocommit=True):
     try:
         return connect(module, autocommit)
     except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg=explain(error, module.params), reason="login")
+        module.fail_json(msg=explain(error, module.params), reason=kind(error))
 
 
 def tool_params(params):

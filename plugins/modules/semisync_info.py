@@ -225,9 +225,14 @@ waited:
   returned: O(wait_for) is given
   type: float
 reason:
-  description: V(login), V(server) or V(wait), so that a playbook can tell the kinds of failure apart.
+  description: V(driver), V(stopped), V(login), V(server) or V(wait), so that a playbook can tell the kinds of failure
+    apart.
   returned: failure
   type: str
+python_of_system:
+  description: Whether the Python that lacks PyMySQL is the system's, for which a package can bring it.
+  returned: when PyMySQL is missing
+  type: bool
 """
 
 import time
@@ -299,7 +304,7 @@ def main():
         module.fail_json(msg="server not identified: %s. Supported: MySQL and Percona Server from 5.5, MariaDB from 5.5."
                              % error, reason="server")
     except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg=login.explain(error, module.params), reason="login")
+        module.fail_json(msg=login.explain(error, module.params), reason=login.kind(error))
     if module.params["asked_at"] is not None:
         result["clock_ahead"] = round(found["clock"] - (time.monotonic() - begin) - module.params["asked_at"], 3)
     result.update(found)

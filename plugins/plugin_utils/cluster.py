@@ -64,6 +64,13 @@ def member(host, role, theirs, info_from):
         explicit_id=int(theirs.get("semisync_server_id") or 0))
 
 
+def untouched(task_vars, found):
+    """How a refusal begins: nothing was changed but, where a host had none, PyMySQL was installed."""
+    given = [one.host for one in found
+             if (task_vars["hostvars"][one.host].get("__semisync_installed") or {}).get("changed")]
+    return "Nothing was changed%s." % (", but PyMySQL was installed on %s" % ", ".join(given) if given else "")
+
+
 def speaker(task_vars, found):
     """The first host of a cluster that is still in the play: the one that acts once for all."""
     active = task_vars["ansible_play_hosts"]

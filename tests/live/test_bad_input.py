@@ -55,7 +55,7 @@ CASES = {
     "a server not identified": (dict(sources={"fork": {}}, replicas={"mariadb": {}}),
                                 "server not identified: the server says it is 8.0.11-TiDB"),
     "no PyMySQL on a host": (dict(sources={"source": {}}, replicas={"replica": {
-        "ansible_python_interpreter": NO_DRIVER}}), "PyMySQL is missing for the Python that Ansible uses on this host"),
+        "ansible_python_interpreter": NO_DRIVER}}), "That Python is not of the system, so no package is installed for it."),
     "MySQL and MariaDB mixed": (dict(sources={"source": {}}, replicas={"mariadb": {}}),
                                 "MySQL and MariaDB are mixed in one cluster"),
     "a timeout that is no number": (dict(PAIR, semisync_timeout="abc"),
@@ -95,6 +95,8 @@ def test_a_server_that_does_not_run_is_named(servers, tmp_path):
         given = inventory(tmp_path, {servers["mariadb"]: {}}, {servers["old"]: {}})
         result = playbook("site", given)
         assert result.returncode != 0
-        assert "the server is not running, or does not listen at" in words(result)
+        said = words(result)
+        assert "the server is not running, or does not listen at" in said
+        assert "Units of this host that could be it: mariadb.service is stopped. Its option files are, on Debian, " in said
     finally:
         servers["mariadb"].shell("systemctl start mariadb")

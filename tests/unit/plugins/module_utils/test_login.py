@@ -35,6 +35,14 @@ def test_a_failed_login_says_where_why_and_which_variables(error, params, words)
     assert "secret" not in text
 
 
+@pytest.mark.parametrize("error,kind", [
+    (Exception(2003, "Can't connect"), "stopped"), (Exception(2002, "Can't connect"), "stopped"),
+    (Exception(1045, "Access denied"), "login"), (Exception("strange"), "login"), (Exception(), "login"),
+])
+def test_a_server_that_does_not_listen_is_told_from_one_that_refuses(error, kind):
+    assert login.kind(error) == kind
+
+
 @pytest.mark.parametrize("host,port,existing,found", [
     ("localhost", 3306, ["/tmp/mysql.sock"], "/tmp/mysql.sock"),
     ("localhost", 3306, ["/run/mysqld/mysqld.sock", "/tmp/mysql.sock"], "/run/mysqld/mysqld.sock"),
@@ -49,13 +57,14 @@ def test_localhost_means_the_socket_as_for_the_mysql_client(host, port, existing
 
 class Module(object):
     def fail_json(self, msg, **more):
-        raise SystemExit(msg)
+        raise SystemExit(msg, more)
 
 
 def test_a_missing_pymysql_names_the_package(monkeypatch):
     monkeypatch.setattr(login, "mysql_driver", None)
     with pytest.raises(SystemExit) as error:
         login.require_driver(Module())
+    assert error.value.args[1]["reason"] == "driver"
     for words in ("PyMySQL is missing", "python3-pymysql", "ansible_python_interpreter"):
         assert words in str(error.value)
 

@@ -45,6 +45,17 @@ def test_a_cluster_is_its_own_hosts_only(me, name, members):
     assert (found_name, [(one.host, one.role) for one in found]) == (name, members)
 
 
+@pytest.mark.parametrize("installed,words", [
+    ({}, "Nothing was changed."), ({"changed": False}, "Nothing was changed."),
+    ({"changed": True}, "Nothing was changed, but PyMySQL was installed on a2."),
+])
+def test_a_refusal_tells_of_a_package_that_was_installed_before(installed, words):
+    hosts = dict(TWO, a2=(TWO["a2"][0], dict(TWO["a2"][1], __semisync_installed=installed)),
+                 b2=(TWO["b2"][0], dict(TWO["b2"][1], __semisync_installed={"changed": True})))
+    given = task_vars(hosts)
+    assert cluster.untouched(given, cluster.members(given, "info")[1]) == words
+
+
 def test_a_cluster_may_be_named_by_a_number():
     found = cluster.members(task_vars({"a1": ("semisync_source", {"semisync_cluster": 7}),
                                        "a2": ("semisync_replica", {"semisync_cluster": "7"})}), "info")
