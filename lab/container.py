@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,28 @@ CGROUP = Path("/sys/fs/cgroup")
 STOP_SIGNAL = "SIGRTMIN+3"
 # The first systemd that refuses to run on cgroup v1.
 NEEDS_CGROUP2 = 256
+# A container's systemd, journald, logind and D-Bus watch files with six; root has 128 of them on most machines.
+WATCHES = Path("/proc/sys/fs/inotify/max_user_instances")
+WATCHES_A_HOST = 8
+
+
+@contextlib.contextmanager
+def room(hosts: int, limit: Path = WATCHES):
+    """Let so many hosts watch files, above what is allowed now; as before afterwards. Without, the last do not start."""
+    before = int(limit.read_text(encoding="utf-8"))
+    wanted = 128 + WATCHES_A_HOST * hosts
+    if before >= wanted:
+        yield
+        return
+    try:
+        limit.write_text(str(wanted), encoding="utf-8")
+    except OSError as error:
+        raise LabError(f"{hosts} hosts need fs.inotify.max_user_instances = {wanted}, this machine has {before} and it "
+                       f"cannot be changed from here ({error.strerror}): sysctl -w it as root") from error
+    try:
+        yield
+    finally:
+        limit.write_text(str(before), encoding="utf-8")
 
 
 def cgroup_mode(root: Path = CGROUP) -> str:

@@ -191,7 +191,8 @@ def main() -> int:
     server, rows, status = debian.server("mariadb"), [], 0
     try:
         for clusters, replicas in opts.shapes:
-            rows.append(measure(clusters, replicas, opts.rounds, server))
+            with container.room(clusters * (1 + replicas)):
+                rows.append(measure(clusters, replicas, opts.rounds, server))
     except LabError as error:
         print(f"bench: error: {error}", file=sys.stderr)
         status = 1

@@ -1,6 +1,7 @@
-"""Lets the tests here use the hosts of the live tests."""
+"""Lets the tests here use the hosts of the live tests, and what the lab knows about containers."""
 
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "live"), str(TESTS.parent / "lab")]

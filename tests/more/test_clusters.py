@@ -3,6 +3,7 @@
 import json
 import os
 
+import container
 import pytest
 from live_hosts import hosts, inventory, playbook, words
 
@@ -13,8 +14,9 @@ CLUSTERS = int(os.environ.get("SEMISYNC_TEST_CLUSTERS", "3"))
 @pytest.fixture(scope="module")
 def servers():
     names = [("%s%d" % (role, number), "mariadb", "12") for number in range(CLUSTERS) for role in ("source", "replica")]
-    for made in hosts(*names, turn="live-clusters"):
-        yield list(zip(made[::2], made[1::2]))
+    with container.room(len(names)):
+        for made in hosts(*names, turn="live-clusters"):
+            yield list(zip(made[::2], made[1::2]))
 
 
 @pytest.fixture(scope="module")
