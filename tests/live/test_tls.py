@@ -1,0 +1,88 @@
+"""Replication over TLS with the certificates that servers make for themselves, while writers write."""
+
+import pytest
+from live_hosts import PASSWORD, hosts, inventory, words
+from test_rotation import Pair as Rotated
+from test_rotation import done, tls, under_load, wait_for, wanted
+
+COPY = "/var/lib/mysql/dbre-semisync-source-ca.pem"
+# Each reads the binary log by TLS: (sessions, of them by TLS).
+READERS = ("SELECT COUNT(*), SUM(CONNECTION_TYPE = 'SSL/TLS') FROM performance_schema.threads"
+           " WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'")
+
+
+class Pair(Rotated):
+    def __init__(self, source, replica, folder):  # pylint: disable=super-init-not-called
+        self.source, self.replica = source, replica
+        self.file = inventory(folder, {source: {}}, {replica: {}})
+
+
+def made(kind, release, folder):
+    for source, replica in hosts(("source", kind, release), ("replica", kind, release), turn="live-tls-" + kind):
+        pair = Pair(source, replica, folder)
+        done(pair.play("site"))
+        source.sql("CREATE DATABASE shop; CREATE TABLE shop.orders (id INT AUTO_INCREMENT PRIMARY KEY)")
+        yield pair
+
+
+@pytest.fixture(scope="module")
+def mysql(tmp_path_factory):
+    yield from made("mysql", "", tmp_path_factory.mktemp("tls"))
+
+
+def authority_of(source):
+    """The certificate that MySQL made for its authority; it ends the file with a zero byte."""
+    return source.shell("tr -d '\\000' < /var/lib/mysql/ca.pem").stdout
+
+
+def unchanged(result):
+    assert "changed=1" not in done(result).stdout and "changed=2" not in result.stdout, result.stdout
+
+
+@pytest.mark.long
+def test_mysql_goes_to_the_authority_of_its_source_and_back_under_writers(mysql):
+    assert tls(mysql) == ("Yes", "", "No")
+    with under_load(mysql):
+        done(wanted(mysql, "required", "generated"), PASSWORD)
+        assert tls(mysql) == ("Yes", COPY, "No")
+        assert mysql.source.value(READERS).split() == ["1", "1"]
+        unchanged(wanted(mysql, "required", "generated"))
+        done(wanted(mysql, "disabled"))
+        assert tls(mysql)[0] == "No"
+        assert mysql.source.value(READERS).split() == ["1", "0"]
+        unchanged(wanted(mysql, "disabled"))
+        done(wanted(mysql, "required", "generated"))
+    assert tls(mysql) == ("Yes", COPY, "No")
+    copied = mysql.replica.shell("cat " + COPY).stdout
+    assert copied == authority_of(mysql.source) and "PRIVATE" not in copied
+
+
+@pytest.mark.long
+def test_mysql_a_name_that_generated_certificates_lack_is_refused_by_the_replica(mysql):
+    refused = wanted(mysql, "required", "generated", name=True)
+    assert refused.returncode != 0 and "the old one is back" in words(refused)
+    wait_for(lambda: tls(mysql) == ("Yes", COPY, "No"))
+
+
+@pytest.mark.long
+def test_mysql_another_authority_is_not_believed_until_site_brings_it(mysql):
+    mysql.source.shell("cd /var/lib/mysql && rm *.pem && systemctl restart mysql")
+    mysql.source.wait()
+    error = "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status"
+    # Both authorities have the same name, so the signature is what is wrong.
+    wait_for(lambda: "SSL connection error" in mysql.replica.value(error))
+    assert tls(mysql) is None
+    done(wanted(mysql, "required", "generated"))
+    assert tls(mysql) == ("Yes", COPY, "No")
+    assert mysql.replica.shell("cat " + COPY).stdout == authority_of(mysql.source)
+    unchanged(wanted(mysql, "required", "generated"))
+
+
+@pytest.mark.long
+def test_mysql_an_account_that_requires_tls_keeps_the_channel_on_it(mysql):
+    mysql.source.sql("SET SESSION sql_log_bin = 0; ALTER USER repl@'%' REQUIRE SSL")
+    refused = wanted(mysql, "disabled")
+    assert refused.returncode != 0 and "the old one is back" in words(refused)
+    wait_for(lambda: tls(mysql) == ("Yes", COPY, "No"))
+    mysql.source.sql("SET SESSION sql_log_bin = 0; ALTER USER repl@'%' REQUIRE NONE")
+    done(mysql.play("verify"))
