@@ -62,9 +62,9 @@ def wanted(settings, source, replica, configuring):
     ca, name = settings["replication_ssl_ca"], settings["replication_ssl_verify_name"]
     if ca == GENERATED:
         ca = replica["certificates"]["copy"]["path"]
-    # MariaDB 11.4 and later proves itself by the account's password, where nothing else was said.
+    # MariaDB 11.4 and later proves itself by the account's password. Said aloud: a channel may have been told otherwise.
     proves = silent and not ca and source["names"]["proves_itself_by_password"]
-    return {"ssl": True, "ca": ca, "verify": None if proves and not name else bool(name)}
+    return {"ssl": True, "ca": ca, "verify": bool(name or proves)}
 
 
 def copy_of_authority(settings, source, replica, configuring):

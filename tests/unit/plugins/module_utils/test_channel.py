@@ -139,6 +139,16 @@ def test_a_login_changes_where_it_differs_and_knows_its_way_back(wanted, known, 
     assert channel.way_back(changes, RUNS, known) == back
 
 
+@pytest.mark.parametrize("wanted,expected", [
+    ({"source_ssl": True, "source_ssl_ca": ""}, [("SSL_CA", "")]), ({"source_ssl": True, "source_ssl_ca": None}, []),
+])
+def test_an_authority_is_taken_away_by_an_empty_one_and_left_where_nothing_is_said(wanted, expected):
+    before = dict(RUNS, tls=True, tls_ca="/ca.pem")
+    changes = channel.login_changes(dict(UPDATE, **wanted), before, None)
+    assert changes == expected
+    assert channel.way_back(changes, before, None) == ([("SSL_CA", "/ca.pem")] if expected else [])
+
+
 @pytest.mark.parametrize("engine,version,before,expected", [
     ("mysql", (9, 7, 4), RUNS, ["STOP REPLICA IO_THREAD", "CHANGE", "START REPLICA"]),
     ("mysql", (9, 7, 4), such(sql_running="No"), ["START REPLICA SQL_THREAD", "STOP REPLICA IO_THREAD", "CHANGE", "START REPLICA"]),

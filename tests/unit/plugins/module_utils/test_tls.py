@@ -45,7 +45,7 @@ def test_a_channel_uses_tls_where_it_was_asked_for_or_can_be_had(mode, on, confi
 
 
 @pytest.mark.parametrize("source,replica,mode,ca,name,verify", [
-    ((11, 8, 6), (11, 8, 6), "required", "", False, None), ((11, 8, 6), (11, 8, 6), "required", "", True, True),
+    ((11, 8, 6), (11, 8, 6), "required", "", False, True), ((11, 8, 6), (11, 8, 6), "required", "", True, True),
     ((10, 11, 19), (11, 8, 6), "required", "", False, False), ((11, 8, 6), (10, 11, 19), "required", "", False, False),
     ((11, 8, 6), (11, 8, 6), "required", "/etc/ca.pem", False, False), ((11, 8, 6), (11, 8, 6), "disabled", "", False, False),
     ((11, 8, 6), (10, 11, 19), "disabled", "", False, None),
