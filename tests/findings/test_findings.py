@@ -116,7 +116,9 @@ def test_values_that_differ_from_the_inventory(pair):
     assert name + " is 700, semisync_timeout is 500" in pair.evidence("differs_from_inventory")
     pair.sql("source", "SET GLOBAL rpl_semi_sync_{source}_timeout = 500")
     assert pair.verify()[:2] == (0, set())
-    pair.file = inventory(pair.folder, {pair.source: {}}, {pair.replica: {}})
+    silent = json.loads(pair.file.read_text())
+    del silent["all"]["vars"]["semisync_timeout"]
+    pair.file.write_text(json.dumps(silent))
     status, found, said = pair.verify()
     assert (status, found) == (0, told), said
     assert name + " is 500, semisync_timeout is 10000 (from the inventory, or the collection's default)" in said
