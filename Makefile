@@ -169,6 +169,10 @@ docs: ## the documentation as a static site, in dist/docs
 galaxy: ## what Galaxy checks: build, importer, installation into an empty place, changelog, execution environment
 	@$(publishing) python tests/tools/galaxy.py
 
+.PHONY: ee
+ee: ## an execution environment, built by ansible-builder; verify.yml runs in it where a lab (docker) is set up
+	@$(publishing) python tests/tools/ee.py
+
 .PHONY: fidelity
 fidelity: ## the benchmark's mysqlslap against the bare command, in turn, on a pair that is set up (LAB)
 	@$(tools) python tests/bench/fidelity.py --inventory $(inventory)

@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+
 PROJECT = Path(__file__).resolve().parents[2]
 NAME = "dbre.semisync"
 IMPORTER = """[galaxy-importer]
@@ -49,6 +51,20 @@ def importer(archive: Path, folder: Path) -> None:
     print("galaxy-importer: no error, no warning", flush=True)
 
 
+def misused(name: str, page: dict) -> list[str]:
+    """What a module's examples get wrong: options it does not have, and required ones left out."""
+    plays = yaml.safe_load(page["examples"])
+    tasks = [task for play in plays for task in (play.get("tasks", []) if "hosts" in play else [play])]
+    tasks = [inner for task in tasks for inner in (task.get("block", []) + task.get("always", []) if "block" in task else [task])]
+    options, found = page["doc"].get("options", {}), []
+    used = [task[name] or {} for task in tasks if name in task]
+    for arguments in used:
+        required = {key for key, option in options.items() if option.get("required")}
+        found += [f"{name} has no option {key}" for key in sorted(arguments.keys() - options.keys())]
+        found += [f"{name} needs {key}" for key in sorted(required - arguments.keys())]
+    return found if used else [f"{name} is in none of its own examples"]
+
+
 def documented(folder: Path) -> None:
     """Every plugin and role of the installation has its page."""
     counts = []
@@ -62,6 +78,9 @@ def documented(folder: Path) -> None:
             bare = {name for name, page in pages.items() if kind == "module" and not page.get("examples")}
             if missing or bare:
                 sys.exit(f"galaxy: error: without documentation: {sorted(missing)}; without examples: {sorted(bare)}")
+            wrong = [words for name, page in pages.items() if kind == "module" for words in misused(name, page)]
+            if wrong:
+                sys.exit("galaxy: error: examples: " + "; ".join(wrong))
             counts.append(f"{len(there)} {kind}{'s' if len(there) > 1 else ''}")
     print("ansible-doc: " + ", ".join(counts), flush=True)
 
