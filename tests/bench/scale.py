@@ -1,7 +1,7 @@
 """How a run grows with the number of replicas and of clusters, on small MariaDB containers of its own.
 
 For each shape: bare hosts, the first site.yml, then floor and no-op site.yml in turn. The floor is floor.yml, the least
-that Ansible can do with each host. Prints a table and, with --write, puts it into docs/speed.md with a plot. Run by
+that Ansible can do with each host. Prints a table and, with --write, puts it into docs/benchmarks.md with a plot. Run by
 `make bench-scale`; 20 clusters are 40 containers and need about 8 GB of memory.
 """
 
@@ -155,8 +155,8 @@ def table(rows: list[dict]) -> str:
 
 
 def write(text: str) -> None:
-    """Put the table between its marks in docs/speed.md."""
-    page = PROJECT / "docs" / "speed.md"
+    """Put the table between its marks in docs/benchmarks.md."""
+    page = PROJECT / "docs" / "benchmarks.md"
     old = page.read_text(encoding="utf-8")
     begin, end = "<!-- figures -->", "<!-- end of figures -->"
     figures = f"\n\n{text}\n\n![seconds against hosts](images/speed.svg)\n\n"
@@ -186,7 +186,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shapes", type=shape_of, nargs="+", default=list(SHAPES), metavar="CLUSTERSxREPLICAS",
                         help="measure these; the others' figures are those of earlier runs")
-    parser.add_argument("--write", action="store_true", help="write docs/speed.md and docs/images/speed.svg")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md and docs/images/speed.svg")
     opts = parser.parse_args()
     server, rows, status = debian.server("mariadb"), [], 0
     try:
