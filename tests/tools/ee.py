@@ -121,11 +121,12 @@ def build(folder: Path) -> None:
     archive = next(folder.glob("*.tar.gz"))
     (folder / "execution-environment.yml").write_text(yaml.safe_dump(local(definition(), archive.name), sort_keys=False),
                                                       encoding="utf-8")
+    # A docker that lacks buildx still has the builder before it, which keeps the container of a step that failed.
+    old = {} if docker("buildx", "version", check=False).returncode == 0 else {"DOCKER_BUILDKIT": "0"}
     # The bundle brings community.mysql; Galaxy is not asked.
     command = ["ansible-builder", "build", "--tag", TAG, "--container-runtime", "docker", "--verbosity", "3",
-               "--build-arg", "ANSIBLE_GALAXY_CLI_COLLECTION_OPTS=--no-deps", "--extra-build-cli-args=--network=host"]
-    # A docker that lacks buildx still has the builder before it.
-    old = {} if docker("buildx", "version", check=False).returncode == 0 else {"DOCKER_BUILDKIT": "0"}
+               "--build-arg", "ANSIBLE_GALAXY_CLI_COLLECTION_OPTS=--no-deps",
+               "--extra-build-cli-args=--network=host" + (" --force-rm" if old else "")]
     say(f"building {TAG}, a few minutes; its log is {log}")
     if not logged(["env", "-C", str(folder), *command], log, old):
         raise LabError(f"ansible-builder failed; the end of {log}:\n{tail(log, 15)}")
