@@ -1,7 +1,7 @@
 """Replication over TLS with the certificates that servers make for themselves, while writers write."""
 
 import pytest
-from live_hosts import PASSWORD, hosts, inventory, words
+from live_hosts import PASSWORD, hosts, inventory, playbook, words
 from test_rotation import Pair as Rotated
 from test_rotation import done, tls, under_load, wait_for, wanted
 
@@ -28,6 +28,11 @@ def made(kind, release, folder):
 @pytest.fixture(scope="module")
 def mysql(tmp_path_factory):
     yield from made("mysql", "", tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def mariadb(tmp_path_factory):
+    yield from made("mariadb", "13", tmp_path_factory.mktemp("tls"))
 
 
 def authority_of(source):
@@ -86,3 +91,35 @@ def test_mysql_an_account_that_requires_tls_keeps_the_channel_on_it(mysql):
     wait_for(lambda: tls(mysql) == ("Yes", COPY, "No"))
     mysql.source.sql("SET SESSION sql_log_bin = 0; ALTER USER repl@'%' REQUIRE NONE")
     done(mysql.play("verify"))
+
+
+@pytest.mark.long
+def test_mariadb_verifies_its_source_by_the_password(mariadb):
+    assert tls(mariadb) == ("Yes", "", "Yes")
+    unchanged(wanted(mariadb, "required"))
+    said = wanted(mariadb, "required", "generated")
+    assert said.returncode != 0 and "this server proves itself by the account's password" in words(said)
+    with under_load(mariadb):
+        done(wanted(mariadb, "disabled"))
+        assert tls(mariadb) == ("No", "", "No")
+        done(wanted(mariadb, "required"))
+    assert tls(mariadb) == ("Yes", "", "Yes")
+    unchanged(wanted(mariadb, "required"))
+
+
+@pytest.mark.long
+def test_mariadb_another_password_proves_the_source_as_well(mariadb):
+    done(mariadb.play("rotate", semisync_replication_password="a new one"))
+    assert tls(mariadb) == ("Yes", "", "Yes")
+    done(mariadb.play("rotate", semisync_replication_password=PASSWORD))
+
+
+@pytest.mark.long
+def test_mariadb_does_not_believe_a_source_that_lets_everybody_in(mariadb):
+    """Without a password there is nothing to prove the certificate with: the replica does not connect."""
+    mariadb.source.sql("SET SESSION sql_log_bin = 0; CREATE USER open@'%'; GRANT REPLICATION SLAVE ON *.* TO open@'%'")
+    mariadb.replica.sql("STOP SLAVE; CHANGE MASTER TO MASTER_USER = 'open', MASTER_PASSWORD = ''; START SLAVE")
+    error = "SHOW SLAVE STATUS"
+    wait_for(lambda: "certificate" in mariadb.replica.sql(error, form="--vertical").stdout.lower())
+    assert tls(mariadb) is None
+    assert playbook("verify", mariadb.file).returncode != 0
