@@ -107,7 +107,7 @@ class Pair:
         self.source, self.replica = source, replica
         self.unit = {"mysql": "mysqld@1", "mariadb": "mariadb@1"}[source.server]
         # A login file on one, variables on the other.
-        source.shell("umask 077; cat > /root/.my.cnf", input="[client]\nsocket=%s\n" % SOCKET)
+        source.shell("umask 077; cat > ~/.my.cnf", input="[client]\nsocket=%s\n" % SOCKET)
         self.file = inventory(
             folder, {source: {"ansible_become_password": SUDO_PASSWORD}},
             {replica: {"semisync_login_unix_socket": "/srv/1/mysql.sock"}}, ansible_user=OPS, ansible_become=True)
