@@ -79,11 +79,21 @@ def login_steps(names, changes, before):
     return drain + [(stop, None), change, (start, None)]
 
 
-def applied(row):
-    """Whether a replica's applier is as far as what was received; row is one of SHOW REPLICA STATUS."""
-    short = dict((key.lower().replace("master", "source").replace("slave", "replica"), value) for key, value in row.items())
-    return (short["relay_source_log_file"] == short["source_log_file"]
-            and short["exec_source_log_pos"] == short["read_source_log_pos"])
+def gtid_steps(names):
+    """The statements that make a channel follow by GTID. What was received is applied before, because the server forgets it."""
+    word, (statement, prefix) = names.replica_word, names.change_source
+    option = "MASTER_USE_GTID = slave_pos" if names.mariadb else "%s_AUTO_POSITION = 1" % prefix
+    return [(DRAIN, None), ("STOP %s IO_THREAD" % word, None), (DRAIN, None), ("STOP %s" % word, None),
+            ("%s %s" % (statement, option), None), ("START %s" % word, None)]
+
+
+def position_steps(names, stopped):
+    """The way back from that to where the channel stopped, by file and position."""
+    word, (statement, prefix) = names.replica_word, names.change_source
+    option = "MASTER_USE_GTID = no" if names.mariadb else "%s_AUTO_POSITION = 0" % prefix
+    return [("STOP %s" % word, None),
+            ("%s %s, %s_LOG_FILE = %%s, %s_LOG_POS = %%s" % (statement, option, prefix, prefix),
+             (stopped["applied_file"], stopped["applied_position"])), ("START %s" % word, None)]
 
 
 def follows(before, params):

@@ -228,6 +228,16 @@ class Names(object):
         return self.since((5, 6, 5), (10, 0, 2))
 
     @property
+    def gtid_online(self):
+        """GTIDs come without a restart: gtid_mode is dynamic (MySQL 5.7.6 release notes), MariaDB has them always."""
+        return self.since((5, 7, 6), (10, 0, 2))
+
+    @property
+    def show_binary_log_status(self):
+        """MySQL 8.2 release notes."""
+        return "SHOW BINARY LOG STATUS" if self.since((8, 2, 0), NEVER) else "SHOW MASTER STATUS"
+
+    @property
     def reset_binary_logs(self):
         """Forgets binary logs and GTIDs (MySQL 8.2 release notes)."""
         return "RESET BINARY LOGS AND GTIDS" if self.since((8, 2, 0), NEVER) else "RESET MASTER"

@@ -198,7 +198,8 @@ def names_in_use(names):
     """The names table of one server in a form that a playbook can read."""
     result = {"generation": names.generation, "builtin": names.builtin, "slapper": names.slapper,
               "log_updates": names.log_updates, "log_bin_by_default": names.log_bin_by_default,
-              "gtid": names.has_gtid, "copy_series": names.copy_series, "account_plugin": names.account_plugin,
+              "gtid": names.has_gtid, "gtid_online": names.gtid_online,
+              "copy_series": names.copy_series, "account_plugin": names.account_plugin,
               "longest_source_password": names.longest_source_password, "defaults": names.defaults(),
               "verifies_source_by_default": names.verifies_source_by_default,
               "proves_itself_by_password": names.proves_itself_by_password}

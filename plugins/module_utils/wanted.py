@@ -15,6 +15,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils import state
 
 # What SET GLOBAL can mend without a restart; the others take effect at the next start.
 DYNAMIC = ("sync_binlog", "innodb_flush_log_at_trx_commit", "read_only")
+# What gtid.yml leaves in our file on a server that replicated before.
+GTID_COMMENT = "replication by GTID"
+GTID_OPTIONS = [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -60,7 +63,7 @@ def replication_options(role, info, settings, number):
     if info["variables"]["log_bin"] != "ON" or "log_bin" in ours or not stays_on:
         options.append(("log_bin", "mysql-bin"))
     if info["engine"] != "mariadb" and info["names"]["gtid"]:
-        options += [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
+        options += GTID_OPTIONS
     options += [(info["names"]["log_updates"], "ON"), ("relay_log", "mysql-relay-bin")]
     if role == "source" and settings["bind_address"] and (listens_on_loopback_only(info) or "bind_address" in ours):
         options.append(("bind_address", settings["bind_address"]))
@@ -111,6 +114,8 @@ def sections(role, info, settings, number, fresh, stage):
         result.append(("a commit is on the source's own disk before it is confirmed",
                        durability_options(role, settings)))
         result.append(("semi-synchronous replication, %s side" % role, semisync_options(role, info, settings)))
+    if not fresh and "gtid_mode" in optfile.parse_ours(info["option_files"]["ours"]):
+        result.append((GTID_COMMENT, GTID_OPTIONS))
     return result
 
 

@@ -110,14 +110,9 @@ channel:
 """
 
 import os
-import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, host, login, names, state
-
-POLL_SECONDS = 0.05
-# An error that stands so long after the start is none of before.
-REFUSED_SECONDS = 0.7
+from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, channel_run, host, login, names, state
 
 
 def kept_password(server, server_names, variables):
@@ -129,65 +124,6 @@ def kept_password(server, server_names, variables):
         return account.in_master_info(host.read_text(os.path.join(variables["datadir"], "master.info")))
     except OSError:
         return None
-
-
-class Replica(object):
-    """The replica's server, whose login at its source changes."""
-
-    def __init__(self, module, server, server_names):
-        self.module, self.server, self.names = module, server, server_names
-
-    def channel(self):
-        return state.default_channel(self.server.channels(self.names))
-
-    def run(self, steps):
-        for statement, arguments in steps:
-            if statement == channel.DRAIN:
-                self.drain()
-                continue
-            try:
-                self.server.rows(statement, arguments)
-            except Exception as error:  # the drivers share no exception class
-                self.module.fail_json(msg="the server refuses %s: %s" % (channel.show(statement, arguments), error))
-
-    def until(self, holds):
-        """Whether it holds within the time there is."""
-        end = time.monotonic() + self.module.params["wait"]
-        while not holds():
-            if time.monotonic() > end:
-                return False
-            time.sleep(POLL_SECONDS)
-        return True
-
-    def drain(self):
-        """Wait for the applier; with the channel running again where it does not catch up."""
-        default = next(row for row in self.server.rows(self.names.show_channels)
-                       if state.normalise_channel(row)["name"] == "")
-        if not self.until(lambda: channel.applied(self.server.rows("SHOW %s STATUS" % self.names.replica_word)[0])):
-            self.run([("START %s" % self.names.replica_word, None)])
-            self.module.fail_json(msg="the applier is behind, at %s of %s; nothing was changed. Run again when it has caught up"
-                                  % tuple(default.get(key) for key in ("Exec_Master_Log_Pos", "Read_Master_Log_Pos")))
-
-    def update(self, changes, before, known):
-        """Change the login; back to the old one where the source does not take the new one."""
-        self.run(channel.login_steps(self.names, changes, before))
-        begin = time.monotonic()
-
-        def settled():
-            now = self.channel()
-            return state.running(now) or now["last_io_error"] and time.monotonic() - begin > REFUSED_SECONDS
-
-        self.until(settled)
-        now = self.channel()
-        if state.running(now):
-            return
-        reason = state.describe_channel(now)
-        back = channel.way_back(changes, before, known)
-        words = "there is no old one to go back to"
-        if back:
-            self.run(channel.login_steps(self.names, back, dict(before, sql_running="No")))
-            words = "the old one is back"
-        self.module.fail_json(msg="the channel did not connect with its new login, %s: %s" % (words, reason))
 
 
 def main():
@@ -213,7 +149,7 @@ def main():
         server_names = state.identify(server)
     except names.UnknownServer as error:
         module.fail_json(msg=str(error))
-    replica = Replica(module, server, server_names)
+    replica = channel_run.Replica(module, server, server_names)
     before = replica.channel()
     if params["state"] != "configured" and before is None:
         module.fail_json(msg="there is no replication channel to be %s on this host" % params["state"])

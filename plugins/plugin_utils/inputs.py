@@ -36,6 +36,7 @@ RANGES = {
     "semisync_innodb_flush_log_at_trx_commit": (0, 2, "0, 1 or 2"),
     "semisync_restart_timeout": (1, DAY, "seconds"),
     "semisync_channel_timeout": (1, DAY, "seconds"),
+    "semisync_gtid_watch": (0, 7 * DAY, "seconds"),
     "semisync_catch_up_timeout": (1, 7 * DAY, "seconds"),
     "semisync_remove_timeout": (1, DAY, "seconds"),
     "semisync_canary_max_wait": (0.1, DAY, "seconds"),

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from killed import listening, places, was_killed
 from live_hosts import PASSWORD, hosts, inventory, playbook, run, words
 
 PORT = 3307
@@ -41,8 +42,8 @@ class Pair:
                  "semisync_login_port": PORT}
         self.file = inventory(folder, {source: {"semisync_login_config_file": "/root/semisync.cnf"}}, {replica: login})
 
-    def play(self, name, *arguments, **variables):
-        return playbook(name, self.file, *arguments, "-e", json.dumps(variables))
+    def play(self, name, *arguments, environment=None, **variables):
+        return playbook(name, self.file, *arguments, "-e", json.dumps(variables), **(environment or {}))
 
     def counted(self):
         no, yes = [int(self.source.value("SHOW GLOBAL STATUS LIKE '%s'" % name).split()[1]) for name in COUNTERS[self.source.server]]
@@ -127,6 +128,29 @@ def test_a_rotation_that_was_interrupted_is_finished_by_the_next(pair):
         assert third.returncode != 0 and "repl@% accepts two passwords" in words(third)
         done(pair.play("rotate", semisync_replication_password=PASSWORD))
         assert pair.takes(PASSWORD) and not pair.takes(NEW)
+
+
+# Shares of the tasks, so that one test ends in some ten minutes.
+PARTS = 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_rotation_that_is_killed_after_a_task_is_finished_by_the_next(pair, part, tmp_path):
+    done(pair.play("rotate"))
+    with under_load(pair):
+        tasks, old = tmp_path / "tasks", "the first 0"
+        done(pair.play("rotate", environment=listening(0, tasks), semisync_replication_password=old))
+        for number, name in places(tasks, part, PARTS):
+            new = "killed after %d" % number
+            was_killed(pair.play("rotate", environment=listening(number), semisync_replication_password=new))
+            assert tls(pair), "the channel does not run after task %d (%s)" % (number, name)
+            done(pair.play("rotate", semisync_replication_password=new))
+            assert pair.takes(new) and not pair.takes(old), "after task %d (%s)" % (number, name)
+            print("killed after task %d (%s): finished by the next run" % (number, name))
+            old = new
+        done(pair.play("rotate"))
+    done(pair.play("verify"))
 
 
 def test_a_login_that_the_source_refuses_is_taken_back(pair):

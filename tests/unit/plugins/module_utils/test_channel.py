@@ -167,16 +167,6 @@ def test_a_new_login_stops_no_more_than_it_must_and_loses_nothing_received(engin
     assert channel.show(statement, arguments).endswith("%s_PASSWORD = ********, %s_SSL = 1" % (prefix, prefix))
 
 
-@pytest.mark.parametrize("words", [("Master", "Slave"), ("Source", "Replica")])
-def test_the_applier_is_as_far_as_what_was_received(words):
-    source = words[0]
-    row = {"Relay_%s_Log_File" % source: "bin.2", "%s_Log_File" % source: "bin.2", "Exec_%s_Log_Pos" % source: 99,
-           "Read_%s_Log_Pos" % source: 99}
-    assert channel.applied(row)
-    assert not channel.applied(dict(row, **{"Exec_%s_Log_Pos" % source: 98}))
-    assert not channel.applied(dict(row, **{"%s_Log_File" % source: "bin.3"}))
-
-
 @pytest.mark.parametrize("more,words,arguments", [
     ({"source_ssl": True, "source_ssl_ca": "/ca.pem", "source_ssl_verify": True},
      "SOURCE_SSL = %s, SOURCE_SSL_CA = %s, SOURCE_SSL_VERIFY_SERVER_CERT = %s", (1, "/ca.pem", 1)),
