@@ -93,7 +93,8 @@ class Pair:
         wait_for(self.by_position)
 
 
-@pytest.fixture(scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0])
+@pytest.fixture(scope="module", params=[("mysql", ""), pytest.param(("mariadb", "12"), marks=pytest.mark.long)],
+                ids=lambda param: param[0])
 def pair(request, tmp_path_factory):
     for source, replica in hosts(("source",) + request.param, ("replica",) + request.param, turn="live-gtid-" + request.param[0]):
         made = Pair(source, replica, tmp_path_factory.mktemp("gtid"))
