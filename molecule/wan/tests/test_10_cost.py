@@ -55,7 +55,7 @@ def switch(source, engine):
 
 
 def test_a_delay_costs_one_round_trip_an_insert(netem, source, insert, switch, figure):
-    near = {address: usual(source.ping(address)) for address in (REPLICA, *OTHERS)}
+    near = {address: min(source.ping(address)) for address in (REPLICA, *OTHERS)}
     semisync, counted = insert()
     assert counted == [41, 0]
     switch("OFF")
@@ -64,7 +64,7 @@ def test_a_delay_costs_one_round_trip_an_insert(netem, source, insert, switch, f
     switch("ON")
 
     put_on = netem(peers=[REPLICA], delay_ms=DELAY)
-    far = {address: usual(source.ping(address)) for address in (REPLICA, *OTHERS)}
+    far = {address: min(source.ping(address)) for address in (REPLICA, *OTHERS)}
     figure(f"round trips in ms without and with {DELAY:g} ms to {REPLICA}: {near} {far}")
     # P8.2
     assert any("netem" in line and "delay 90ms" in line for line in put_on["shown"])
@@ -77,18 +77,23 @@ def test_a_delay_costs_one_round_trip_an_insert(netem, source, insert, switch, f
     for address in OTHERS:
         assert far[address] - near[address] < 2
 
-    delayed, counted = insert()
-    assert counted == [41, 0]
-    switch("OFF")
-    unmoved, dummy = insert()
-    switch("ON")
-    figure(f"one insert in ms, semi-sync: {semisync:.1f}, with the delay {delayed:.1f}; "
-           f"asynchronous: {local:.1f}, with the delay {unmoved:.1f}")
-    # One round trip and the local time, which differs from moment to moment on a busy machine.
-    locally = (semisync - near[REPLICA], local, unmoved)
-    assert 0.95 * (far[REPLICA] + min(locally)) < delayed < 1.05 * (far[REPLICA] + max(locally))
-    # Neither the delay nor anything near it.
-    assert abs(unmoved - local) < DELAY / 10
+    # Each time on a busy machine is longer by what the machine is busy with: a moment's noise passes, a fault stays.
+    for attempt in (1, 2, 3):
+        delayed, counted = insert()
+        assert counted == [41, 0]
+        switch("OFF")
+        unmoved, dummy = insert()
+        switch("ON")
+        figure(f"one insert in ms, semi-sync: {semisync:.1f}, with the delay {delayed:.1f}; "
+               f"asynchronous: {local:.1f}, with the delay {unmoved:.1f}")
+        # One round trip and the local time, and for asynchronous replication nothing near the delay.
+        locally = (semisync - near[REPLICA], local, unmoved)
+        lowest, highest = 0.95 * (far[REPLICA] + min(locally)), 1.05 * (far[REPLICA] + max(locally))
+        if lowest < delayed < highest and abs(unmoved - local) < DELAY / 10:
+            break
+        eventually(lambda: insert()[1] == [41, 0], "rows are acknowledged again")
+    assert lowest < delayed < highest, attempt
+    assert abs(unmoved - local) < DELAY / 10, attempt
 
     # P8.5
     taken_off = netem(state="absent")

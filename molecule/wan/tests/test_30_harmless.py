@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import DELAY, PROJECT, REPLICA, SECONDS, eventually, usual
+from conftest import DELAY, PROJECT, REPLICA, SECONDS, eventually
 
 ROLLBACK = 12
 
@@ -30,7 +30,7 @@ def delay(**more):
 def nothing_is_left(source, before):
     eventually(lambda: source.timers() == [], "the rollback has ended", 15)
     assert source.qdiscs() == before
-    assert usual(source.ping(REPLICA)) < 2
+    assert min(source.ping(REPLICA)) < 2
 
 
 def test_the_delay_of_a_controller_that_was_killed_ends(netem, source, controller, figure):
