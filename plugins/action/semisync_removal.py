@@ -6,10 +6,9 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils import problems, removal
+from ansible_collections.dbre.semisync.plugins.module_utils import removal
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 
 display = Display()
@@ -24,11 +23,7 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         result = super(ActionModule, self).run(tmp, task_vars)
         dummy, arguments = self.validate_argument_spec(argument_spec=dict(info_from=dict(type="str", required=True)))
-        name, members = cluster.members(task_vars, arguments["info_from"])
-        found = problems.of_inventory(name, members) or problems.of_reading(members) or removal.problems(members)
-        if found:
-            raise AnsibleActionFail("Nothing was changed. Cluster %r: %s" % (name, "; ".join(found)))
-        me = next(member for member in members if member.host == task_vars["inventory_hostname"])
+        name, members, me = cluster.judged(task_vars, arguments["info_from"], removal.problems)
         remains = removal.remains(me)
         for words in remains:
             display.warning(words)

@@ -19,6 +19,30 @@ attributes:
     description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
 """
 
+    # Changes hosts, and tells how they were and are.
+    CHANGES = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+"""
+
+    # Changes hosts, or waits for them, and has nothing to show a difference of.
+    QUIET = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+"""
+
     INFO = r"""
 options: {}
 attributes:

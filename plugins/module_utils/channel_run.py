@@ -89,8 +89,7 @@ class Replica(object):
 
     def has(self):
         """The GTIDs that the replica has applied."""
-        name = "gtid_slave_pos" if self.names.mariadb else "gtid_executed"
-        return "".join(state.text(self.server.rows("SELECT @@GLOBAL.%s AS value" % name)[0]["value"] or "").split())
+        return self.server.applied(self.names)
 
     def begin(self):
         """Have both threads run, as a conversion that was interrupted may not have left them."""

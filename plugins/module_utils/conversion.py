@@ -179,14 +179,6 @@ def refusal(replica, source, lost):
             "are there already would stop it or be doubled. %s" % (replica, lost, source, WAY_OUT))
 
 
-def parse_point(text):
-    """A MariaDB position as {domain: (server, sequence)}."""
-    found = {}
-    for (domain, server), sequence in sorted(gtid.parse_list(text).items(), key=lambda pair: pair[1]):
-        found[domain] = (server, sequence)
-    return found
-
-
 def mismatch(point, at_source):
     """Why a MariaDB replica's gtid_slave_pos is not where its file and position are, in words; empty where it is.
 
@@ -197,7 +189,7 @@ def mismatch(point, at_source):
     where = "%s:%s" % (point["file"], point["position"])
     if at_source is None:
         return "its source cannot say which GTIDs belong to %s; is that file purged?" % where
-    if parse_point(point["gtid"]) == parse_point(at_source):
+    if gtid.latest(point["gtid"]) == gtid.latest(at_source):
         return ""
     return ("it has applied its source's %s, which is GTID position '%s', but its gtid_slave_pos is '%s'; by GTID it would "
             "go on from there. %s" % (where, at_source, point["gtid"], WAY_OUT))

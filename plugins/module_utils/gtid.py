@@ -96,11 +96,14 @@ def ahead(one, other):
     return ",".join(parts)
 
 
+def latest(position):
+    """The last transaction by domain of a MariaDB GTID list, as {domain: (server, sequence)}."""
+    found = {}
+    for (domain, server), sequence in sorted(parse_list(position).items(), key=lambda pair: pair[1]):
+        found[domain] = (server, sequence)
+    return found
+
+
 def domains(position):
     """The last sequence number by domain of a MariaDB GTID list."""
-    found = {}
-    for part in re.sub(r"\s", "", position or "").split(","):
-        if part:
-            domain, dummy, number = part.split("-")
-            found[domain] = max(found.get(domain, 0), int(number))
-    return found
+    return dict((domain, sequence) for domain, (dummy, sequence) in latest(position).items())

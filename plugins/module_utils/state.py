@@ -119,6 +119,11 @@ class Server(object):
         # MySQL 8.4 and later have no such variable; MariaDB's status is that of the session.
         return {"on": bool(self.pairs("SHOW GLOBAL STATUS LIKE 'Ssl\\_server\\_not\\_after'").get("ssl_server_not_after"))}
 
+    def applied(self, names):
+        """The GTIDs that a replica has applied, as one line of text."""
+        name = "gtid_slave_pos" if names.mariadb else "gtid_executed"
+        return "".join(text(self.rows("SELECT @@GLOBAL.%s AS value" % name)[0]["value"] or "").split())
+
     def channels(self, names):
         return [normalise_channel(row) for row in self.rows(names.show_channels)]
 

@@ -58,12 +58,7 @@ notes:
   - On a server with C(super_read_only) it is off for the time of the statement.
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+  - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -99,7 +94,7 @@ accounts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import account, login, names, state
+from ansible_collections.dbre.semisync.plugins.module_utils import account, login, serve, state
 
 
 def refuse_strangers(module, server, takes_away):
@@ -122,7 +117,7 @@ def wanted_steps(params, server_names, accounts):
             for step in account.statements(server_names, user, one, new, params["state"] == "both")]
 
 
-def run(server, steps, alone):
+def execute(server, steps, alone):
     """Run the statements; on this server alone also where it is super_read_only."""
     read_only = alone and server.variables().get("super_read_only") == "ON"
     server.rows("SET SESSION sql_log_bin = %d" % (not alone))
@@ -135,6 +130,33 @@ def run(server, steps, alone):
         if read_only:
             server.rows("SET GLOBAL super_read_only = ON")
         server.rows("SET SESSION sql_log_bin = 1")
+
+
+def found(server, server_names, user):
+    """The user's accounts."""
+    rows = server.rows(account.accounts_query(server_names), (user,))
+    return [account.parse_row(dict((key, None if value is None else state.text(value)) for key, value in row.items()))
+            for row in rows]
+
+
+def run(module, server, server_names):
+    """Create the account, or change its password on every host part it has."""
+    params = module.params
+    user, of_password, keep_old = params["user"], params["state"] != "present", params["state"] == "both"
+    accounts = found(server, server_names, user)
+    if of_password and (accounts or not params["missing_ok"]):
+        account.check(user, accounts)
+    steps = wanted_steps(params, server_names, accounts)
+    kept = keep_old and server_names.dual_passwords
+    if steps and of_password:
+        refuse_strangers(module, server, not kept)
+    if steps and not module.check_mode:
+        execute(server, steps, alone=of_password)
+    before = account.describe(user, accounts, params["password"])
+    after = account.predict(user, accounts or [{"host": params["host"]}], kept) if steps else before
+    return dict(changed=bool(steps), accounts=[one["host"] for one in accounts],
+                statements=[account.show(statement, arguments) for statement, arguments in steps],
+                diff={"before": before, "after": after})
 
 
 def main():
@@ -151,33 +173,7 @@ def main():
         required_if=[("state", "both", ["sessions"]), ("state", "only", ["sessions"])],
         supports_check_mode=True,
     )
-    user, new, keep_old = module.params["user"], module.params["password"], module.params["state"] == "both"
-    server = state.Server(login.connect_or_fail(module))
-    try:
-        server_names = state.identify(server)
-        rows = [dict((key, None if value is None else state.text(value)) for key, value in row.items())
-                for row in server.rows(account.accounts_query(server_names), (user,))]
-        accounts = [account.parse_row(row) for row in rows]
-        if module.params["state"] != "present" and (accounts or not module.params["missing_ok"]):
-            account.check(user, accounts)
-        steps = wanted_steps(module.params, server_names, accounts)
-    except (names.UnknownServer, account.Unfit) as error:
-        module.fail_json(msg=str(error))
-    if steps and module.params["state"] != "present":
-        refuse_strangers(module, server, not (keep_old and server_names.dual_passwords))
-    if steps and not module.check_mode:
-        try:
-            run(server, steps, alone=module.params["state"] != "present")
-        except Exception as error:  # the drivers share no exception class
-            module.fail_json(msg="the server refuses account or password of %s: %s" % (user, error))
-    before = account.describe(user, accounts, new)
-    kept = keep_old and server_names.dual_passwords
-    after = account.predict(user, accounts or [{"host": module.params["host"]}], kept) if steps else before
-    module.exit_json(
-        changed=bool(steps), accounts=[one["host"] for one in accounts],
-        statements=[account.show(statement, arguments) for statement, arguments in steps],
-        diff={"before": before, "after": after},
-    )
+    serve.serve(module, run, "the server refuses account or password of %s" % module.params["user"])
 
 
 if __name__ == "__main__":

@@ -56,14 +56,11 @@ options:
     default: 15
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
+  - dbre.semisync.attributes.changes
 attributes:
   check_mode:
-    support: full
     details:
       - Writes nothing in check mode.
-  diff_mode:
-    support: full
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -126,7 +123,7 @@ import threading
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, names, state, watcher
+from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, serve, state, watcher
 
 POLL_SECONDS = 0.005
 # A row that came before the first poll is not older than this many others.
@@ -179,10 +176,9 @@ def prepare(server, schema, table, keep, check_mode):
     return True, []
 
 
-def write(module, server):
+def write(module, server, server_names):
     params = module.params
     schema, table, rows = params["schema"], params["table"], params["rows"]
-    server_names = state.identify(server)
     created, missing = prepare(server, schema, table, params["keep"], module.check_mode)
     if missing:
         module.fail_json(msg="the table %s.%s exists but lacks %s; set semisync_canary_schema and semisync_canary_table "
@@ -205,6 +201,10 @@ def write(module, server):
             break
     return dict(changed=bool(written) or created, created=created, written=written, status=before, diff=diff,
                 confirmed_at=written[-1]["confirmed_at"] if written else None)
+
+
+def look(module, server, dummy):
+    return wait(module, server)
 
 
 def wait(module, server, ready=None):
@@ -267,14 +267,7 @@ def main():
     if module.params["mode"] == "watch":
         login.require_driver(module)
         module.exit_json(**watch(module))
-    server = state.Server(login.connect_or_fail(module))
-    try:
-        result = write(module, server) if module.params["mode"] == "write" else wait(module, server)
-    except names.UnknownServer as error:
-        module.fail_json(msg=str(error))
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg="the canary failed: %s" % error)
-    module.exit_json(**result)
+    serve.serve(module, write if module.params["mode"] == "write" else look, "the canary failed")
 
 
 if __name__ == "__main__":

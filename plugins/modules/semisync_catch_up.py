@@ -34,14 +34,11 @@ options:
     default: 5
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
+  - dbre.semisync.attributes.quiet
 attributes:
   check_mode:
-    support: full
     details:
       - Does not wait in check mode.
-  diff_mode:
-    support: none
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -85,23 +82,16 @@ seconds_behind:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import catch_up, login, names, seed_marker, state
+from ansible_collections.dbre.semisync.plugins.module_utils import catch_up, login, seed_marker, serve, state
 
 POLL_SECONDS = 0.1
 
 
-def look(server, server_names, target):
-    """How many transactions are missing; the applied ones are read without everything else."""
-    name = "gtid_slave_pos" if server_names.mariadb else "gtid_executed"
-    applied = server.rows("SELECT @@GLOBAL.%s AS value" % name)[0]["value"]
-    return catch_up.missing(server_names.mariadb, target, applied)
-
-
 def wait(module, server, server_names):
-    """Look until nothing is missing, or time is up."""
+    """Look until nothing is missing, or time is up; what was seen."""
     params, begin, first = module.params, time.monotonic(), None
     while True:
-        missing = look(server, server_names, params["target"])
+        missing = catch_up.missing(server_names.mariadb, params["target"], server.applied(server_names))
         first = missing if first is None else first
         channel = state.default_channel(server.channels(server_names))
         reason = catch_up.stopped(channel) if missing else ""
@@ -109,9 +99,16 @@ def wait(module, server, server_names):
             module.fail_json(msg="the replica does not catch up: %s; %d transactions are missing" % (reason, missing))
         seconds = time.monotonic() - begin
         if not missing or module.check_mode or seconds >= params["timeout"]:
-            return dict(changed=False, caught_up=not missing, missing=missing, missing_at_first=first,
+            return dict(caught_up=not missing, missing=missing, missing_at_first=first,
                         seconds=round(seconds, 3), seconds_behind=channel["seconds_behind"] if channel else None)
         time.sleep(POLL_SECONDS)
+
+
+def run(module, server, server_names):
+    seen = wait(module, server, server_names)
+    if seen["caught_up"] and not module.check_mode:
+        seed_marker.caught_up(server.variables()["port"])
+    return dict(seen, changed=False)
 
 
 def main():
@@ -124,16 +121,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    server = state.Server(login.connect_or_fail(module))
-    try:
-        result = wait(module, server, state.identify(server))
-        if result["caught_up"] and not module.check_mode:
-            seed_marker.caught_up(server.variables()["port"])
-    except (names.UnknownServer, ValueError) as error:
-        module.fail_json(msg=str(error))
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg="the replica cannot be asked: %s" % error)
-    module.exit_json(**result)
+    serve.serve(module, run, "the replica cannot be asked")
 
 
 if __name__ == "__main__":

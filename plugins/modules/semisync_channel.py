@@ -64,12 +64,7 @@ options:
     default: 1
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+  - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
 notes:
@@ -112,7 +107,7 @@ channel:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, channel_run, host, login, names, state
+from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, channel_run, host, login, serve, state
 
 
 def kept_password(server, server_names, variables):
@@ -124,6 +119,27 @@ def kept_password(server, server_names, variables):
         return account.in_master_info(host.read_text(os.path.join(variables["datadir"], "master.info")))
     except OSError:
         return None
+
+
+def run(module, server, server_names):
+    """Bring the channel to its state; what it was, and how it got there."""
+    params, replica = module.params, channel_run.Replica(module, server, server_names)
+    before = replica.channel()
+    if params["state"] != "configured" and before is None:
+        raise ValueError("there is no replication channel to be %s on this host" % params["state"])
+    changes, known = [], None
+    if params["state"] == "updated":
+        known = kept_password(server, server_names, server.variables())
+        changes = channel.login_changes(params, before, known)
+    steps = channel.login_steps(server_names, changes, before) if changes else channel.steps(server_names, params, before)
+    if changes and not module.check_mode:
+        replica.update(changes, before, known)
+    elif not module.check_mode:
+        replica.run(steps)
+    return dict(changed=bool(steps), channel=before,
+                statements=[channel.show(statement, arguments) for statement, arguments in steps],
+                diff={"before": channel.describe(before),
+                      "after": channel.predict(before, params) if steps else channel.describe(before)})
 
 
 def main():
@@ -143,32 +159,7 @@ def main():
         required_if=[("state", "configured", ("source_host", "source_user", "source_password"))],
         supports_check_mode=True,
     )
-    params = module.params
-    server = state.Server(login.connect_or_fail(module))
-    try:
-        server_names = state.identify(server)
-    except names.UnknownServer as error:
-        module.fail_json(msg=str(error))
-    replica = channel_run.Replica(module, server, server_names)
-    before = replica.channel()
-    if params["state"] != "configured" and before is None:
-        module.fail_json(msg="there is no replication channel to be %s on this host" % params["state"])
-    changes, known = [], None
-    if params["state"] == "updated":
-        known = kept_password(server, server_names, server.variables())
-        changes = channel.login_changes(params, before, known)
-    steps = channel.login_steps(server_names, changes, before) if changes else channel.steps(server_names, params, before)
-    if not module.check_mode and changes:
-        replica.update(changes, before, known)
-    elif not module.check_mode:
-        replica.run(steps)
-    module.exit_json(
-        changed=bool(steps),
-        statements=[channel.show(statement, arguments) for statement, arguments in steps],
-        channel=before,
-        diff={"before": channel.describe(before),
-              "after": channel.predict(before, params) if steps else channel.describe(before)},
-    )
+    serve.serve(module, run, "the channel was not changed")
 
 
 if __name__ == "__main__":

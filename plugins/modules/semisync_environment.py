@@ -34,14 +34,11 @@ options:
     elements: str
     default: []
 extends_documentation_fragment:
-  - dbre.semisync.attributes
+  - dbre.semisync.attributes.quiet
 attributes:
   check_mode:
-    support: full
     details:
       - Writes nothing in check mode.
-  diff_mode:
-    support: none
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

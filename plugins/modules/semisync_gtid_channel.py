@@ -51,14 +51,11 @@ options:
     default: 3600
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
+  - dbre.semisync.attributes.changes
 attributes:
   check_mode:
-    support: full
     details:
       - Reads, waits and compares in check mode, where the server's mode allows; stops nothing.
-  diff_mode:
-    support: full
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -97,7 +94,7 @@ statements:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import (
-    channel, channel_run, conversion, gtid, login, names, state)
+    channel, channel_run, conversion, gtid, login, serve, state)
 
 
 def target(server, server_names, point):
@@ -174,14 +171,7 @@ def main():
         required_if=[("state", "applied", ("target",)), ("state", "by_gtid", ("target",))],
         supports_check_mode=True,
     )
-    server = state.Server(login.connect_or_fail(module))
-    try:
-        result = run(module, server, state.identify(server))
-    except names.UnknownServer as error:
-        module.fail_json(msg=str(error))
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg="the conversion failed: %s" % error)
-    module.exit_json(**result)
+    serve.serve(module, run, "the conversion failed")
 
 
 if __name__ == "__main__":

@@ -36,12 +36,7 @@ options:
     default: 60
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+  - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -67,7 +62,7 @@ statements:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import conversion, login, state
+from ansible_collections.dbre.semisync.plugins.module_utils import conversion, login, serve, state
 
 POLL_SECONDS = 0.1
 # A module call that sleeps longer is lost with its connection.
@@ -137,6 +132,24 @@ def drain(module, server):
         time.sleep(POLL_SECONDS)
 
 
+def run(module, server, dummy):
+    """Take the step, where the server has not come so far."""
+    step, statement = module.params["step"], None
+    variables = server.pairs("SHOW GLOBAL VARIABLES LIKE '%gtid\\_%'")
+    if step == "drained":
+        drain(module, server)
+    else:
+        statement = conversion.statement(step, variables)
+    if statement and not module.check_mode:
+        server.rows(statement)
+    if step == "warn" and not module.check_mode and variables["enforce_gtid_consistency"] != "ON":
+        watch(module, server)
+    name, dummy, value = (statement or "").partition("SET GLOBAL ")[2].partition(" = ")
+    return dict(changed=bool(statement), statements=[statement] if statement else [],
+                diff={"before": "%s = %s\n" % (name, variables.get(name)) if name else "",
+                      "after": "%s = %s\n" % (name, value) if name else ""})
+
+
 def main():
     module = AnsibleModule(
         argument_spec=login.argument_spec(
@@ -147,23 +160,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    server, step, statement = state.Server(login.connect_or_fail(module)), module.params["step"], None
-    try:
-        variables = server.pairs("SHOW GLOBAL VARIABLES LIKE '%gtid\\_%'")
-        if step == "drained":
-            drain(module, server)
-        else:
-            statement = conversion.statement(step, variables)
-        if statement and not module.check_mode:
-            server.rows(statement)
-        if step == "warn" and not module.check_mode and variables["enforce_gtid_consistency"] != "ON":
-            watch(module, server)
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg="the server refuses %s: %s" % (statement or step, error))
-    name, dummy, value = (statement or "").partition("SET GLOBAL ")[2].partition(" = ")
-    module.exit_json(changed=bool(statement), statements=[statement] if statement else [],
-                     diff={"before": "%s = %s\n" % (name, variables.get(name)) if name else "",
-                           "after": "%s = %s\n" % (name, value) if name else ""})
+    serve.serve(module, run, "the server refuses the step %s" % module.params["step"])
 
 
 if __name__ == "__main__":

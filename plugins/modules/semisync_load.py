@@ -98,14 +98,11 @@ options:
     default: 0
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
+  - dbre.semisync.attributes.quiet
 attributes:
   check_mode:
-    support: full
     details:
       - Runs nothing in check mode.
-  diff_mode:
-    support: none
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

@@ -48,12 +48,7 @@ notes:
     on a replica while its IO thread is semi-sync; the module passes the server's reason on.
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+  - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -101,7 +96,7 @@ status:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import login, names, plugin, state
+from ansible_collections.dbre.semisync.plugins.module_utils import login, plugin, serve, state
 
 SETTLE_SECONDS = 10
 # A source on which nobody waits for so long has no writers that could be held up.
@@ -153,7 +148,7 @@ def settle(read, before, seconds=SETTLE_SECONDS, idle_seconds=IDLE_SECONDS, paus
 
 
 def restart_io(server_names):
-    return ["STOP %s IO_THREAD" % server_names.replica_word, "START %s IO_THREAD" % server_names.replica_word]
+    return [("%s %s IO_THREAD" % (word, server_names.replica_word), None) for word in ("STOP", "START")]
 
 
 def show(statement, arguments):
@@ -167,56 +162,6 @@ def describe(plugins, variables, wanted):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    module = AnsibleModule(
-        argument_spec=login.argument_spec(
-            side=dict(type="str", choices=["source", "replica"], required=True),
-            state=dict(type="str", choices=["present", "absent"], default="present"),
-            variables=dict(type="dict", default={}),
-            restart_io_thread=dict(type="bool", default=False),
-        ),
-        supports_check_mode=True,
-    )
-    side, wanted = module.params["side"], module.params["variables"]
-    server = state.Server(login.connect_or_fail(module))
-    try:
-        server_names = state.identify(server)
-        plugins, variables = server.plugins(), server.variables()
-        plugin.check_mix(plugins, server.registered_plugins(), server_names.generation)
-        channel = state.default_channel(server.channels(server_names))
-        io_running = bool(channel) and channel["io_running"] != "No"
-        steps, later = plan(server_names, side, module.params["state"], wanted, plugins, variables)
-    except (names.UnknownServer, plugin.Conflict, ValueError) as error:
-        module.fail_json(msg=str(error))
-    before = describe(plugins, variables, wanted)
-    counted = statuses(server, server_names, side)
-    if not module.check_mode:
-        for statement, arguments in steps:
-            # INSTALL PLUGIN reads the option files, so a variable may have its wanted value by now.
-            execute(module, server, statement, arguments)
-        if later:
-            settle(lambda: statuses(server, server_names, side), counted)
-        for statement, arguments in later:
-            execute(module, server, statement, arguments)
-    done = [show(statement, arguments) for statement, arguments in steps + later]
-    asleep = server.semisync_status().get(server_names.statuses("replica")["status"].lower()) != "ON"
-    if module.params["restart_io_thread"] and io_running and (steps or asleep):
-        for statement in restart_io(server_names):
-            if not module.check_mode:
-                execute(module, server, statement, None)
-            done.append(statement)
-    wanted_plugin = server_names.plugin(side)
-    after = describe(*(predict(plugins, variables, wanted, wanted_plugin, module.params["state"])
-                       if module.check_mode else (server.plugins(), server.variables())), wanted=wanted)
-    module.exit_json(
-        changed=bool(done),
-        plugin=wanted_plugin[0] if wanted_plugin else None,
-        statements=done,
-        status=dict((key, value) for key, value in statuses(server, server_names, side).items() if value is not None),
-        diff={"before": before, "after": after},
-    )
-
-
 def predict(plugins, variables, wanted, wanted_plugin, wanted_state):
     """Plugins and variables as they would be after the statements, for the diff of check mode."""
     plugins, variables = dict(plugins), dict(variables)
@@ -228,11 +173,53 @@ def predict(plugins, variables, wanted, wanted_plugin, wanted_state):
     return plugins, variables
 
 
-def execute(module, server, statement, arguments):
-    try:
-        server.rows(statement, arguments)
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg="the server refuses %s: %s" % (show(statement, arguments), error))
+def execute(module, server, steps):
+    """Run the statements; in check mode none."""
+    for statement, arguments in [] if module.check_mode else steps:
+        try:
+            server.rows(statement, arguments)
+        except Exception as error:  # the drivers share no exception class
+            module.fail_json(msg="the server refuses %s: %s" % (show(statement, arguments), error))
+
+
+def run(module, server, server_names):
+    """Bring plugin and variables to what is wanted; what was done."""
+    side, wanted, wanted_state = module.params["side"], module.params["variables"], module.params["state"]
+    plugins, variables = server.plugins(), server.variables()
+    plugin.check_mix(plugins, server.registered_plugins(), server_names.generation)
+    channel = state.default_channel(server.channels(server_names))
+    steps, later = plan(server_names, side, wanted_state, wanted, plugins, variables)
+    counted = statuses(server, server_names, side)
+    # INSTALL PLUGIN reads the option files, so a variable may have its wanted value by then.
+    execute(module, server, steps)
+    if later and not module.check_mode:
+        settle(lambda: statuses(server, server_names, side), counted)
+    execute(module, server, later)
+    asleep = server.semisync_status().get(server_names.statuses("replica")["status"].lower()) != "ON"
+    connected = bool(channel) and channel["io_running"] != "No"
+    again = restart_io(server_names) if module.params["restart_io_thread"] and connected and (steps or asleep) else []
+    execute(module, server, again)
+    wanted_plugin = server_names.plugin(side)
+    after = predict(plugins, variables, wanted, wanted_plugin, wanted_state) if module.check_mode else \
+        (server.plugins(), server.variables())
+    return dict(
+        changed=bool(steps + later + again), plugin=wanted_plugin[0] if wanted_plugin else None,
+        statements=[show(*step) for step in steps + later + again],
+        status=dict((key, value) for key, value in statuses(server, server_names, side).items() if value is not None),
+        diff={"before": describe(plugins, variables, wanted), "after": describe(*after, wanted=wanted)})
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            side=dict(type="str", choices=["source", "replica"], required=True),
+            state=dict(type="str", choices=["present", "absent"], default="present"),
+            variables=dict(type="dict", default={}),
+            restart_io_thread=dict(type="bool", default=False),
+        ),
+        supports_check_mode=True,
+    )
+    serve.serve(module, run, "the plugin cannot be looked at")
 
 
 if __name__ == "__main__":

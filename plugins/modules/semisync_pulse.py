@@ -65,14 +65,11 @@ options:
     default: stuff
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
+  - dbre.semisync.attributes.quiet
 attributes:
   check_mode:
-    support: full
     details:
       - Writes nothing in check mode.
-  diff_mode:
-    support: none
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

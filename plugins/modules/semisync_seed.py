@@ -93,12 +93,7 @@ options:
     default: 5
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - dbre.semisync.attributes.quiet
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

@@ -37,12 +37,7 @@ options:
     default: false
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - dbre.semisync.attributes.quiet
 author:
   - dbre.semisync contributors (@dbre-semisync)
 """
@@ -84,7 +79,39 @@ installed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import login, seed, seed_marker, seed_source, state
+from ansible_collections.dbre.semisync.plugins.module_utils import login, seed, seed_marker, seed_source, serve
+
+
+def run(module, server, dummy):
+    """Ready the source to give its data, or take back what that needed; what there is to copy."""
+    params, result, statements = module.params, {}, []
+    note = seed_marker.Donor(server.rows("SELECT @@GLOBAL.port AS port")[0]["port"])
+    if params["state"] == "present":
+        result.update(seed_source.measure(server), plugins=seed_source.dynamic_plugins(server))
+        unfit = seed.unfit_tables(params["method"], result["unfit"])
+        if unfit:
+            raise ValueError("the source has %s" % unfit)
+        result["installed"] = params["method"] == "clone" and "clone" not in result["plugins"]
+        if params["method"] == "clone":
+            statements = seed_source.donor_statements(result["plugins"], params["password"], params["require_ssl"])
+    elif params["method"] == "clone":
+        statements = seed_source.end_statements(note.exists() and "clone" in seed_source.dynamic_plugins(server))
+    if not module.check_mode:
+        execute(module, server, statements, note, result.get("installed"))
+    return dict(result, changed=bool(statements))
+
+
+def execute(module, server, statements, note, installs):
+    """Run the statements; whose plugin it is, is noted before it is there."""
+    if installs:
+        note.write()
+    for statement, arguments in statements:
+        try:
+            server.rows(statement, arguments)
+        except Exception as error:  # the drivers share no exception class
+            module.fail_json(msg="the source refuses %s: %s" % (statement, error))
+    if module.params["state"] == "absent":
+        note.remove()
 
 
 def main():
@@ -97,31 +124,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    params = module.params
-    server = state.Server(login.connect_or_fail(module))
-    result, statements = {}, []
-    note = seed_marker.Donor(server.rows("SELECT @@GLOBAL.port AS port")[0]["port"])
-    if params["state"] == "present":
-        result.update(seed_source.measure(server), plugins=seed_source.dynamic_plugins(server))
-        unfit = seed.unfit_tables(params["method"], result["unfit"])
-        if unfit:
-            module.fail_json(msg="the source has %s" % unfit)
-        result["installed"] = params["method"] == "clone" and "clone" not in result["plugins"]
-        if params["method"] == "clone":
-            statements = seed_source.donor_statements(result["plugins"], params["password"], params["require_ssl"])
-    elif params["method"] == "clone":
-        statements = seed_source.end_statements(note.exists() and "clone" in seed_source.dynamic_plugins(server))
-    if not module.check_mode:
-        if result.get("installed"):
-            note.write()
-        for statement, arguments in statements:
-            try:
-                server.rows(statement, arguments)
-            except Exception as error:  # the drivers share no exception class
-                module.fail_json(msg="the source refuses %s: %s" % (statement, error))
-        if params["state"] == "absent":
-            note.remove()
-    module.exit_json(changed=bool(statements), **result)
+    serve.serve(module, run, "the source cannot be asked")
 
 
 if __name__ == "__main__":

@@ -76,12 +76,7 @@ options:
     default: 900
 extends_documentation_fragment:
   - dbre.semisync.login
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: full
+  - dbre.semisync.attributes.changes
 notes:
   - Takes root (use C(become)) and systemd.
   - The login is kept in a file only root can read until everything is put back, because the timer needs it.

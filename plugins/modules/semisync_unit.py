@@ -35,12 +35,7 @@ options:
     type: int
     default: 130
 extends_documentation_fragment:
-  - dbre.semisync.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
+  - dbre.semisync.attributes.quiet
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

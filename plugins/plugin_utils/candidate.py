@@ -39,10 +39,7 @@ class Sets(object):
         return gtid.subtract(",".join(text for text in texts if text), "")
 
     beyond = staticmethod(gtid.subtract)
-
-    @staticmethod
-    def count(text):
-        return sum(last - first + 1 for intervals in gtid.parse_set(text).values() for first, last in intervals)
+    count = staticmethod(gtid.count)
 
 
 class Lists(object):

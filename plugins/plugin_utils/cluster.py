@@ -7,6 +7,7 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
+from ansible.errors import AnsibleActionFail
 from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints, findings, plan, problems
 
 GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
@@ -69,6 +70,23 @@ def untouched(task_vars, found):
     given = [one.host for one in found
              if (task_vars["hostvars"][one.host].get("__semisync_installed") or {}).get("changed")]
     return "Nothing was changed%s." % (", but PyMySQL was installed on %s" % ", ".join(given) if given else "")
+
+
+def judged(task_vars, info_from, judge):
+    """(cluster's name, its Members, this host's Member), where nothing speaks against working on the cluster.
+
+    Args:
+        task_vars, info_from: as for members().
+        judge: takes the Members, all of them read, and returns what is wrong with them, in words.
+
+    Raises:
+        AnsibleActionFail: the inventory, a host that could not be read, or what the judge found.
+    """
+    name, found = members(task_vars, info_from)
+    wrong = problems.of_inventory(name, found) or problems.of_reading(found) or judge(found)
+    if wrong:
+        raise AnsibleActionFail("%s Cluster %r: %s" % (untouched(task_vars, found), name, "; ".join(wrong)))
+    return name, found, next(one for one in found if one.host == task_vars["inventory_hostname"])
 
 
 def speaker(task_vars, found):

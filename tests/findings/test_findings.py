@@ -95,9 +95,9 @@ def test_a_pair_straight_after_site_has_no_finding_above_a_note(pair):
     pair.sql("replica", "SET GLOBAL sync_relay_log = 10000")
 
 
+# MariaDB has no SET PERSIST.
+@pytest.mark.only("mysql")
 def test_a_value_that_was_persisted_for_the_next_start_alone(pair):
-    if pair.source.server == "mariadb":
-        pytest.skip("MariaDB has no SET PERSIST")
     pair.sql("source", "SET PERSIST_ONLY rpl_semi_sync_{source}_timeout = 700")
     status, found, said = pair.verify()
     assert (status, found) == (0, {("restart_changes_it", "source", "warning")}), said

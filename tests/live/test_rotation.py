@@ -210,10 +210,10 @@ def give(host, key, certificate):
     host.wait()
 
 
+# A MySQL server makes an authority for itself.
 @pytest.mark.long
+@pytest.mark.only("mariadb")
 def test_mariadb_tls_with_an_authority_of_ones_own(pair, tmp_path):
-    if pair.source.server != "mariadb":
-        pytest.skip("a MySQL server makes an authority for itself")
     refused = wanted(pair, "required")
     assert refused.returncode != 0 and "the server has no TLS" in words(refused)
     key, certificate = authority(tmp_path, "elsewhere.example.com")

@@ -1,4 +1,4 @@
-"""Clients that write without pause until a file appears, and how long each had to wait; runs on the source's host.
+"""Clients that write a row now and then until a file appears, and how long each had to wait; runs on the source's host.
 
     writers.py SOCKET CLIENTS STOP_FILE RESULT_FILE
 

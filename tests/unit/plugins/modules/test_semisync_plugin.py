@@ -75,7 +75,7 @@ def test_where_semisync_is_built_in_only_variables_are_set():
     ("mariadb", (10, 5, 1), ["STOP REPLICA IO_THREAD", "START REPLICA IO_THREAD"]),
 ])
 def test_the_io_thread_is_restarted_in_the_servers_words(engine, version, words):
-    assert semisync_plugin.restart_io(names.Names(engine, version)) == words
+    assert semisync_plugin.restart_io(names.Names(engine, version)) == [(statement, None) for statement in words]
 
 
 def test_check_mode_predicts_what_a_run_leaves():
