@@ -66,7 +66,7 @@ def outcome(host) -> list:
 def converge(server: str, folder: pathlib.Path, after: int = 0) -> tuple[list[dict], list[list], float]:
     """A fresh pair, a run killed after a task (0: none), and a second one: tasks of the first, outcome, seconds."""
     made = hosts(("source", server, RELEASES[server]), ("replica", server, RELEASES[server]),
-                 turn="interrupted")
+                 turn="interrupted-" + server)
     source, replica = next(made)
     try:
         for host in (source, replica):

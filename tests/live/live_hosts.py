@@ -13,6 +13,8 @@ sys.path.insert(0, str(PROJECT / "lab"))
 from common import locked  # noqa: E402
 
 PASSWORD = "it's \"qu\\oted\" 100% `pä$$s;# x"
+# .ci/run removes what has it, where a run was ended before it could.
+LABEL = "dbre-semisync.scenario=live"
 CLIENTS = {"mysql": "mysql", "mariadb": "mariadb"}
 
 
@@ -39,7 +41,7 @@ class Host:
         lab("image", "--server", self.server, *(["--release", self.release] if self.release else []))
         run("docker", "rm", "--force", "--volumes", self.name, check=False)
         command = ["docker", "run", "--detach", "--name", self.name, "--hostname", self.name, "--network", self.network,
-                   "--label", "dbre-semisync.scenario=live", "--cgroupns", flags["cgroupns_mode"],
+                   "--label", LABEL, "--cgroupns", flags["cgroupns_mode"],
                    # A file system of its own: on an overlay the server cannot rename what the image brought.
                    "--volume", "/var/lib/mysql"]
         for option, values in (("--volume", flags["volumes"]), ("--cap-add", flags["capabilities"]),
@@ -88,7 +90,7 @@ def hosts(*wanted, turn="live"):
 
 def _hosts(wanted, turn):
     network = "semisync-" + turn
-    run("docker", "network", "create", network, check=False)
+    run("docker", "network", "create", "--label", LABEL, network, check=False)
     made = [Host(turn, *one) for one in wanted]
     try:
         for host in made:
