@@ -5,7 +5,7 @@ import os
 
 import container
 import pytest
-from live_hosts import hosts, inventory, playbook, words
+from live_hosts import PROJECT, hosts, inventory, playbook, run, words
 
 # Ten in `make test-clusters`; three show the same in a third of the time.
 CLUSTERS = int(os.environ.get("SEMISYNC_TEST_CLUSTERS", "3"))
@@ -94,3 +94,20 @@ def test_two_acknowledgements_of_three_replicas(tree, tmp_path):
     assert no_tx() == before + 1
     assert playbook("site", file).returncode == 0
     assert playbook("verify", file).returncode == 0
+
+
+def test_a_play_of_ones_own_takes_one_replica_after_another(tree, tmp_path):
+    """The example of the server role's README, to the letter, where another setting is wanted."""
+    source, replicas = tree[0], tree[1:]
+    text = (PROJECT / "roles/server/README.md").read_text(encoding="utf-8")
+    play = tmp_path / "play.yml"
+    play.write_text(text.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    file = inventory(tmp_path, {source: {}}, {host: {} for host in replicas}, semisync_wait_for_replica_count=2,
+                     semisync_trace_level=48)
+    result = run("ansible-playbook", "-i", file, play, cwd=tmp_path)
+    assert result.stdout.count("PLAY [Replicas first, one at a time]") == 3, result.stdout
+    for host in tree:
+        side = "source" if host is source else "replica"
+        assert host.value("SELECT @@rpl_semi_sync_%s_trace_level" % side) == "48"
+    settled = playbook("site", file)
+    assert settled.returncode == 0 and "changed=1" not in settled.stdout, settled.stdout
