@@ -48,10 +48,6 @@ options:
     description: Whether an interrupted run of the same suite on the same servers is gone on with.
     type: bool
     default: true
-  info_from:
-    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
   environment_from:
     description: Name of the variable with each host's M(dbre.semisync.semisync_environment) result.
     type: str
@@ -79,14 +75,9 @@ options:
     description: Login options of the modules.
     type: dict
     default: {}
-  results_dir:
-    description: Folder for results.
-    type: path
-    default: results
-  run:
-    description: Name of a run's folder in the cluster's that the results are added to; a new one by default.
-    type: str
 extends_documentation_fragment:
+  - dbre.semisync.cluster
+  - dbre.semisync.cluster.results
   - dbre.semisync.attributes
 attributes:
   check_mode:

@@ -19,15 +19,12 @@ description:
   - Promotes nothing. Fails where no replica could be read, or none has all that the others have.
   - Runs on the controller, once a cluster, and connects to nothing. The source is not looked at.
 options:
-  info_from:
-    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
   needed:
     description: Acknowledgements that a commit waited for.
     type: int
     default: 1
 extends_documentation_fragment:
+  - dbre.semisync.cluster
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

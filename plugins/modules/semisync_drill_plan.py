@@ -19,10 +19,6 @@ description:
     O(max_block), and a server that belongs to no systemd unit.
   - Runs on the controller, on the cluster's source, and connects to nothing.
 options:
-  info_from:
-    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
   replica:
     description: The replica to drill. Empty means one after another.
     type: str
@@ -44,6 +40,7 @@ options:
     type: int
     default: 5
 extends_documentation_fragment:
+  - dbre.semisync.cluster
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

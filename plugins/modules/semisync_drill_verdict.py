@@ -39,14 +39,8 @@ options:
     description: Why the drill was broken off.
     type: str
     default: ""
-  results_dir:
-    description: Folder for results.
-    type: path
-    default: results
-  run:
-    description: Name of a run's folder in the cluster's that the results are added to; a new one by default.
-    type: str
 extends_documentation_fragment:
+  - dbre.semisync.cluster.results
   - dbre.semisync.attributes
 attributes:
   check_mode:

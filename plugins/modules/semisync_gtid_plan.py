@@ -17,12 +17,8 @@ description:
     controller, in no time.
   - Refuses a cluster where a replica would be sent again what it has, or where a server that is not in the inventory would
     stop replicating. A cluster that replicates by GTID already is left alone.
-options:
-  info_from:
-    description: Name of the variable that holds each host's M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
 extends_documentation_fragment:
+  - dbre.semisync.cluster
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

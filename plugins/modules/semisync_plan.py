@@ -18,10 +18,6 @@ description:
     host, what was found and what to do.
   - Runs on the controller and connects to nothing.
 options:
-  info_from:
-    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
   settings:
     description: The wanted values; the roles collect them from their variables.
     type: dict
@@ -42,6 +38,7 @@ options:
     choices: [restart, online]
     default: restart
 extends_documentation_fragment:
+  - dbre.semisync.cluster
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

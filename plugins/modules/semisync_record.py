@@ -30,15 +30,12 @@ options:
     description: Whether that is what the checkpoint asks for.
     type: bool
     required: true
-  info_from:
-    description: Name of the variable that holds the host's registered M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
   results_dir:
     description: Folder for results. Nothing is written in check mode.
     type: path
     default: results
 extends_documentation_fragment:
+  - dbre.semisync.cluster
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

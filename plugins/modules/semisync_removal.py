@@ -17,12 +17,8 @@ description:
     this one. Runs on the controller, in no time.
   - What the collection did is told by its lines in the host's option file. Semi-sync that somebody else set up is left.
   - Refuses where a writer would have to wait, or a server could not start again.
-options:
-  info_from:
-    description: Name of the variable that holds each host's M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
 extends_documentation_fragment:
+  - dbre.semisync.cluster
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

@@ -20,10 +20,6 @@ description:
   - Acts once a cluster, on the first of its hosts that is still in the play, and is skipped on the others.
   - Runs on the controller and connects to nothing.
 options:
-  info_from:
-    description: Name of the variable that holds each host's registered M(dbre.semisync.semisync_info) result.
-    type: str
-    required: true
   written_from:
     description: Name of the variable with the source's M(dbre.semisync.semisync_canary) result; left out when no row was
       written.
@@ -53,15 +49,9 @@ options:
       wait_no_replica:
         description: Whether commits wait when fewer replicas are connected.
         type: bool
-  results_dir:
-    description: Folder for results. Nothing is written in check mode.
-    type: path
-    default: results
-  run:
-    description: Name of a run's folder in the cluster's, such as V(2026-01-31T120000.000000Z), that the rows are added to; a new
-      one by default.
-    type: str
 extends_documentation_fragment:
+  - dbre.semisync.cluster
+  - dbre.semisync.cluster.results
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)
