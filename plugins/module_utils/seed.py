@@ -202,7 +202,7 @@ def amount(count):
 def progress_line(host, marker, seconds):
     """One line of progress: seconds since it began, stage, bytes of the expected ones."""
     done, total = marker.get("bytes") or 0, marker.get("total") or 0
-    share = " (%d %%)" % min(100, done * 100 // total) if total else ""
+    share = "" if not total else " (%d %%)" % (done * 100 // total) if done <= total else ", more than was estimated"
     return "  seed %s: %4d s  %-10s %s of about %s%s" % (
         host, seconds, marker.get("stage") or "starts", amount(done), amount(total), share)
 
@@ -224,10 +224,19 @@ def parse_backup_position(text):
     return re.sub(r"\s", "", words[2])
 
 
-def parse_dump_position(head):
-    """The MariaDB GTID position in the head of a dump made with --gtid, or None where it has none."""
-    match = re.search(r"SET GLOBAL gtid_slave_pos='([\d,\s-]*)'", head)
-    return re.sub(r"\s", "", match.group(1)) if match else None
+def parse_dump_position(head, tail):
+    """The MariaDB GTID position of a dump made with --master-data=2 --gtid, or None where it has none.
+
+    It was ahead of the data once, and is the last thing behind them since MDEV-15393.
+
+    Args:
+        head, tail: the dump's first and last bytes, as text. What is in between may contain anything, such as a routine
+            that sets positions.
+    """
+    ahead = head.partition("\n-- Current Database:")[0]
+    found = re.findall(r"^-- SET GLOBAL gtid_slave_pos='([\d,-]*)';", ahead, re.M) or \
+        re.findall(r"^-- SET GLOBAL gtid_slave_pos='([\d,-]*)';", tail, re.M)
+    return found[-1] if found else None
 
 
 def account_statements(creates, grants):

@@ -19,6 +19,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils import login, seed, 
 POLL_SECONDS = 1
 WORK = "dbre-semisync-seed"
 POSITIONS = ("mariadb_backup_binlog_info", "xtrabackup_binlog_info")
+# Of a dump, what is looked at: the accounts are ahead of it, and a little stands behind its data.
+HEAD_BYTES, TAIL_BYTES = 1 << 22, 1 << 16
 # What a copy never replaces in a data directory.
 KEPT = ("lost+found", WORK)
 
@@ -181,7 +183,7 @@ class Replica(object):
     # --- dump ---
 
     def dump(self):
-        stream, head = self.stream(), []
+        stream, head, tail = self.stream(), b"", b""
         server = self.server()
         mariadb = self.params["mariadb"]
         self.need_space(self.variable("datadir"))
@@ -190,14 +192,14 @@ class Replica(object):
         self.marker.write(stage="loads")
 
         def look(data):
-            if mariadb and sum(len(part) for part in head) < 1 << 22:
-                head.append(data)
+            nonlocal head, tail
+            head, tail = head + data[:HEAD_BYTES - len(head)], (tail + data)[-TAIL_BYTES:]
 
         with seed_source.login_file(self.params) as path:
             self.take(stream, [self.params["tools"]["client"], "--defaults-file=" + path, "--max-allowed-packet=1G",
-                               "--init-command=SET SESSION sql_log_bin = 0"], look)
+                               "--init-command=SET SESSION sql_log_bin = 0"], look if mariadb else None)
         if mariadb:
-            position = seed.parse_dump_position(b"".join(head).decode("utf-8", "replace"))
+            position = seed.parse_dump_position(head.decode("utf-8", "replace"), tail.decode("utf-8", "replace"))
             if position is None:
                 raise Failed("the dump has no GTID position; it is not used")
             self.server().rows("SET GLOBAL gtid_slave_pos = %s", (position,))

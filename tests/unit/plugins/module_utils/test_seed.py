@@ -126,9 +126,29 @@ def test_a_backup_without_a_position_is_refused(text):
         seed.parse_backup_position(text)
 
 
-def test_the_position_of_a_dump():
-    assert seed.parse_dump_position("-- SET GLOBAL gtid_slave_pos='0-1-42,1-2-3';\n") == "0-1-42,1-2-3"
-    assert seed.parse_dump_position("-- nothing") is None
+POSITION = "-- SET GLOBAL gtid_slave_pos='%s';\n"
+DATA = "\n-- Current Database: `shop`\n"
+LATER = "-- CHANGE MASTER TO MASTER_USE_GTID=slave_pos;\n\n-- A corresponding to the above … is printed later in the file.\n"
+
+
+@pytest.mark.parametrize("head,tail,position", [
+    # Ahead of the data; a routine that sets one is none, in a file that is all head and tail at once.
+    (POSITION % "0-1-42,1-2-3" + DATA + POSITION % "0-1-1", POSITION % "0-1-1", "0-1-42,1-2-3"),
+    # Behind them (10.11.19), after such a routine.
+    (LATER + DATA + POSITION % "0-1-1", "BEGIN\n" + POSITION % "0-1-1" + "END\n" + POSITION % "0-5-772" + "/* … */;\n", "0-5-772"),
+    (LATER + DATA, POSITION % "", ""),
+    # A source without GTIDs, and a dump that was cut.
+    (DATA, "('SET GLOBAL gtid_slave_pos=\\'0-1-1\\'')\n", None), (LATER + DATA, "(1),\n(2),", None),
+])
+def test_the_position_of_a_dump(head, tail, position):
+    assert seed.parse_dump_position(head, tail) == position
+
+
+@pytest.mark.parametrize("done,words", [(0, "0 bytes of about 2.0 GB (0 %)"), (2 * 10 ** 9, "2.0 GB of about 2.0 GB (100 %)"),
+                                        (3 * 10 ** 9, "3.0 GB of about 2.0 GB, more than was estimated")])
+def test_a_line_of_progress_does_not_claim_more_than_is_known(done, words):
+    assert seed.progress_line("db2", {"stage": "loads", "bytes": done, "total": 2 * 10 ** 9}, 14) == \
+        "  seed db2:   14 s  loads      " + words
 
 
 @pytest.mark.parametrize("count,words", [(0, "0 bytes"), (999, "999 bytes"), (1288490188, "1.3 GB"), (8 * 10 ** 12, "8.0 TB")])
