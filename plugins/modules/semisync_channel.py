@@ -159,7 +159,7 @@ def main():
         required_if=[("state", "configured", ("source_host", "source_user", "source_password"))],
         supports_check_mode=True,
     )
-    serve.serve(module, run, "the channel was not changed")
+    serve.serve(module, run, "working on the channel failed")
 
 
 if __name__ == "__main__":

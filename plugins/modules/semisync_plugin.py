@@ -219,7 +219,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    serve.serve(module, run, "the plugin cannot be looked at")
+    serve.serve(module, run, "working on the plugin failed")
 
 
 if __name__ == "__main__":
