@@ -110,6 +110,7 @@ def table(tasks: list[dict], results: dict[int, str]) -> str:
         hosts_of = [", ".join(sorted({name.rpartition("-")[2] for name in task[key]})) or "–"
                     for key in ("ran", "changed")]
         said = results.get(number, "not tried") if task["ran"] else f"as after {last}"
+        said = "its end" if task is tasks[-1] else said
         lines.append(f"| {number} | {task['name'].replace('|', '/')} | {hosts_of[0]} | {hosts_of[1]} | {said} |")
     return "\n".join(lines) + "\n"
 
