@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 
 from live_hosts import hosts, run  # noqa: E402
+from only import pytest_collection_modifyitems  # noqa: E402, F401
 
 PASSWORD = "behave"
 # Milliseconds a commit waits; long enough to be told from any other delay on a busy machine.

@@ -4,3 +4,5 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
+
+from only import pytest_collection_modifyitems  # noqa: E402, F401
