@@ -6,33 +6,65 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
-DESCRIPTIONS = r"""
-options: {}
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-%s
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-%s
-"""
-FULL = "    support: full"
-NONE = "    support: none"
-
 
 class ModuleDocFragment(object):
     """What every module and action of this collection promises about check mode and diff."""
 
-    # The module says itself.
-    DOCUMENTATION = DESCRIPTIONS % ("", "")
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+"""
 
-    # It changes hosts, and tells how they were and are.
-    CHANGES = DESCRIPTIONS % (FULL, FULL)
+    # Changes hosts, and tells how they were and are.
+    CHANGES = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+"""
 
-    # It changes hosts, or waits for them, and has no difference to show.
-    QUIET = DESCRIPTIONS % (FULL, NONE)
+    # Changes hosts, or waits for them, and has nothing to show a difference of.
+    QUIET = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+"""
 
-    INFO = DESCRIPTIONS % (FULL + "\n    details:\n      - The module only reads.", NONE)
+    INFO = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+    details:
+      - The module only reads.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+"""
 
-    CONTROLLER = DESCRIPTIONS % (
-        FULL + "\n    details:\n      - Works on the controller, with what other tasks read; it touches no host.", NONE)
+    CONTROLLER = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+    details:
+      - Works on the controller, with what other tasks read; it touches no host.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+"""
