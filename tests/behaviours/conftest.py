@@ -10,8 +10,10 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 
+import only  # noqa: E402
 from live_hosts import hosts, run  # noqa: E402
-from only import pytest_collection_modifyitems  # noqa: E402, F401
+
+pytest_collection_modifyitems = only.deselect
 
 PASSWORD = "behave"
 # Milliseconds a commit waits; long enough to be told from any other delay on a busy machine.

@@ -5,4 +5,6 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 
-from only import pytest_collection_modifyitems  # noqa: E402, F401
+import only  # noqa: E402
+
+pytest_collection_modifyitems = only.deselect
