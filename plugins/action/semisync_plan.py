@@ -6,7 +6,6 @@ from __future__ import absolute_import, division, print_function
 
 __metaclass__ = type
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.dbre.semisync.plugins.module_utils import plan, problems, seed
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, inputs
@@ -33,8 +32,7 @@ class ActionModule(ActionBase):
         found = (inputs.of_host(task_vars["hostvars"][me], inputs.public_variables())
                  or problems.of_inventory(name, members) or problems.of_settings(settings)
                  or problems.of_reading(members) or problems.of_cluster(members, settings, arguments["stage"]))
-        if found:
-            raise AnsibleActionFail("%s Cluster %r: %s" % (cluster.untouched(task_vars, members), name, "; ".join(found)))
+        cluster.refuse(task_vars, name, members, found)
         mine = next(member for member in members if member.host == me)
         result.update(plan.make(mine, members, settings, arguments["stage"], arguments["apply"],
                                 arguments["hold_back"]), cluster=name, seed=seed.step(mine, members, settings),

@@ -19,27 +19,24 @@ attributes:
     description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
 """
 
-    # Changes hosts, and tells how they were and are.
+    # The others go beside the first: they say only what is promised.
+    # It changes hosts, and tells how they were and are.
     CHANGES = r"""
 options: {}
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: full
 """
 
-    # Changes hosts, or waits for them, and has nothing to show a difference of.
+    # It changes hosts, or waits for them, and has no difference to show.
     QUIET = r"""
 options: {}
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
 """
 
@@ -47,12 +44,9 @@ attributes:
 options: {}
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
-    details:
-      - The module only reads.
+    details: [The module only reads.]
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
 """
 
@@ -60,11 +54,8 @@ attributes:
 options: {}
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
-    details:
-      - Works on the controller, with what other tasks read; it touches no host.
+    details: ["Works on the controller, with what other tasks read; it touches no host."]
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
 """

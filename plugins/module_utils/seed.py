@@ -233,10 +233,11 @@ def parse_dump_position(head, tail):
         head, tail: the dump's first and last bytes, as text. What is in between may contain anything, such as a routine
             that sets positions.
     """
-    ahead = head.partition("\n-- Current Database:")[0]
-    found = re.findall(r"^-- SET GLOBAL gtid_slave_pos='([\d,-]*)';", ahead, re.M) or \
-        re.findall(r"^-- SET GLOBAL gtid_slave_pos='([\d,-]*)';", tail, re.M)
-    return found[-1] if found else None
+    for text in (head.partition("\n-- Current Database:")[0], tail):
+        found = re.findall(r"^-- SET GLOBAL gtid_slave_pos='([\d,-]*)';", text, re.M)
+        if found:
+            return found[-1]
+    return None
 
 
 def account_statements(creates, grants):

@@ -75,6 +75,7 @@ notes:
   - A repeated call starts the time of O(rollback_after) anew. That alone is not reported as a change.
   - Fails, and takes everything off again, where a peer answers sooner than its delay allows.
 extends_documentation_fragment:
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)

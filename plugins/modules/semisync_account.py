@@ -58,6 +58,7 @@ notes:
   - On a server with C(super_read_only) it is off for the time of the statement.
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
@@ -94,7 +95,7 @@ accounts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import account, login, serve, state
+from ansible_collections.dbre.semisync.plugins.module_utils import account, login, on_server, state
 
 
 def refuse_strangers(module, server, takes_away):
@@ -173,7 +174,7 @@ def main():
         required_if=[("state", "both", ["sessions"]), ("state", "only", ["sessions"])],
         supports_check_mode=True,
     )
-    serve.serve(module, run, "the server refuses account or password of %s" % module.params["user"])
+    on_server.work(module, run, "the server refuses account or password of %s" % module.params["user"])
 
 
 if __name__ == "__main__":

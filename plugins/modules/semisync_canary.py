@@ -56,6 +56,7 @@ options:
     default: 15
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 attributes:
   check_mode:
@@ -123,7 +124,7 @@ import threading
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, serve, state, watcher
+from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, on_server, state, watcher
 
 POLL_SECONDS = 0.005
 # A row that came before the first poll is not older than this many others.
@@ -267,7 +268,7 @@ def main():
     if module.params["mode"] == "watch":
         login.require_driver(module)
         module.exit_json(**watch(module))
-    serve.serve(module, write if module.params["mode"] == "write" else look, "the canary failed")
+    on_server.work(module, write if module.params["mode"] == "write" else look, "the canary failed")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ options:
     default: 1
 extends_documentation_fragment:
   - dbre.semisync.cluster
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

@@ -34,6 +34,7 @@ options:
     default: 5
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 attributes:
   check_mode:
@@ -82,7 +83,7 @@ seconds_behind:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import catch_up, login, seed_marker, serve, state
+from ansible_collections.dbre.semisync.plugins.module_utils import catch_up, login, on_server, seed_marker, state
 
 POLL_SECONDS = 0.1
 
@@ -121,7 +122,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    serve.serve(module, run, "the replica cannot be asked")
+    on_server.work(module, run, "the replica cannot be asked")
 
 
 if __name__ == "__main__":

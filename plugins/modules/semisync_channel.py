@@ -64,6 +64,7 @@ options:
     default: 1
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
@@ -107,7 +108,7 @@ channel:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, channel_run, host, login, serve, state
+from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, channel_run, host, login, on_server, state
 
 
 def kept_password(server, server_names, variables):
@@ -159,7 +160,7 @@ def main():
         required_if=[("state", "configured", ("source_host", "source_user", "source_password"))],
         supports_check_mode=True,
     )
-    serve.serve(module, run, "working on the channel failed")
+    on_server.work(module, run, "working on the channel failed")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ options:
     elements: str
     default: []
 extends_documentation_fragment:
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 attributes:
   check_mode:

@@ -51,6 +51,7 @@ options:
     default: 3600
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 attributes:
   check_mode:
@@ -94,7 +95,7 @@ statements:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import (
-    channel, channel_run, conversion, gtid, login, serve, state)
+    channel, channel_run, conversion, gtid, login, on_server, state)
 
 
 def target(server, server_names, point):
@@ -171,7 +172,7 @@ def main():
         required_if=[("state", "applied", ("target",)), ("state", "by_gtid", ("target",))],
         supports_check_mode=True,
     )
-    serve.serve(module, run, "the conversion failed")
+    on_server.work(module, run, "the conversion failed")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ options:
     default: 60
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
@@ -62,7 +63,7 @@ statements:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import conversion, login, serve, state
+from ansible_collections.dbre.semisync.plugins.module_utils import conversion, login, on_server, state
 
 POLL_SECONDS = 0.1
 # A module call that sleeps longer is lost with its connection.
@@ -160,7 +161,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    serve.serve(module, run, "the server refuses the step %s" % module.params["step"])
+    on_server.work(module, run, "the server refuses the step %s" % module.params["step"])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ description:
     stop replicating. A cluster that replicates by GTID already is left alone.
 extends_documentation_fragment:
   - dbre.semisync.cluster
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

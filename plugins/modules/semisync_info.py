@@ -68,6 +68,7 @@ options:
     type: float
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.info
 author:
   - dbre.semisync contributors (@dbre-semisync)

@@ -19,6 +19,7 @@ description:
   - Runs on the controller and connects to nothing.
 options: {}
 extends_documentation_fragment:
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

@@ -98,6 +98,7 @@ options:
     default: 0
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 attributes:
   check_mode:

@@ -39,6 +39,7 @@ options:
     default: restart
 extends_documentation_fragment:
   - dbre.semisync.cluster
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

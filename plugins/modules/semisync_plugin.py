@@ -48,6 +48,7 @@ notes:
     on a replica while its IO thread is semi-sync; the module passes the server's reason on.
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 author:
   - dbre.semisync contributors (@dbre-semisync)
@@ -96,7 +97,7 @@ status:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import login, plugin, serve, state
+from ansible_collections.dbre.semisync.plugins.module_utils import login, on_server, plugin, state
 
 SETTLE_SECONDS = 10
 # A source on which nobody waits for so long has no writers that could be held up.
@@ -219,7 +220,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    serve.serve(module, run, "working on the plugin failed")
+    on_server.work(module, run, "working on the plugin failed")
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ options:
     default: stuff
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 attributes:
   check_mode:

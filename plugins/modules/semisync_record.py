@@ -36,6 +36,7 @@ options:
     default: results
 extends_documentation_fragment:
   - dbre.semisync.cluster
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

@@ -19,6 +19,7 @@ description:
   - Refuses where a writer would have to wait, or a server could not start again.
 extends_documentation_fragment:
   - dbre.semisync.cluster
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

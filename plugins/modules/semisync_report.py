@@ -31,6 +31,7 @@ options:
       points at.
     type: str
 extends_documentation_fragment:
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

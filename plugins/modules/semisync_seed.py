@@ -93,6 +93,7 @@ options:
     default: 5
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 author:
   - dbre.semisync contributors (@dbre-semisync)

@@ -37,6 +37,7 @@ options:
     default: false
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 author:
   - dbre.semisync contributors (@dbre-semisync)
@@ -79,7 +80,7 @@ installed:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import login, seed, seed_marker, seed_source, serve
+from ansible_collections.dbre.semisync.plugins.module_utils import login, on_server, seed, seed_marker, seed_source
 
 
 def run(module, server, dummy):
@@ -124,7 +125,7 @@ def main():
         ),
         supports_check_mode=True,
     )
-    serve.serve(module, run, "the source cannot be asked")
+    on_server.work(module, run, "the source cannot be asked")
 
 
 if __name__ == "__main__":

@@ -76,6 +76,7 @@ options:
     default: 900
 extends_documentation_fragment:
   - dbre.semisync.login
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 notes:
   - Takes root (use C(become)) and systemd.

@@ -35,6 +35,7 @@ options:
     type: int
     default: 130
 extends_documentation_fragment:
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 author:
   - dbre.semisync contributors (@dbre-semisync)

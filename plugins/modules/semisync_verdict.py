@@ -52,6 +52,7 @@ options:
 extends_documentation_fragment:
   - dbre.semisync.cluster
   - dbre.semisync.cluster.results
+  - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
   - dbre.semisync contributors (@dbre-semisync)

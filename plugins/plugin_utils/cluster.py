@@ -72,6 +72,12 @@ def untouched(task_vars, found):
     return "Nothing was changed%s." % (", but PyMySQL was installed on %s" % ", ".join(given) if given else "")
 
 
+def refuse(task_vars, name, found, wrong):
+    """AnsibleActionFail where something is wrong with a cluster."""
+    if wrong:
+        raise AnsibleActionFail("%s Cluster %r: %s" % (untouched(task_vars, found), name, "; ".join(wrong)))
+
+
 def judged(task_vars, info_from, judge):
     """(cluster's name, its Members, this host's Member), where nothing speaks against working on the cluster.
 
@@ -84,8 +90,7 @@ def judged(task_vars, info_from, judge):
     """
     name, found = members(task_vars, info_from)
     wrong = problems.of_inventory(name, found) or problems.of_reading(found) or judge(found)
-    if wrong:
-        raise AnsibleActionFail("%s Cluster %r: %s" % (untouched(task_vars, found), name, "; ".join(wrong)))
+    refuse(task_vars, name, found, wrong)
     return name, found, next(one for one in found if one.host == task_vars["inventory_hostname"])
 
 

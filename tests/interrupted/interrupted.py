@@ -103,14 +103,13 @@ def attempt(server: str, number: int, wanted: list[list] | None) -> str:
 
 def table(tasks: list[dict], results: dict[int, str]) -> str:
     lines = ["| n | after the task | ran on | changed | run again |", "|---|---|---|---|---|"]
-    last = 0
+    last, end = 0, max(task["number"] for task in tasks if task["ran"])
     for task in tasks:
         number = task["number"]
         last = number if task["ran"] else last
         hosts_of = [", ".join(sorted({name.rpartition("-")[2] for name in task[key]})) or "–"
                     for key in ("ran", "changed")]
-        said = results.get(number, "not tried") if task["ran"] else f"as after {last}"
-        said = "its end" if task is tasks[-1] else said
+        said = "its end" if number == end else results.get(number, "not tried") if task["ran"] else f"as after {last}"
         lines.append(f"| {number} | {task['name'].replace('|', '/')} | {hosts_of[0]} | {hosts_of[1]} | {said} |")
     return "\n".join(lines) + "\n"
 

@@ -10,18 +10,18 @@ __metaclass__ = type
 from ansible_collections.dbre.semisync.plugins.module_utils import login, state
 
 
-def serve(module, work, failed):
+def work(module, what, failed):
     """Leave the module with what its work returns, or fail in words.
 
     Args:
         module: the AnsibleModule, with login's options.
-        work: takes (module, state.Server, its names) and returns what exit_json takes. Its ValueErrors, as of a server
+        what: takes (module, state.Server, its names) and returns what exit_json takes. Its ValueErrors, as of a server
             that is not known, speak for themselves.
         failed: what did not work, ahead of anything else that went wrong.
     """
     server = state.Server(login.connect_or_fail(module))
     try:
-        result = work(module, server, state.identify(server))
+        result = what(module, server, state.identify(server))
     except ValueError as error:
         module.fail_json(msg=str(error))
     except Exception as error:  # the drivers share no exception class
