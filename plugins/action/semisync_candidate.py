@@ -2,37 +2,48 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
+from __future__ import annotations
 
-__metaclass__ = type
+from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import candidate, cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate
 
 display = Display()
 
 
 class ActionModule(ActionBase):
-    """Ranks the replicas of a cluster; see plugins/modules/semisync_candidate.py for its documentation."""
+    """Ranks the replicas of a cluster; see plugins/modules/semisync_candidate.py for its
+    documentation.
+    """
 
     TRANSFERS_FILES = False
     _requires_connection = False
 
-    def run(self, tmp=None, task_vars=None):
-        result = super(ActionModule, self).run(tmp, task_vars)
-        dummy, arguments = self.validate_argument_spec(argument_spec=dict(
-            info_from=dict(type="str", required=True),
-            needed=dict(type="int", default=1),
-        ))
+    def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
+        result = super().run(tmp, task_vars)
+        _dummy, arguments = self.validate_argument_spec(
+            argument_spec={
+                "info_from": {"type": "str", "required": True},
+                "needed": {"type": "int", "default": 1},
+            }
+        )
         name, members = cluster.members(task_vars, arguments["info_from"])
         if task_vars["inventory_hostname"] != cluster.speaker(task_vars, members):
             result.update(skipped=True, skip_reason="another host of the cluster speaks for it")
             return result
-        found = candidate.rank(members, arguments["needed"])
-        display.display("\n".join(["Candidates of cluster %s, the best first" % name] +
-                                  ["  " + words for words in found["statement"]]))
-        result.update(found, cluster=name, changed=False)
-        if not found["candidates"]:
-            result.update(failed=True, msg="Cluster %r: %s" % (name, candidate.why_none(found)))
+        unclear = problems.of_inventory(name, members) or problems.of_sides(members)
+        ranked = candidate.rank(members, arguments["needed"])
+        display.display(
+            "\n".join(
+                [f"Candidates of cluster {name}, the best first"]
+                + ["  " + words for words in [*unclear, *ranked["statement"]]]
+            )
+        )
+        result.update(ranked, cluster=name, changed=False)
+        if not ranked["candidates"]:
+            result.update(failed=True, msg=f"Cluster {name!r}: {candidate.why_none(ranked)}")
         return result

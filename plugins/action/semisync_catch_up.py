@@ -2,15 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 import time
+from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils import catch_up
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.catch_up import (
+    complaint,
+    progress_line,
+)
 
 MODULE = "dbre.semisync.semisync_catch_up"
 display = Display()
@@ -21,32 +24,32 @@ class ActionModule(ActionBase):
 
     TRANSFERS_FILES = True
 
-    def run(self, tmp=None, task_vars=None):
-        result = super(ActionModule, self).run(tmp, task_vars)
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
         arguments, host = dict(self._task.args), task_vars["inventory_hostname"]
-        timeout, slice_seconds = float(arguments.get("timeout", 3600)), float(arguments.get("progress_seconds", 5))
+        target = f"{arguments.get('file')}:{arguments.get('position')}"
+        timeout = float(arguments.get("timeout", 3600))
+        pause = float(arguments.get("progress_seconds", 5))
         begin, first = time.monotonic(), None
         while True:
             left = max(0, timeout - (time.monotonic() - begin))
-            found = self._execute_module(MODULE, dict(arguments, timeout=min(left, slice_seconds)), task_vars=task_vars)
-            if found.get("failed"):
+            seen = self._execute_module(
+                MODULE, dict(arguments, timeout=min(left, pause)), task_vars=task_vars
+            )
+            if seen.get("failed"):
                 break
             seconds = time.monotonic() - begin
             if first is None:
-                first = found["missing_at_first"]
+                first = seen
             else:
-                found.update(missing_at_first=first, seconds=round(seconds, 3))
-            if found["caught_up"] or self._task.check_mode:
+                seen.update(missing_at_first=first["missing_at_first"], seconds=round(seconds, 3))
+            if seen["caught_up"] or self._task.check_mode:
                 break
+            progress = (host, seen, first["missing_at_first"], target, seconds)
             if seconds >= timeout:
-                if self.required(arguments):
-                    found.update(failed=True, msg=catch_up.complaint(host, first, found["missing"], int(seconds),
-                                                                     found["seconds_behind"]))
+                if boolean(arguments.get("required", True)):
+                    seen.update(failed=True, msg=complaint(*progress))
                 break
-            display.display(catch_up.progress_line(host, first, found["missing"], int(seconds)))
-        result.update(found)
+            display.display(progress_line(*progress))
+        result.update(seen)
         return result
-
-    @staticmethod
-    def required(arguments):
-        return str(arguments.get("required", True)).lower() in ("true", "yes", "1")

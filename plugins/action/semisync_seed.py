@@ -2,74 +2,93 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 import base64
 import json
 import time
+from typing import Any
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils import seed, seed_marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import amount
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import marker_path
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.seed import progress_line
 
 MODULE = "dbre.semisync.semisync_seed"
+STATUS = "ansible.builtin.async_status"
+# What async_status adds to the module's own result.
+STATUS_KEYS = ("ansible_job_id", "finished", "started", "results_file", "_ansible_parsed")
 POLL_SECONDS = 2
 display = Display()
 
 
 class ActionModule(ActionBase):
-    """Runs the module as a job of its own on the host, and shows how far it is."""
+    """Runs part take as a job of its own on the host, and shows how far it is; the other parts as
+    they are.
+    """
 
     TRANSFERS_FILES = True
-    _supports_async = False
+    _supports_async = True
 
-    def run(self, tmp=None, task_vars=None):
-        result = super(ActionModule, self).run(tmp, task_vars)
-        arguments, host = self._task.args, task_vars["inventory_hostname"]
-        if self._task.check_mode:
-            result.update(self._execute_module(MODULE, task_vars=task_vars))
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        asked_for_async = bool(self._task.async_val)
+        if self._task.args.get("part") != "take" or self._task.check_mode:
+            result.update(
+                self._execute_module(MODULE, task_vars=task_vars, wrap_async=asked_for_async)
+            )
             return result
-        self._task.async_val = int(arguments.get("timeout") or 86400)
+        if asked_for_async:
+            raise AnsibleActionFail("part take is a job of its own already: leave async out")
+        result.update(self.take(task_vars))
+        return result
+
+    def take(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+        """The module's own result, or why its job could not be started."""
+        host = task_vars["inventory_hostname"]
+        self._task.async_val = int(self._task.args.get("timeout") or 86400)
         try:
             job = self._execute_module(MODULE, task_vars=task_vars, wrap_async=True)
         finally:
             self._task.async_val = 0
         if job.get("failed") or "ansible_job_id" not in job:
-            result.update(job)
-            return result
-        result.update(self.follow(job["ansible_job_id"], host, arguments, task_vars))
+            return job
+        result = self.follow(job["ansible_job_id"], host, task_vars)
         if not result.get("failed") and "bytes" in result:
-            display.display("  seed %s: done, %s in %.0f s" % (host, seed.amount(result["bytes"]), result["seconds"]))
+            display.display(
+                f"  seed {host}: done, {amount(result['bytes'])} in {result['seconds']:.0f} s"
+            )
         return result
 
-    def follow(self, job, host, arguments, task_vars):
-        """The module's own result, once it has ended."""
-        began, shown = time.monotonic(), 0
-        path = seed_marker.path(task_vars["__semisync_info"]["variables"]["port"])
+    def follow(self, job: str, host: str, task_vars: dict[str, Any]) -> dict[str, Any]:
+        """The module's own result, once its job has ended."""
+        began, shown = time.monotonic(), 0.0
+        path = marker_path(task_vars["__semisync_info"]["variables"]["port"])
         while True:
             time.sleep(POLL_SECONDS)
-            status = self._execute_module("ansible.builtin.async_status", {"jid": job, "_async_dir": self.folder()},
-                                          task_vars=task_vars)
+            status = self.job_status({"jid": job}, task_vars)
             if status.get("finished") or status.get("failed"):
                 break
-            if time.monotonic() - shown > int(arguments.get("progress_seconds") or 5):
+            if time.monotonic() - shown > int(self._task.args.get("progress_seconds") or 5):
                 shown = time.monotonic()
                 self.show(path, host, shown - began, task_vars)
-        self._execute_module("ansible.builtin.async_status", {"jid": job, "mode": "cleanup", "_async_dir": self.folder()},
-                             task_vars=task_vars)
-        for name in ("ansible_job_id", "finished", "started", "results_file", "_ansible_parsed"):
-            status.pop(name, None)
-        return status
+        self.job_status({"jid": job, "mode": "cleanup"}, task_vars)
+        return {key: value for key, value in status.items() if key not in STATUS_KEYS}
 
-    def folder(self):
-        return self.get_shell_option("async_dir", default="~/.ansible_async")
+    def job_status(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """What async_status says, or does, about a job of ours."""
+        folder = self.get_shell_option("async_dir", default="~/.ansible_async")
+        return self._execute_module(STATUS, dict(options, _async_dir=folder), task_vars=task_vars)
 
-    def show(self, path, host, seconds, task_vars):
-        text = self._execute_module("ansible.builtin.slurp", {"src": path}, task_vars=task_vars).get("content")
+    def show(self, path: str, host: str, seconds: float, task_vars: dict[str, Any]) -> None:
+        """A line of progress, where the job has written any down."""
+        text = self._execute_module(
+            "ansible.builtin.slurp", {"src": path}, task_vars=task_vars
+        ).get("content")
         try:
             marker = json.loads(base64.b64decode(text or ""))
         except ValueError:
             return
-        display.display(seed.progress_line(host, marker, int(seconds)))
+        display.display(progress_line(host, marker, int(seconds)))

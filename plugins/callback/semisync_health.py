@@ -2,21 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: semisync_health
 type: aggregate
-short_description: Close a run with a line a cluster that says whether it is healthy, and why not
+short_description: Close a run with a line per cluster that says whether it is healthy, and why not
 version_added: "0.1.0"
 description:
-  - Prints, behind Ansible's recap, what M(dbre.semisync.semisync_verdict) decided about each cluster.
+  - Prints, behind Ansible's recap, what M(dbre.semisync.semisync_verdict) decided about each
+    cluster.
   - A host that could not be reached, and a run without any verdict, are named as well.
 requirements:
-  - C(callbacks_enabled = dbre.semisync.semisync_health) in ansible.cfg, or ANSIBLE_CALLBACKS_ENABLED in the environment.
+  - C(callbacks_enabled = dbre.semisync.semisync_health) in ansible.cfg, or
+    ANSIBLE_CALLBACKS_ENABLED in the environment.
 """
+
+from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 
@@ -24,40 +26,47 @@ ACTIONS = ("semisync_verdict", "dbre.semisync.semisync_verdict")
 
 
 class CallbackModule(CallbackBase):
-    """One line a cluster, last of all."""
+    """One line per cluster, last of all."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "dbre.semisync.semisync_health"
     CALLBACK_NEEDS_ENABLED = True
 
-    def __init__(self, *args, **kwargs):
-        super(CallbackModule, self).__init__(*args, **kwargs)
-        self.clusters, self.unreachable, self.failed = {}, [], []
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.clusters: dict[str, tuple[str, str]] = {}
+        self.unreachable: list[str] = []
+        self.failed: list[tuple[str, str]] = []
 
-    def keep(self, result, healthy):
+    def keep(self, result: Any) -> bool:
         """Remember a verdict; False for a result that is none."""
-        found = result._result
-        if result._task.action not in ACTIONS or "verdict" not in found:
+        values = result._result
+        if result._task.action not in ACTIONS or "verdict" not in values:
             return False
-        self.clusters[found["cluster"]] = (healthy, found["verdict"])
+        self.clusters[values["cluster"]] = (values["health"], values["verdict"])
         return True
 
-    def v2_runner_on_ok(self, result):
-        self.keep(result, True)
+    def v2_runner_on_ok(self, result: Any) -> None:
+        self.keep(result)
 
-    def v2_runner_on_failed(self, result, ignore_errors=False):
-        if not self.keep(result, False) and not ignore_errors:
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        # A refusal of a cluster is another host's to say.
+        said = self.keep(result) or "refused_with" in result._result
+        if not said and not ignore_errors:
             self.failed.append((result._host.get_name(), str(result._result.get("msg", "failed"))))
 
-    def v2_runner_on_unreachable(self, result):
+    def v2_runner_on_unreachable(self, result: Any) -> None:
         # A task that was delegated did not reach the host that it was delegated to.
         self.unreachable.append(result._task_fields.get("delegate_to") or result._host.get_name())
 
-    def v2_playbook_on_stats(self, stats):
-        for name, (healthy, verdict) in sorted(self.clusters.items()):
-            self._display.display("semi-sync: cluster %s: %s: %s" % (name, "healthy" if healthy else "UNHEALTHY", verdict))
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        for name, (health, verdict) in sorted(self.clusters.items()):
+            word = health if health == "healthy" else health.upper()
+            self._display.display(f"semi-sync: cluster {name}: {word}: {verdict}")
         if self.unreachable:
-            self._display.display("semi-sync: UNREACHABLE: %s" % ", ".join(sorted(set(self.unreachable))))
+            self._display.display(
+                f"semi-sync: UNREACHABLE: {', '.join(sorted(set(self.unreachable)))}"
+            )
         for host, words in self.failed:
-            self._display.display("semi-sync: no verdict: %s: %s" % (host, " ".join(words.split())))
+            self._display.display(f"semi-sync: no verdict: {host}: {' '.join(words.split())}")

@@ -2,24 +2,24 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 
-class ModuleDocFragment(object):
-    """What every module and action of this collection promises about check mode and diff."""
+class ModuleDocFragment:
+    """What every module and action of this collection says of check mode and diff."""
 
     DOCUMENTATION = r"""
 options: {}
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
+    description: Can run in check_mode and return changed status prediction without modifying
+      target.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    description: Will return details on what has changed (or possibly needs changing in check_mode),
+      when in diff mode.
 """
 
-    # The others go beside the first: they say only what is promised.
+    # The others go beside the first: they say only what holds.
     # It changes hosts, and tells how they were and are.
     CHANGES = r"""
 options: {}

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 
-class ModuleDocFragment(object):
-    """The options by which a module logs in; our own words, since Galaxy reads a collection without its neighbours."""
+class ModuleDocFragment:
+    """The options by which a module logs in; our own words, since Galaxy reads a collection without
+    its neighbours.
+    """
 
     DOCUMENTATION = r"""
 options:
@@ -30,7 +30,8 @@ options:
     description: The server's unix socket. By default the usual places are tried.
     type: str
   config_file:
-    description: Option file on the host with a C([client]) section that holds user and password. Empty to read none.
+    description: Option file on the host with a C([client]) section that holds user and password.
+      Empty to read none.
     type: path
     default: ~/.my.cnf
   connect_timeout:

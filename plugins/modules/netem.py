@@ -1,50 +1,58 @@
 #!/usr/bin/python
-# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: netem
-short_description: Delay the traffic to some peers only, and be sure that it ends
+short_description: Delay the traffic to some peers only, with an automatic rollback
 version_added: "0.1.0"
 description:
-  - Adds delay, jitter, loss or a rate to what this host sends to the given peers, with the kernel's C(netem). Traffic
-    to every other address is left alone. Delay on one side adds as much to the round trip; on both sides, twice as
+  - Adds delay, jitter, loss or a rate to what this host sends to the given peers, with the kernel's
+    C(netem). Traffic
+    to every other address is left alone. Delay on one side adds as much to the round trip; on both
+    sides, twice as
     much.
-  - The interface's root qdisc is left as it is. A C(clsact) filter on each peer's address sends its packets through a
-    device of the module's own (an C(ifb) named C(semisync-nm0)), whose root qdisc is netem. Where the kernel lacks the
-    means for that, netem goes under an C(htb) root qdisc, in place of the kernel's default one; an administrator's is
+  - The interface's root qdisc is left as it is. A C(clsact) filter on each peer's address sends its
+    packets through a
+    device of the module's own (an C(ifb) named C(semisync-nm0)), whose root qdisc is netem. Where
+    the kernel lacks the
+    means for that, netem goes under an C(htb) root qdisc, in place of the kernel's default one; an
+    administrator's is
     never replaced.
-  - A systemd timer on the host takes the delay off after O(rollback_after) seconds. It is started before the delay and
-    stopped after the removal, so that a lost controller, a cut connection or a killed run leaves no delay. A reboot
+  - A systemd timer on the host takes the delay off after O(rollback_after) seconds. It is started
+    before the delay and
+    stopped after the removal, so that a lost controller, a cut connection or a killed run leaves no
+    delay. A reboot
     ends both.
   - A host has one delay. O(state=present) makes it the delay of exactly the given peers.
 options:
   state:
-    description: V(present) puts the delay on or changes it in place, V(absent) takes off whatever the module put there.
+    description: V(present) puts the delay on or changes it in place, V(absent) takes off whatever
+      the module put there.
     type: str
     choices: [present, absent]
     default: present
   peers:
     description:
       - IPv4 and IPv6 addresses, as they stand in the packets; needed with O(state=present).
-      - With O(state=absent) they are only measured; the peers that were delayed, where none are given.
+      - With O(state=absent) they are only measured; the peers that were delayed, where none are
+        given.
     type: list
     elements: str
     default: []
   interface:
-    description: Where the packets leave the host; the interface of the route to each peer by default.
+    description: Where the packets leave the host; the interface of the route to each peer by
+      default.
     type: str
   delay_ms:
     description: Milliseconds that each packet is held, up to 10000; needed with O(state=present).
     type: float
   jitter_ms:
-    description: Milliseconds by which the delay varies, up to the delay itself. Jitter reorders packets.
+    description: Milliseconds by which the delay varies, up to the delay itself. Jitter reorders
+      packets.
     type: float
     default: 0
   loss:
@@ -57,7 +65,8 @@ options:
   limit:
     description:
       - Packets that netem holds at most; it drops those beyond.
-      - By default 1.5 times what O(rate), or the interface's speed, or 10 Gbit/s where that is not known, sends in
+      - By default 1.5 times what O(rate), or the interface's speed, or 10 Gbit/s where that is not
+        known, sends in
         packets of the interface's MTU during the delay; at least 1000.
     type: int
   rollback_after:
@@ -65,14 +74,19 @@ options:
     type: int
     default: 600
   ping_count:
-    description: ICMP echo requests, 0.2 s apart, for each measurement of each round trip; V(0) measures nothing.
+    description: ICMP echo requests, 0.2 s apart, for each measurement of each round trip; V(0)
+      measures nothing.
     type: int
     default: 5
 notes:
-  - Takes CAP_NET_ADMIN (use C(become)), systemd, and the programs C(tc), C(ip) and C(ping) of iproute2 and iputils.
-  - Refuses a peer that the SSH connection of Ansible itself comes from. Where no environment says which connection that
-    is (a task in the background under sudo), any peer with a connection to this host's sshd is refused.
-  - A repeated call starts the time of O(rollback_after) anew. That alone is not reported as a change.
+  - Takes CAP_NET_ADMIN (use C(become)), systemd, and the programs C(tc), C(ip) and C(ping) of
+    iproute2 and iputils.
+  - Refuses a peer that the SSH connection of Ansible itself comes from. Where no environment says
+    which connection that
+    is (a task in the background under sudo), any peer with a connection to this host's sshd is
+    refused.
+  - A repeated call starts the time of O(rollback_after) anew. That alone is not reported as a
+    change.
   - Fails, and takes everything off again, where a peer answers sooner than its delay allows.
 extends_documentation_fragment:
   - dbre.semisync.attributes
@@ -126,13 +140,15 @@ commands:
   type: list
   elements: str
 command:
-  description: For each netem qdisc, the one command with the same effect on the traffic that reaches it.
+  description: For each netem qdisc, the one command with the same effect on the traffic that
+    reaches it.
   returned: success
   type: list
   elements: str
   sample: ["tc qdisc add dev semisync-nm0 root netem limit 112500 delay 90ms"]
 shown:
-  description: The lines of C(tc qdisc show) with the module's netem; in check mode those to be expected.
+  description: The lines of C(tc qdisc show) with the module's netem; in check mode those to be
+    expected.
   returned: success
   type: list
   elements: str
@@ -144,25 +160,29 @@ qdiscs_before:
   elements: dict
 qdiscs_after:
   description:
-    - The same afterwards. In check mode those to be expected; the default root qdisc that comes back after the way
+    - The same afterwards. In check mode those to be expected; the default root qdisc that comes
+      back after the way
       V(root) is not among them.
   returned: success
   type: list
   elements: dict
 rtt_before:
   description:
-    - "By peer: C(sent), C(received), and in milliseconds C(min), C(median), C(avg), C(max) of the round trips before
+    - "By peer: C(sent), C(received), and in milliseconds C(min), C(median), C(avg), C(max) of the
+      round trips before
       anything was changed; those four are null where nothing was answered."
   returned: success
   type: dict
-  sample: {"192.0.2.11": {"sent": 5, "received": 5, "min": 0.21, "median": 0.24, "avg": 0.25, "max": 0.31}}
+  sample: {"192.0.2.11": {"sent": 5, "received": 5, "min": 0.21, "median": 0.24, "avg": 0.25, "max":
+    0.31}}
 rtt_after:
   description: The same afterwards; null in check mode.
   returned: success
   type: dict
 dropped:
   description:
-    - Packets that netem dropped since it was put there; with O(state=absent), until it was taken off. Packets lost on
+    - Packets that netem dropped since it was put there; with O(state=absent), until it was taken
+      off. Packets lost on
       purpose (O(loss)) count as well.
   returned: success
   type: int
@@ -180,30 +200,30 @@ rollback_at:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import netem_host, netem_run, netem_wanted, tc
+from ansible_collections.dbre.semisync.plugins.module_utils.netem import host, run, tc, wanted
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
-        argument_spec=dict(
-            state=dict(type="str", choices=["present", "absent"], default="present"),
-            peers=dict(type="list", elements="str", default=[]),
-            interface=dict(type="str"),
-            delay_ms=dict(type="float"),
-            jitter_ms=dict(type="float", default=0),
-            loss=dict(type="float", default=0),
-            rate=dict(type="str"),
-            limit=dict(type="int"),
-            rollback_after=dict(type="int", default=600),
-            ping_count=dict(type="int", default=5),
-        ),
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "peers": {"type": "list", "elements": "str", "default": []},
+            "interface": {"type": "str"},
+            "delay_ms": {"type": "float"},
+            "jitter_ms": {"type": "float", "default": 0},
+            "loss": {"type": "float", "default": 0},
+            "rate": {"type": "str"},
+            "limit": {"type": "int"},
+            "rollback_after": {"type": "int", "default": 600},
+            "ping_count": {"type": "int", "default": 5},
+        },
         required_if=[("state", "present", ["peers", "delay_ms"])],
         supports_check_mode=True,
     )
-    task = netem_run.present if module.params["state"] == "present" else netem_run.absent
+    task = run.present if module.params["state"] == "present" else run.absent
     try:
-        result = task(netem_host.Host(module), module.params, module.check_mode)
-    except (netem_wanted.Refused, tc.Unreadable) as error:
+        result = task(host.Host(module), module.params, module.check_mode)
+    except (wanted.RefusedError, tc.UnreadableError) as error:
         module.fail_json(msg=str(error))
     for text in result.pop("warnings"):
         module.warn(text)

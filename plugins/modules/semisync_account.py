@@ -1,24 +1,27 @@
 #!/usr/bin/python
-# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_account
-short_description: Create the replication account, or give it another password without shutting its replicas out
+short_description: Create the replication account, or give it another password without shutting its
+  replicas out
 version_added: "0.1.0"
 description:
-  - With O(state=present) creates an account with REPLICATION SLAVE alone, which the replicas get too. One that exists keeps
+  - With O(state=present) creates an account with REPLICATION SLAVE alone, which the replicas get
+    too. One that exists keeps
     its password and gets the privilege where it lacks it.
-  - With the other states changes the password of every account of a name that has REPLICATION SLAVE, on this server alone;
-    nothing goes to the binary log, so that no replica stops at a statement for an account it does not have.
-  - With O(state=both) the account accepts the new password and its present one (MySQL 8.0.14 and later, MariaDB 10.4.3 and
-    later), until O(state=only) drops the other. On older servers there is no such time; sessions that are connected stay so.
+  - With the other states changes the password of every account of a name that has REPLICATION
+    SLAVE, on this server alone;
+    nothing goes to the binary log, so that no replica stops at a statement for an account it does
+    not have.
+  - With O(state=both) the account accepts the new password and its present one (MySQL 8.0.14 and
+    later, MariaDB 10.4.3 and
+    later), until O(state=only) drops the other. On older servers there is no such time; sessions
+    that are connected stay so.
   - What the server keeps of the password is compared first, so that a second run changes nothing.
 options:
   user:
@@ -47,11 +50,13 @@ options:
     default: false
   sessions:
     description:
-      - How many sessions may read the binary log with this account. With more there is a replica that nobody gives the new
+      - How many sessions may read the binary log with this account. With more there is a replica
+        that nobody gives the new
         password, so the old one is not taken away. Needed unless O(state=present).
     type: int
   missing_ok:
-    description: Whether a server without such an account is left alone; otherwise the module fails there.
+    description: Whether a server without such an account is left alone; otherwise the module fails
+      there.
     type: bool
     default: false
 notes:
@@ -82,11 +87,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 statements:
-  description: The statements that were run, or would be in check mode, without what the account accepts.
+  description: The statements that were run, or would be in check mode, without what the account
+    accepts.
   returned: success
   type: list
   elements: str
-  sample: ["ALTER USER 'repl'@'%' IDENTIFIED WITH caching_sha2_password BY ******** RETAIN CURRENT PASSWORD"]
+  sample: ["ALTER USER 'repl'@'%' IDENTIFIED WITH caching_sha2_password BY ******** RETAIN CURRENT
+    PASSWORD"]
 accounts:
   description: Host parts of the accounts.
   returned: success
@@ -94,87 +101,125 @@ accounts:
   elements: str
 """
 
+import contextlib
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import account, login, on_server, state
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import account
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 
-def refuse_strangers(module, server, takes_away):
-    """Fail before a replica that is none of the cluster's would be locked out at its next connect."""
-    found = account.strangers(server.readers(), module.params["user"], module.params["sessions"])
-    if found and takes_away:
-        module.fail_json(msg="%d sessions read the binary log as %s, from %s; the inventory has %d. The old password stays "
-                             "until the others have the new one: put them into the inventory, or give it to them yourself, "
-                             "and run again" % (len(found), module.params["user"], ", ".join(found), module.params["sessions"]))
+def refuse_strangers(module: Any, server: Server, takes_away: bool) -> None:
+    """Fail before a replica outside the inventory would be locked out at its next connect."""
+    strangers = account.strangers(
+        server.readers(), module.params["user"], module.params["sessions"]
+    )
+    if strangers and takes_away:
+        module.fail_json(
+            msg=(
+                f"{len(strangers)} sessions read the binary log as {module.params['user']}, from"
+                f" {', '.join(strangers)}; the inventory has {module.params['sessions']}. The old"
+                " password stays until the others have the new one: put them into the inventory,"
+                " or give it to them yourself, and run again"
+            )
+        )
 
 
-def wanted_steps(params, server_names, accounts):
+def creation(server: Server, names: Names, params: dict[str, Any]) -> list[Any]:
+    """The statements that make the account."""
+    user, host = params["user"], params["host"]
+    exists = account.by_grant(names) and bool(
+        server.rows("SELECT 1 AS one FROM mysql.user WHERE User = %s AND Host = %s", (user, host))
+    )
+    return account.creation(
+        names, user, host, params["password"], params["require_ssl"], exists=exists
+    )
+
+
+def wanted_steps(
+    params: dict[str, Any], server: Server, names: Names, accounts: list[dict[str, Any]]
+) -> list[Any]:
     """The statements to run, of the whole account or of its password."""
     user, new = params["user"], params["password"]
     if params["state"] == "present":
-        if params["host"] in [one["host"] for one in accounts]:
-            return []
-        return account.creation(server_names, user, params["host"], new, params["require_ssl"])
-    return [step for one in accounts
-            for step in account.statements(server_names, user, one, new, params["state"] == "both")]
+        there = params["host"] in [existing["host"] for existing in accounts]
+        return [] if there else creation(server, names, params)
+    return [
+        step
+        for existing in accounts
+        for step in account.statements(names, user, existing, new, params["state"] == "both")
+    ]
 
 
-def execute(server, steps, alone):
+def execute(server: Server, steps: list[Any], alone: bool) -> None:
     """Run the statements; on this server alone also where it is super_read_only."""
-    read_only = alone and server.variables().get("super_read_only") == "ON"
-    server.rows("SET SESSION sql_log_bin = %d" % (not alone))
+    server.rows(f"SET SESSION sql_log_bin = {int(not alone)}")
     try:
-        if read_only:
-            server.rows("SET GLOBAL super_read_only = OFF")
-        for statement, arguments in steps:
-            server.rows(statement, arguments)
+        with connection.open_to_root(server) if alone else contextlib.nullcontext():
+            for statement, arguments in steps:
+                server.rows(statement, arguments)
     finally:
-        if read_only:
-            server.rows("SET GLOBAL super_read_only = ON")
         server.rows("SET SESSION sql_log_bin = 1")
 
 
-def found(server, server_names, user):
+def accounts_of(server: Server, names: Names, user: str) -> list[dict[str, Any]]:
     """The user's accounts."""
-    rows = server.rows(account.accounts_query(server_names), (user,))
-    return [account.parse_row(dict((key, None if value is None else state.text(value)) for key, value in row.items()))
-            for row in rows]
+    rows = server.rows(account.accounts_query(names), (user,))
+    return [
+        account.parse_row(
+            {key: None if value is None else text(value) for key, value in row.items()}
+        )
+        for row in rows
+    ]
 
 
-def run(module, server, server_names):
+def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
     """Create the account, or change its password on every host part it has."""
     params = module.params
-    user, of_password, keep_old = params["user"], params["state"] != "present", params["state"] == "both"
-    accounts = found(server, server_names, user)
+    user, of_password, keep_old = (
+        params["user"],
+        params["state"] != "present",
+        params["state"] == "both",
+    )
+    accounts = accounts_of(server, names, user)
     if of_password and (accounts or not params["missing_ok"]):
-        account.check(user, accounts)
-    steps = wanted_steps(params, server_names, accounts)
-    kept = keep_old and server_names.dual_passwords
+        account.check(names, user, accounts)
+    steps = wanted_steps(params, server, names, accounts)
+    kept = keep_old and names.dual_passwords
     if steps and of_password:
         refuse_strangers(module, server, not kept)
     if steps and not module.check_mode:
         execute(server, steps, alone=of_password)
     before = account.describe(user, accounts, params["password"])
     after = account.predict(user, accounts or [{"host": params["host"]}], kept) if steps else before
-    return dict(changed=bool(steps), accounts=[one["host"] for one in accounts],
-                statements=[account.show(statement, arguments) for statement, arguments in steps],
-                diff={"before": before, "after": after})
+    return {
+        "changed": bool(steps),
+        "accounts": [existing["host"] for existing in accounts],
+        "statements": [account.show(statement, arguments) for statement, arguments in steps],
+        "diff": {"before": before, "after": after},
+    }
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            user=dict(type="str", required=True),
-            password=dict(type="str", required=True, no_log=True),
-            state=dict(type="str", choices=["present", "both", "only"], default="present"),
-            host=dict(type="str", default="%"),
-            require_ssl=dict(type="bool", default=False),
-            sessions=dict(type="int"),
-            missing_ok=dict(type="bool", default=False),
+            user={"type": "str", "required": True},
+            password={"type": "str", "required": True, "no_log": True},
+            state={"type": "str", "choices": ["present", "both", "only"], "default": "present"},
+            host={"type": "str", "default": "%"},
+            require_ssl={"type": "bool", "default": False},
+            sessions={"type": "int"},
+            missing_ok={"type": "bool", "default": False},
         ),
         required_if=[("state", "both", ["sessions"]), ("state", "only", ["sessions"])],
         supports_check_mode=True,
     )
-    on_server.work(module, run, "the server refuses account or password of %s" % module.params["user"])
+    connection.work(
+        module, run, f"the server refuses account or password of {module.params['user']}"
+    )
 
 
 if __name__ == "__main__":

@@ -2,24 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The documentation of plugins/action/semisync_benchmark.py; there is no code here.
+# Documents plugins/action/semisync_benchmark.py; there is no code here.
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_benchmark
-short_description: Run a suite of load cells on a cluster
+short_description: (internal) Run a suite of load cells on a cluster
 version_added: "0.1.0"
 description:
-  - Runs a suite cell by cell, a step a call. The role C(dbre.semisync.benchmark) makes the calls in their order; use that.
-  - V(plan) reads the suite, states how long it will take, and begins C(benchmark-SUITE.json) or goes on with that of an
-    interrupted run. V(prepare), on the source and the replicas, sets replication, durability, wait point, timeout and delay
-    for a step. V(measure), on the host that the load runs on, runs the cell once, keeps it, and shows a line with its
-    figure, its share of the limit and the time left. V(confirm), on the source where the load comes from
-    another host, sees that netem dropped nothing meanwhile. V(restore), on all, puts everything back. V(finish), on the source,
-    writes what it all says, and the checkpoints P8.1 to P8.5 where the suite has them.
+  - Runs a suite cell by cell, a step a call. The role C(dbre.semisync.benchmark) makes the calls in
+    their order; use that.
+  - V(plan) reads the suite, states how long it will take, and begins C(benchmark-SUITE.json) or
+    goes on with that of an interrupted run. What it keeps there is the suite of all other parts.
+    V(prepare), on the source and the replicas, sets replication, durability, wait point, timeout
+    and delay for a step. V(measure), on the host that the load runs on, runs the cell once, keeps
+    it, and shows a line with its figure, its share of the limit and the time left. V(confirm), on
+    the source where the load comes from another host, sees that netem dropped nothing meanwhile.
+    V(restore), on all, puts everything back. V(finish), on the source, writes what it all says, and
+    the checkpoints P8.1 to P8.5 where the suite has them.
 options:
   do:
     description: The part.
@@ -27,9 +28,9 @@ options:
     choices: [plan, prepare, measure, confirm, restore, finish]
     required: true
   suite:
-    description: Name of one of the collection's suites, or the path of a file.
+    description: Name of one of the collection's suites, or the path of a file. Required with
+      O(do=plan), which alone reads it.
     type: str
-    required: true
   suite_folders:
     description: Where suites are found by name.
     type: list
@@ -45,27 +46,29 @@ options:
     type: int
     default: 0
   resume:
-    description: Whether an interrupted run of the same suite on the same servers is gone on with.
+    description: Whether to resume an interrupted run of the same suite on the same servers.
     type: bool
     default: true
   environment_from:
     description: Name of the variable with each host's M(dbre.semisync.semisync_environment) result.
+      Required with V(plan), V(prepare), V(measure) and V(restore).
     type: str
-    default: __semisync_environment
   plan_from:
-    description: Name of the variable with the result of O(do=plan).
+    description: Name of the variable with the result of O(do=plan). Required with all other parts.
     type: str
-    default: __semisync_benchmark
+  measured_from:
+    description: Name of the variable with the result of O(do=measure). Required with O(do=prepare),
+      which sets everything up anew after a run that did not count.
+    type: str
   confirmed_from:
-    description: Name of the variable with the result of O(do=confirm).
+    description: Name of the variable with the result of O(do=confirm). Required with that part.
     type: str
-    default: __semisync_confirmed
   restored_from:
-    description: Name of the variable with the result of O(do=restore).
+    description: Name of the variable with the result of O(do=restore). Required with O(do=finish).
     type: str
-    default: __semisync_restored
   step:
-    description: One of the steps that O(do=plan) returned.
+    description: One of the steps that O(do=plan) returned. Required with V(prepare), V(measure) and
+      V(confirm).
     type: dict
   pings:
     description: With O(do=restore), how many echo requests measure the round trip afterwards.
@@ -76,6 +79,7 @@ options:
     type: dict
     default: {}
 extends_documentation_fragment:
+  - dbre.semisync.internal
   - dbre.semisync.cluster
   - dbre.semisync.cluster.results
   - dbre.semisync.attributes
@@ -100,6 +104,7 @@ EXAMPLES = r"""
     do: plan
     suite: files/our-suite.yml
     info_from: state
+    environment_from: environment
   register: plan
 """
 

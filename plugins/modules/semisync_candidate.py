@@ -2,22 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The documentation of plugins/action/semisync_candidate.py; there is no code here.
+# Documents plugins/action/semisync_candidate.py; there is no code here.
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_candidate
-short_description: Which replica has received most, when one must be promoted
+short_description: Say which replica has received most, when one must be promoted
 version_added: "0.1.0"
 description:
-  - Compares what the replicas of a cluster have received, applied or not, by GTID where all have them, else by file and
-    position in the source's binary log. Says what each lacks, what it has still to apply, and whether a commit may be on
-    a replica that could not be read.
+  - Compares what the replicas of a cluster have received, applied or not, by GTID where all have
+    them, else by file and position in the source's binary log. Says what each lacks, what it has
+    still to apply, and whether a commit may be on a replica that could not be read.
   - Promotes nothing. Fails where no replica could be read, or none has all that the others have.
-  - Runs on the controller, once a cluster, and connects to nothing. The source is not looked at.
+  - Runs on the controller, once per cluster, and connects to nothing. The source is not looked at.
 options:
   needed:
     description: Acknowledgements that a commit waited for.
@@ -46,14 +44,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 candidates:
-  description: The replicas that have all that any has received, the one with the least left to apply first.
+  description: The replicas that have all that any has received, the one with the least left to
+    apply first.
   returned: on the host that speaks for its cluster
   type: list
   elements: str
 ranking:
   description:
-    - Each replica with C(lacks) and C(to_apply), both in C(unit); null where it is more than the rest of a file. C(missing), the
-      GTID set that it lacks; C(sql_running) and C(last_sql_error); whether it C(acknowledges).
+    - Each replica with C(lacks) and C(to_apply), both in C(unit); null where it is more than the
+      rest of a file. C(missing), the GTID set that it lacks; whether it C(receives) from a source
+      while it is read; C(sql_running) and C(last_sql_error); whether it C(acknowledges).
   returned: on the host that speaks for its cluster
   type: list
   elements: dict
@@ -70,4 +70,8 @@ statement:
   returned: on the host that speaks for its cluster
   type: list
   elements: str
+cluster:
+  description: The cluster's name.
+  returned: on the host that speaks for its cluster
+  type: str
 """

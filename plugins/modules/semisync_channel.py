@@ -1,21 +1,20 @@
 #!/usr/bin/python
-# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_channel
 short_description: Point a replica at its source by GTID, and start or stop its channel
 version_added: "0.1.0"
 description:
-  - Configures the default replication channel by GTID (C(SOURCE_AUTO_POSITION), C(MASTER_USE_GTID=slave_pos)) and starts
+  - Configures the default replication channel by GTID (C(SOURCE_AUTO_POSITION),
+    C(MASTER_USE_GTID=slave_pos)) and starts
     it, under the statement names of the server's version.
-  - Does what community.mysql's C(mysql_replication) cannot - check mode, passwords with any character, and the source's
+  - Does what community.mysql's C(mysql_replication) cannot - check mode, passwords with any
+    character, and the source's
     public key for C(caching_sha2_password) without TLS.
   - A channel that already follows the source is not configured again.
 options:
@@ -23,11 +22,18 @@ options:
     description:
       - V(configured) points the channel at the source and starts it.
       - V(started) and V(stopped) start and stop both threads of a channel that exists.
-      - V(updated) brings password and TLS of a channel that exists to what is given, and starts it. Source and position stay.
-        The IO thread restarts only where something differs, and must connect within O(wait) seconds; otherwise the old
+      - V(updated) brings password and TLS of a channel that exists to what is given, and starts it.
+        Source and position stay.
+        The IO thread restarts only where something differs, and must connect within O(wait)
+        seconds; otherwise the old
         values are put back and the module fails.
+      - V(reconnected) has an IO thread that has lost its source try again at once, and until it is
+        connected, for O(wait)
+        seconds at most, whatever its C(connect_retry), which stays. Nothing else is touched, and a
+        thread that does not
+        run is left alone.
     type: str
-    choices: [configured, started, stopped, updated]
+    choices: [configured, started, stopped, updated, reconnected]
     default: configured
   source_host:
     description: Address of the source as this replica reaches it.
@@ -42,20 +48,25 @@ options:
   source_password:
     description:
       - Its password, with any character.
-      - With O(state=updated) it is compared with the one that the replica keeps, where that can be read.
+      - With O(state=updated) it is compared with the one that the replica keeps, where that can be
+        read.
     type: str
   source_ssl:
-    description: Whether the channel must use TLS. By default not, or with O(state=updated) as it is.
+    description: Whether the channel must use TLS. By default not, or with O(state=updated) as it
+      is.
     type: bool
   source_ssl_ca:
-    description: Certificate authority, a file on the replica, that must have signed the source's certificate. Empty for none.
+    description: Certificate authority, a file on the replica, that must have signed the source's
+      certificate. Empty for none.
     type: str
   source_ssl_verify:
     description:
-      - Whether the name in the source's certificate must be O(source_host). By default as the server does it.
+      - Whether the name in the source's certificate must be O(source_host). By default as the
+        server does it.
     type: bool
   wait:
-    description: Seconds within which a channel whose login has changed must connect, and its applier must catch up.
+    description: Seconds within which a channel whose login has changed must connect, and its
+      applier must catch up; or one that has lost its source be connected again.
     type: int
     default: 30
   connect_retry:
@@ -69,7 +80,8 @@ extends_documentation_fragment:
 author:
   - dbre.semisync contributors (@dbre-semisync)
 notes:
-  - MariaDB stops the applier too for a change of password or TLS. What was received is applied before, because the server
+  - MariaDB stops the applier too for a change of password or TLS. What was received is applied
+    before, because the server
     forgets it then.
 seealso:
   - module: dbre.semisync.semisync_account
@@ -91,6 +103,10 @@ EXAMPLES = r"""
 - name: Start both threads again
   dbre.semisync.semisync_channel:
     state: started
+
+- name: Follow a source that has restarted, without a wait for the next try
+  dbre.semisync.semisync_channel:
+    state: reconnected
 """
 
 RETURN = r"""
@@ -106,61 +122,101 @@ channel:
 """
 
 import os
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import account, channel, channel_run, host, login, on_server, state
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import account, channel
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel_run import Replica
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 
-def kept_password(server, server_names, variables):
+def kept_password(server: Server, names: Names, variables: dict[str, Any]) -> str | None:
     """The password that the replica keeps for its channel, or None where it cannot be read."""
-    if not server_names.mariadb and variables.get("master_info_repository", "TABLE") == "TABLE":
-        rows = server.rows("SELECT User_password AS word FROM mysql.slave_master_info WHERE Channel_name = ''")
-        return state.text(rows[0]["word"]) if rows else None
+    kept_in = variables.get("master_info_repository", "TABLE" if names.login_in_table else "FILE")
+    if kept_in == "TABLE":
+        # The default channel, and the only one where the table has no column for its name.
+        words = [
+            row["User_password"]
+            for row in server.rows("SELECT * FROM mysql.slave_master_info")
+            if not row.get("Channel_name")
+        ]
+        return text(words[0]) if words else None
     try:
-        return account.in_master_info(host.read_text(os.path.join(variables["datadir"], "master.info")))
+        return account.in_master_info(read_text(os.path.join(variables["datadir"], "master.info")))
     except OSError:
         return None
 
 
-def run(module, server, server_names):
-    """Bring the channel to its state; what it was, and how it got there."""
-    params, replica = module.params, channel_run.Replica(module, server, server_names)
-    before = replica.channel()
-    if params["state"] != "configured" and before is None:
-        raise ValueError("there is no replication channel to be %s on this host" % params["state"])
-    changes, known = [], None
-    if params["state"] == "updated":
-        known = kept_password(server, server_names, server.variables())
-        changes = channel.login_changes(params, before, known)
-    steps = channel.login_steps(server_names, changes, before) if changes else channel.steps(server_names, params, before)
+def update(module: Any, replica: Replica, before: dict[str, Any]) -> list[Step]:
+    """Bring password and TLS of the channel to what is given; the statements of that."""
+    params, names = module.params, replica.names
+    known = kept_password(replica.server, names, replica.server.variables())
+    changes = channel.login_changes(params, before, known)
     if changes and not module.check_mode:
         replica.update(changes, before, known)
+    if changes:
+        return channel.login_steps(names, changes, before)
+    return start_or_stop(module, replica, before)
+
+
+def start_or_stop(module: Any, replica: Replica, before: dict[str, Any] | None) -> list[Step]:
+    """Configure, start, stop or reconnect the channel; the statements of that."""
+    steps = channel.steps(replica.names, module.params, before)
+    if steps and module.params["state"] == "reconnected" and not module.check_mode:
+        replica.reconnect()
     elif not module.check_mode:
         replica.run(steps)
-    return dict(changed=bool(steps), channel=before,
-                statements=[channel.show(statement, arguments) for statement, arguments in steps],
-                diff={"before": channel.describe(before),
-                      "after": channel.predict(before, params) if steps else channel.describe(before)})
+    return steps
 
 
-def main():
+def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """Bring the channel to its state; what it was, and how it got there."""
+    params, replica = module.params, Replica(module, server, names)
+    before = replica.channel()
+    if before is None and params["state"] != "configured":
+        raise ValueError(f"there is no replication channel to be {params['state']} on this host")
+    if before is not None and params["state"] == "updated":
+        steps = update(module, replica, before)
+    else:
+        steps = start_or_stop(module, replica, before)
+    return {
+        "changed": bool(steps),
+        "channel": before,
+        "statements": [channel.show(statement, arguments) for statement, arguments in steps],
+        "diff": {
+            "before": channel.describe(before),
+            "after": channel.predict(before, params) if steps else channel.describe(before),
+        },
+    }
+
+
+def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            state=dict(type="str", choices=["configured", "started", "stopped", "updated"], default="configured"),
-            source_host=dict(type="str"),
-            source_port=dict(type="int", default=3306),
-            source_user=dict(type="str"),
-            source_password=dict(type="str", no_log=True),
-            source_ssl=dict(type="bool"),
-            source_ssl_ca=dict(type="str"),
-            source_ssl_verify=dict(type="bool"),
-            connect_retry=dict(type="int", default=1),
-            wait=dict(type="int", default=30),
+            state={
+                "type": "str",
+                "choices": ["configured", "started", "stopped", "updated", "reconnected"],
+                "default": "configured",
+            },
+            source_host={"type": "str"},
+            source_port={"type": "int", "default": 3306},
+            source_user={"type": "str"},
+            source_password={"type": "str", "no_log": True},
+            source_ssl={"type": "bool"},
+            source_ssl_ca={"type": "str"},
+            source_ssl_verify={"type": "bool"},
+            connect_retry={"type": "int", "default": 1},
+            wait={"type": "int", "default": 30},
         ),
         required_if=[("state", "configured", ("source_host", "source_user", "source_password"))],
         supports_check_mode=True,
     )
-    on_server.work(module, run, "working on the channel failed")
+    connection.work(module, run, "working on the channel failed")
 
 
 if __name__ == "__main__":

@@ -2,19 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The documentation of plugins/action/semisync_drill_verdict.py; there is no code here.
+# Documents plugins/action/semisync_drill_verdict.py; there is no code here.
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_drill_verdict
-short_description: Decide and keep the checkpoints P6 and P7 of one drill
+short_description: (internal) Decide and keep the checkpoints P6 and P7 of one drill
 version_added: "0.1.0"
 description:
-  - Decides from the rows that were written during a drill, and from what systemd said on the replica, the checkpoints P6 and
-    P7, how long writers were blocked, how many transactions went out unprotected, and how long the recovery took.
+  - Decides from the rows that were written during a drill, and from what systemd said on the
+    replica, the checkpoints P6 and P7, how long writers were blocked, how many transactions went
+    out unprotected, and how long the recovery took.
   - Adds them to C(checkpoints.json) and C(drill.json) of a run, and fails when one of them failed.
   - Runs on the controller and connects to nothing.
 options:
@@ -40,6 +39,7 @@ options:
     type: str
     default: ""
 extends_documentation_fragment:
+  - dbre.semisync.internal
   - dbre.semisync.cluster.results
   - dbre.semisync.attributes
 attributes:
@@ -70,6 +70,10 @@ result:
   type: dict
 path:
   description: Where drill.json was written.
+  returned: success
+  type: str
+cluster:
+  description: The cluster's name.
   returned: success
   type: str
 """

@@ -1,31 +1,37 @@
 #!/usr/bin/python
-# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_info
 short_description: Read everything about a server's semi-synchronous replication at once
 version_added: "0.1.0"
 description:
-  - Reads engine, version, plugins, variables, statuses, the replication channel, GTID sets, replication accounts and the
+  - Reads engine, version, plugins, variables, statuses, the replication channel, GTID sets,
+    replication accounts and the
     option files as the server itself reads them, in one call and through one connection.
-  - Can wait, within bounds, until given conditions hold; every condition is asked of the server, nothing sleeps blindly.
-  - Uses the names of the server's own version, and returns them, so that a playbook needs to know none.
+  - Can wait, within bounds, until given conditions hold; every condition is asked of the server,
+    nothing sleeps blindly.
+  - Uses the names of the server's own version, and returns them, so that a playbook needs to know
+    none.
+  - Changes nothing on the server. With O(watcher) it ends the process that an earlier call of
+    M(dbre.semisync.semisync_canary) left behind on the host.
+  - Without O(wait_for), a server that does not answer because a seeding is under way on its host is
+    waited for, for at most five minutes; any other fails at once.
 options:
   option_file:
     description:
       - Option file that holds the collection's lines.
-      - By default the last include directory that the server reads gets a file V(zz-dbre-semisync.cnf); where no option
+      - By default the last include directory that the server reads gets a file
+        V(zz-dbre-semisync.cnf); where no option
         file includes a directory, the last option file gets a marked block.
     type: path
   wait_for:
-    description: Conditions to wait for before the state is returned. Without it the state is read once.
+    description: Conditions to wait for before the state is returned. Without it the state is read
+      once.
     type: dict
     suboptions:
       answering:
@@ -60,11 +66,18 @@ options:
     default: 60
   watcher:
     description:
-      - Token of a M(dbre.semisync.semisync_canary) call with O(dbre.semisync.semisync_canary#module:mode=watch) on this
-        host. What it saw is asked for, for at most three seconds, before the server is read.
+      - Token of a M(dbre.semisync.semisync_canary) call with
+        O(dbre.semisync.semisync_canary#module:mode=watch) on this
+        host. What it saw is asked for, for at most three seconds, before the server is read; the
+        process ends with its answer.
     type: str
+  journal_schema:
+    description: Schema that has the cluster's journal, the table C(semisync_journal).
+    type: str
+    default: important
   asked_at:
-    description: The controller's clock, in seconds since 1970, as the task begins; the server's is compared with it.
+    description: The controller's clock, in seconds since 1970, as the task begins; the server's is
+      compared with it.
     type: float
 extends_documentation_fragment:
   - dbre.semisync.login
@@ -84,7 +97,8 @@ EXAMPLES = r"""
 
 - name: Say what the server calls its timeout
   ansible.builtin.debug:
-    msg: "{{ state.names.source.variables.timeout }} is {{ state.semisync.source.variables.timeout }} ms"
+    msg: "{{ state.names.source.variables.timeout }} is {{ state.semisync.source.variables.timeout
+      }} ms"
 
 - name: Wait until two semi-sync replicas are connected
   dbre.semisync.semisync_info:
@@ -115,7 +129,8 @@ version_comment:
   type: str
   sample: (Debian)
 names:
-  description: What this server calls plugins, libraries, variables and statuses, by side V(source) and V(replica).
+  description: What this server calls plugins, libraries, variables and statuses, by side V(source)
+    and V(replica).
   returned: success
   type: dict
 plugins:
@@ -153,12 +168,14 @@ other_channels:
   type: list
   elements: str
 accounts:
-  description: Accounts with the privilege REPLICATION SLAVE and without SUPER, each with its privileges.
+  description: Accounts with the privilege REPLICATION SLAVE and without SUPER, each with its
+    privileges.
   returned: success
   type: list
   elements: dict
 readers:
-  description: Sessions that read the binary log, each with its C(user), C(host), and whether by C(tls), null where the
+  description: Sessions that read the binary log, each with its C(user), C(host), and whether by
+    C(tls), null where the
     server does not tell.
   returned: success
   type: list
@@ -168,21 +185,40 @@ tls:
   returned: success
   type: dict
 certificates:
-  description: The certificate authority that the server has (C(ca)), and the C(copy) of its source's that the collection
+  description: The certificate authority that the server has (C(ca)), and the C(copy) of its
+    source's that the collection
     keeps on a replica.
   returned: success
   type: dict
 login:
-  description: Where the module found the server, as O(login_host), O(login_port) and O(login_unix_socket) would say it.
+  description: Where the module found the server, as O(login_host), O(login_port) and
+    O(login_unix_socket) would say it.
   returned: success
   type: dict
+journal:
+  description:
+    - The newest row of the cluster's journal, which has a row for every change of roles; null where
+      there is none.
+    - C(to_host) is the source since C(happened), by its inventory name, and C(from_host) the one
+      before. C(from_id) and C(to_id) are their C(server_uuid), or C(server_id) where a server has
+      no other.
+  returned: success
+  type: dict
+  sample: {number: 2, operation: switchover, state: done, from_host: db1, to_host: db2}
 schemas:
   description: Schemas that are not the server's own.
   returned: success
   type: list
   elements: str
+empty_schemas:
+  description: Those of C(schemas) that hold no table, view, routine or event. None of them where
+    the login may not see what they hold, which takes SELECT and EVENT on every schema.
+  returned: success
+  type: list
+  elements: str
 uptime:
-  description: C(seconds) since the server started, and seconds C(since_reset) of its counters, as FLUSH STATUS does it.
+  description: C(seconds) since the server started, and seconds C(since_reset) of its counters, as
+    FLUSH STATUS does it.
   returned: success
   type: dict
 clock:
@@ -190,35 +226,52 @@ clock:
   returned: success
   type: float
 clock_ahead:
-  description: Seconds by which the server's clock is ahead of O(asked_at), the time that the module took to start included.
+  description: Seconds by which the server's clock is ahead of O(asked_at), the time that the module
+    took to start included.
   returned: O(asked_at) is given
   type: float
 arrival:
-  description: What the process that watched for the canary row says, as M(dbre.semisync.semisync_canary) does when it waits.
+  description: What the process that watched for the canary row says, as
+    M(dbre.semisync.semisync_canary) does when it waits.
   returned: O(watcher) is given
   type: dict
+pid:
+  description: The server's process, null where it is not on this host.
+  returned: success
+  type: int
 unit:
   description: The systemd unit that the server's process belongs to.
   returned: success
   type: str
   sample: mysql
 program:
-  description: The server's program.
+  description: The server's program, by its command line, the kernel or its basedir; null where none
+    of them tells.
   returned: success
   type: str
   sample: /usr/sbin/mysqld
 tools:
-  description: Programs on the host that a replica can be seeded with, and the clone plugin's library.
+  description: Programs on the host that a replica can be seeded with, and the clone plugin's
+    library.
   returned: success
   type: dict
 seed:
   description: What the last seeding of this server wrote down, or null.
   returned: success
   type: dict
+answer:
+  description:
+    - The HTTP answer for routers on this host, its files and what it says of the server, or null
+      where there is none.
+  returned: success
+  type: dict
 option_files:
   description:
-    - What the option files set, as C(mysqld --print-defaults) says, and the place and text of our lines in them.
-    - C(elsewhere) is what they would set without our lines.
+    - What the option files set, as C(mysqld --print-defaults) says, and the place and text of our
+      lines in them.
+    - C(elsewhere) is what they would set without our lines, and C(command_line) what the server was
+      started with beside them.
+    - C(unknown) says why the option files could not be read, and is empty where they were.
   returned: success
   type: dict
 waited:
@@ -226,91 +279,142 @@ waited:
   returned: O(wait_for) is given
   type: float
 reason:
-  description: V(driver), V(stopped), V(login), V(server) or V(wait), so that a playbook can tell the kinds of failure
+  description: V(driver), V(stopped), V(login), V(server) or V(wait), so that a playbook can tell
+    the kinds of failure
     apart.
   returned: failure
   type: str
 python_of_system:
-  description: Whether the Python that lacks PyMySQL is the system's, for which a package can bring it.
+  description: Whether the Python that lacks PyMySQL is the system's, for which a package can bring
+    it.
   returned: when PyMySQL is missing
   type: bool
 """
 
 import time
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import host, login, names, seed_marker, state, watcher
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
+from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    certificates,
+    journal,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login, read
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
+    ServerError,
+    answers_within,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
+    UnknownServerError,
+)
 
 POLL_SECONDS = 0.1
+# A server that answers takes milliseconds; SHOW REPLICA STATUS may wait for a thread that stops.
+READ_SECONDS = 60
 # A row that is confirmed is there by now, or too late for the checkpoint.
 WATCHER_SECONDS = 3
 
 
-def read_once(module):
-    """The server's state; the driver's exception where it does not answer."""
+def read_once(module: AnsibleModule) -> dict[str, Any]:
+    """The server's state.
+
+    Raises:
+        ServerError: the server does not answer.
+    """
     cursor = login.connect(module)
     try:
-        return state.read(state.Server(cursor))
+        server = Server(cursor)
+        with answers_within(READ_SECONDS):
+            return dict(
+                read.read(server), journal=journal.newest(server, module.params["journal_schema"])
+            )
     finally:
         cursor.connection.close()
 
 
-def read_when(module, wanted, timeout):
-    """The state as soon as every wanted condition holds, and the seconds that took; fails when time is up."""
+def read_when(
+    module: AnsibleModule, wanted: dict[str, Any], timeout: float
+) -> tuple[dict[str, Any], float]:
+    """The state as soon as every wanted condition holds, and the seconds that took; fails when time
+    is up.
+    """
     begin = time.monotonic()
-    while True:
+
+    def look() -> tuple[dict[str, Any], list[str]]:
+        """The state, and what it lacks."""
         try:
-            found = read_once(module)
-            lacking = state.unmet(wanted, found)
-            if not lacking:
-                return found, time.monotonic() - begin
-        except names.UnknownServer:
-            raise
-        except Exception as error:  # the drivers share no exception class
-            lacking = [login.explain(error, module.params)]
-        if time.monotonic() - begin >= timeout:
-            module.fail_json(msg="waited %d s in vain: %s" % (timeout, "; ".join(lacking)), reason="wait")
-        time.sleep(POLL_SECONDS)
+            info = read_once(module)
+        except ServerError as error:
+            return {}, [login.explain(error, module.params)]
+        return info, read.unmet(wanted, info)
+
+    info, lacking = wait_until(look, timeout, POLL_SECONDS, enough=lambda seen: not seen[1])
+    if lacking:
+        module.fail_json(
+            msg=f"waited {int(timeout)} s in vain: {'; '.join(lacking)}", reason="wait"
+        )
+    return info, time.monotonic() - begin
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            option_file=dict(type="path"),
-            wait_for=dict(type="dict", options=dict(
-                answering=dict(type="bool", default=True),
-                channel=dict(type="bool", default=False),
-                clients=dict(type="int"),
-                no_clients=dict(type="bool", default=False),
-                source_status=dict(type="bool", default=False),
-                replica_status=dict(type="bool", default=False),
-                tls_only=dict(type="str"),
-            )),
-            wait_timeout=dict(type="int", default=60),
-            watcher=dict(type="str"),
-            asked_at=dict(type="float"),
+            option_file={"type": "path"},
+            wait_for={
+                "type": "dict",
+                "options": {
+                    "answering": {"type": "bool", "default": True},
+                    "channel": {"type": "bool", "default": False},
+                    "clients": {"type": "int"},
+                    "no_clients": {"type": "bool", "default": False},
+                    "source_status": {"type": "bool", "default": False},
+                    "replica_status": {"type": "bool", "default": False},
+                    "tls_only": {"type": "str"},
+                },
+            },
+            wait_timeout={"type": "int", "default": 60},
+            watcher={"type": "str"},
+            journal_schema={"type": "str", "default": "important"},
+            asked_at={"type": "float"},
         ),
         supports_check_mode=True,
     )
     login.require_driver(module)
-    result, begin = {}, time.monotonic()
-    if module.params["watcher"]:
-        result["arrival"] = watcher.ask(watcher.address(module.params["watcher"], module.params), WATCHER_SECONDS)
+    params, begin = module.params, time.monotonic()
+    result: dict[str, Any] = {}
+    if params["watcher"]:
+        result["arrival"] = watcher.ask(watcher.address(params["watcher"], params), WATCHER_SECONDS)
     try:
-        if module.params["wait_for"]:
-            found, result["waited"] = read_when(module, module.params["wait_for"], module.params["wait_timeout"])
+        if params["wait_for"]:
+            info, result["waited"] = read_when(module, params["wait_for"], params["wait_timeout"])
         else:
-            found = seed_marker.patiently(lambda: read_once(module))
-    except names.UnknownServer as error:
-        module.fail_json(msg="server not identified: %s. Supported: MySQL and Percona Server from 5.5, MariaDB from 5.5."
-                             % error, reason="server")
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg=login.explain(error, module.params), reason=login.kind(error))
-    if module.params["asked_at"] is not None:
-        result["clock_ahead"] = round(found["clock"] - (time.monotonic() - begin) - module.params["asked_at"], 3)
-    result.update(found)
-    result["login"] = dict((key, module.params["login_" + key]) for key in ("host", "port", "unix_socket"))
-    result.update(host.read(module, found["variables"], module.params["option_file"]))
+            info = marker.patiently(lambda: read_once(module))
+    except UnknownServerError as error:
+        module.fail_json(
+            msg=(
+                f"server not identified: {error}. Supported: MySQL and Percona Server from 5.5,"
+                " MariaDB from 5.5."
+            ),
+            reason="server",
+        )
+    except ServerError as error:
+        module.fail_json(msg=login.explain(error, params), reason=login.kind(error))
+    if params["asked_at"] is not None:
+        asked = time.monotonic() - begin
+        result["clock_ahead"] = round(info["clock"] - asked - params["asked_at"], 3)
+    result.update(info)
+    result["login"] = {key: params["login_" + key] for key in ("host", "port", "unix_socket")}
+    result.update(process.read(module, info["variables"], params["option_file"]))
+    result["answer"] = place.read(int(info["variables"]["port"] or 0))
+    result["seed"] = marker.read_marker(info["variables"].get("port"))
+    result["certificates"] = certificates.read(info["variables"], read_text)
     module.exit_json(**result)
 
 

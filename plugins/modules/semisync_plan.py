@@ -2,43 +2,48 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The documentation of plugins/action/semisync_plan.py; there is no code here.
+# Documents plugins/action/semisync_plan.py; there is no code here.
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_plan
-short_description: Decide what a host needs, from what the servers of its cluster said
+short_description: (internal) Decide what a host needs, from what the servers of its cluster said
 version_added: "0.1.0"
 description:
-  - Compares the state of every host of the cluster, as M(dbre.semisync.semisync_info) registered it, with what is wanted.
-  - Fails, before anything is touched, when the inventory, a value or a server makes it impossible; the message names the
-    host, what was found and what to do.
+  - Compares the state of every host of the cluster, as M(dbre.semisync.semisync_info) registered
+    it, with what the public variables of the roles want.
+  - Fails, before anything is touched, when the inventory, a value or a server makes it impossible.
+    The message names the host, what was found and what to do. It is said once per cluster; the
+    cluster's other hosts fail and name the host that says it.
+  - Without O(info_from) it judges the public variables alone, of all hosts of the cluster.
   - Runs on the controller and connects to nothing.
 options:
-  settings:
-    description: The wanted values; the roles collect them from their variables.
-    type: dict
-    required: true
-  stage:
-    description: V(full) plans everything, V(replication) replication alone.
+  info_from:
+    description: Name of the variable that holds each host's registered
+      M(dbre.semisync.semisync_info) result.
     type: str
-    choices: [replication, full]
-    default: full
+  goal:
+    description:
+      - V(apply) plans semi-synchronous replication as the variables want it.
+      - V(remove) plans the way back to asynchronous replication. The collection's lines in a host's
+        option file say what is its own; semi-sync that somebody else set up is left. Refuses where
+        a writer would have to wait, or a server could not start again.
+      - V(gtid) plans the way from file and position to GTIDs. Refuses a cluster where a replica
+        would be sent again what it has, or where a server that is not in the inventory would stop
+        replicating.
+      - V(sides) says who is the source, and refuses nothing. What it reads may be of
+        M(dbre.semisync.semisync_canary) with V(mode=watch).
+    type: str
+    choices: [apply, remove, gtid, sides]
+    default: apply
   hold_back:
-    description: Whether a source waits with semi-sync until its replicas' channels run, because until then every commit
-      would wait for the timeout.
+    description: Whether a source waits with semi-sync until its replicas' channels run, because
+      until then every commit would wait for the timeout.
     type: bool
     default: true
-  apply:
-    description: V(restart) by option file and restart, V(online) at run time where that is possible.
-    type: str
-    choices: [restart, online]
-    default: restart
 extends_documentation_fragment:
-  - dbre.semisync.cluster
+  - dbre.semisync.internal
   - dbre.semisync.attributes
   - dbre.semisync.attributes.controller
 author:
@@ -48,6 +53,9 @@ seealso:
 """
 
 EXAMPLES = r"""
+- name: Refuse values that cannot work
+  dbre.semisync.semisync_plan:
+
 - name: Read the server
   dbre.semisync.semisync_info:
   register: state
@@ -55,83 +63,261 @@ EXAMPLES = r"""
 - name: Plan
   dbre.semisync.semisync_plan:
     info_from: state
-    settings: "{{ _semisync_settings }}"
   register: plan
+
+- name: Plan the way back
+  dbre.semisync.semisync_plan:
+    goal: remove
+    info_from: state
+  register: removal
 """
 
 RETURN = r"""
+cluster:
+  description: The cluster's name.
+  returned: success, with O(info_from)
+  type: str
+problems:
+  description: Why it is not clear who is the source, in words.
+  returned: success, with V(goal=sides)
+  type: list
+  elements: str
+side:
+  description: V(source) or V(replica).
+  returned: success, with O(info_from)
+  type: str
 changes:
   description: Whether anything is to be done on this host.
-  returned: success
+  returned: success, with O(info_from)
+  type: bool
+option_file:
+  description: Path and kind of the option file, and the collection's text in it as it is and as it
+    is to be; with O(goal=remove) the lines that replication needs, and where they are left.
+  returned: success, with O(info_from)
+  type: dict
+cluster_changes:
+  description: Whether anything is to be done on any host of the cluster.
+  returned: success, with O(goal=apply)
   type: bool
 server_changes:
-  description: Whether plugin, option file, variables or a restart are among it.
-  returned: success
+  description: Whether plugin, option file, variables or a restart are among RV(changes).
+  returned: success, with O(goal=apply)
   type: bool
-role:
-  description: V(source) or V(replica).
-  returned: success
+turn:
+  description: The host's turn in its cluster, from 0; the source has the last.
+  returned: success, with O(goal=apply)
+  type: int
+turns:
+  description: How many turns the cluster takes.
+  returned: success, with O(goal=apply)
+  type: int
+source:
+  description: Inventory name of the cluster's source.
+  returned: success, with O(goal=apply) or O(goal=remove)
+  type: str
+source_address:
+  description: How replicas reach the source.
+  returned: success, with O(goal=apply)
+  type: str
+source_port:
+  description: The port that the source listens on.
+  returned: success, with O(goal=apply)
+  type: int
+replicas:
+  description: Inventory names of the cluster's replicas, in the inventory's order.
+  returned: success, with O(goal=apply) or O(goal=remove)
+  type: list
+  elements: str
+replica_addresses:
+  description: How the replicas are reached, in the same order.
+  returned: success, with O(goal=apply)
+  type: list
+  elements: str
+requested_stage:
+  description: V(full), or V(replication) for replication alone, as it is wanted.
+  returned: success, with O(goal=apply)
+  type: str
+stage:
+  description: The same, as it is planned now.
+  returned: success, with O(goal=apply)
   type: str
 held:
   description: Whether semi-sync on this source waits until its replicas' channels run.
-  returned: success
+  returned: success, with O(goal=apply)
   type: bool
 fell_back:
-  description: Whether semi-sync is enabled on this source but off, after an acknowledgement that did not come in time.
-  returned: success
+  description: Whether semi-sync is enabled on this source but off, after an acknowledgement that
+    did not come in time.
+  returned: success, with O(goal=apply)
   type: bool
-wave:
-  description: The host's turn in its cluster, from 0; the source has the last.
-  returned: success
+baseline:
+  description: Whether semi-sync is nowhere enabled in the cluster, so that a baseline can be
+    measured.
+  returned: success, with O(goal=apply)
+  type: bool
+before_first_replica:
+  description: Whether no replica of the cluster is semi-synchronous yet.
+  returned: success, with O(goal=apply)
+  type: bool
+server_id:
+  description: The host's server_id, as it is to be.
+  returned: success, with O(goal=apply)
   type: int
-option_file:
-  description: Path, kind, text before and text wanted.
-  returned: success
-  type: dict
+fresh:
+  description: Whether the lines that replication needs are the collection's business on this host.
+  returned: success, with O(goal=apply)
+  type: bool
+plugin:
+  description: Name of the semi-sync plugin that this host needs; null where it is built in, or not
+    wanted yet.
+  returned: success, with O(goal=apply)
+  type: str
+install_plugin:
+  description: Whether a plugin has to be installed, of either side.
+  returned: success, with O(goal=apply)
+  type: bool
+install:
+  description: The sides whose plugin has to be installed, the host's own first.
+  returned: success, with O(goal=apply)
+  type: list
+  elements: str
+  sample: [replica, source]
 restart:
   description: Whether the server has to restart, with the reasons in RV(restart_reasons).
-  returned: success
+  returned: success, with O(goal=apply)
   type: bool
 restart_reasons:
   description: Variables that differ and cannot be set otherwise.
-  returned: success
+  returned: success, with O(goal=apply)
   type: list
   elements: str
 set_global:
   description: Variables to set at run time, and their values.
-  returned: success
+  returned: success, with O(goal=apply)
   type: dict
-channel:
-  description: V(configure), V(start) or V(none).
-  returned: success
+restart_io:
+  description: Whether the replica's IO thread has to be restarted, to begin or to cease to
+    acknowledge.
+  returned: success, with O(goal=apply) or O(goal=remove)
+  type: bool
+unit:
+  description: The systemd unit that the server's process belongs to, or null.
+  returned: success, with O(goal=apply)
   type: str
+wait_for:
+  description: What must hold after a restart before the next host has its turn, as
+    O(dbre.semisync.semisync_info#module:wait_for).
+  returned: success, with O(goal=apply)
+  type: dict
+followers:
+  description: Replicas that read this source, and are to connect again at once where it restarts.
+  returned: success, with O(goal=apply)
+  type: list
+  elements: str
+clients:
+  description: Replicas that the cluster has.
+  returned: success, with O(goal=apply)
+  type: int
+clients_after:
+  description: Semi-sync replicas that the source must at least count after this host's turn.
+  returned: success, with O(goal=apply)
+  type: int
+account:
+  description: Whether the replication account has to be created.
+  returned: success, with O(goal=apply)
+  type: bool
+account_needs_ssl:
+  description: Whether that account may log in with TLS only.
+  returned: success, with O(goal=apply)
+  type: bool
+rotate_problem:
+  description: Why this host cannot be given another replication password; empty where it can.
+  returned: success, with O(goal=apply)
+  type: str
+channel:
+  description: What the replica's channel needs, V(configure), V(start) or V(none).
+  returned: success, with O(goal=apply)
+  type: str
+channels_change:
+  description: Whether a channel of the cluster has to be configured or started.
+  returned: success, with O(goal=apply)
+  type: bool
 catch_up:
   description: Whether the replica is expected to be behind its source and is waited for.
-  returned: success
+  returned: success, with O(goal=apply)
   type: bool
 tls:
-  description: Whether this replica's channel is wanted with C(ssl), which C(ca) and whether to C(verify); null to leave it.
-  returned: success
+  description: Whether this replica's channel is wanted with C(ssl), which C(ca) and whether to
+    C(verify); null to leave it.
+  returned: success, with O(goal=apply)
   type: dict
 tls_differs:
   description: Whether a channel that exists has another TLS than that.
-  returned: success
+  returned: success, with O(goal=apply)
   type: bool
 tls_authority:
-  description: The copy of the source's certificate authority on this replica, with the keys C(path), C(content) and
-    C(changed), or null.
-  returned: success
+  description: The copy of the source's certificate authority on this replica, with the keys
+    C(path), C(content) and C(changed), or null.
+  returned: success, with O(goal=apply)
   type: dict
+tls_changes:
+  description: Whether RV(tls_differs) is true on any replica of the cluster.
+  returned: success, with O(goal=apply)
+  type: bool
 seed:
-  description: How the source's data come to this replica first, with the keys C(method), C(why) and C(because), or null.
-  returned: success
+  description: How the source's data come to this replica first, with the keys C(method), C(why) and
+    C(because), or null.
+  returned: success, with O(goal=apply)
   type: dict
 seed_leftover:
   description: Whether this source still has the account of a seeding that was interrupted.
-  returned: success
+  returned: success, with O(goal=apply)
   type: bool
-account:
-  description: Whether the replication account has to be created.
+answer:
+  description: With O(goal=apply), what has to be done about the HTTP answer for routers, with its
+    settings; with O(goal=remove), whether there is one.
   returned: success
+  type: raw
+switch_off:
+  description: Sides of semi-sync that are enabled on this host by the collection.
+  returned: success, with O(goal=remove)
+  type: list
+  elements: str
+  sample: [source]
+uninstall:
+  description: Sides whose plugin the collection installed on this host.
+  returned: success, with O(goal=remove)
+  type: list
+  elements: str
+channel_runs:
+  description: Whether the replica's channel runs.
+  returned: success, with O(goal=remove)
   type: bool
+remains:
+  description: What stays because it is not the collection's, in words.
+  returned: success, with O(goal=remove)
+  type: list
+  elements: str
+start:
+  description: Whether an interrupted run left the replica's channel, or its IO thread, stopped.
+  returned: success, with O(goal=remove) or O(goal=gtid)
+  type: bool
+anonymous:
+  description: Whether a server of the cluster may write transactions without a GTID, so that all
+    take the steps together.
+  returned: success, with O(goal=gtid)
+  type: bool
+statements:
+  description: The modes that this MySQL server has to take, in their order.
+  returned: success, with O(goal=gtid)
+  type: list
+  elements: str
+convert:
+  description: Whether this replica's channel follows by file and position.
+  returned: success, with O(goal=gtid)
+  type: bool
+refused_with:
+  description: The host that says why the cluster was refused.
+  returned: on failure, where another host says it
+  type: str
 """

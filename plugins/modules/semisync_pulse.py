@@ -1,24 +1,24 @@
 #!/usr/bin/python
-# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_pulse
-short_description: Write canary rows at a steady pace while something happens, each one timed
+short_description: (internal) Write canary rows at a steady pace, each one timed
 version_added: "0.1.0"
 description:
-  - With O(mode=write), started with C(async), inserts a row into the canary table again and again, also while commits are
-    blocked, and notes of each how long it took, how far semi-sync's counters rose with it, and what status and clients the
+  - With O(mode=write), started with C(async), inserts a row into the canary table again and again,
+    also while commits are
+    blocked, and notes of each how long it took, how far semi-sync's counters rose with it, and what
+    status and clients the
     source had then.
   - With O(mode=wait), waits until the newest of these rows are as wanted.
   - With O(mode=end), ends the writing and returns every row.
-  - The rows are kept in a file in C(/run) until then. A writer whose file is gone ends by itself, and so does one whose
+  - The rows are kept in a file in C(/run) until then. A writer whose file is gone ends by itself,
+    and so does one whose
     O(seconds) are over. A new one ends those that interrupted runs left.
 options:
   mode:
@@ -43,7 +43,8 @@ options:
     type: dict
     suboptions:
       status:
-        description: Semi-sync's status on the source. With V(ON) each row must be acknowledged, with V(OFF) none.
+        description: Semi-sync's status on the source. With V(ON) each row must be acknowledged,
+          with V(OFF) none.
         type: str
         choices: ['ON', 'OFF']
         required: true
@@ -64,6 +65,7 @@ options:
     type: str
     default: stuff
 extends_documentation_fragment:
+  - dbre.semisync.internal
   - dbre.semisync.login
   - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
@@ -102,12 +104,14 @@ EXAMPLES = r"""
 RETURN = r"""
 rows:
   description:
-    - One entry a row, with C(at) (when the insert began, in seconds since 1970), C(latency_ms), C(status), C(clients), and how
+    - One entry per row, with C(at) (when the insert began, in seconds since 1970), C(latency_ms),
+      C(status), C(clients), and how
       far C(yes_tx), C(no_tx) and C(no_times) rose since the row before.
   returned: O(mode=wait) and O(mode=end)
   type: list
   elements: dict
-  sample: [{"at": 1795271384.112, "latency_ms": 1.9, "status": "ON", "clients": 1, "yes_tx": 1, "no_tx": 0, "no_times": 0}]
+  sample: [{"at": 1795271384.112, "latency_ms": 1.9, "status": "ON", "clients": 1, "yes_tx": 1,
+    "no_tx": 0, "no_times": 0}]
 waited:
   description: Seconds it took.
   returned: O(mode=wait)
@@ -116,127 +120,171 @@ waited:
 
 import glob
 import json
+import operator
 import os
 import re
 import time
+from typing import Any, TextIO
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import canary, login, names, pulse, state
+from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import MARK, insert
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 
 POLL_SECONDS = 0.05
 # A writer that is just being ended may be in a commit that is blocked.
 END_SECONDS = 5
 
 
-def write(module, path):
+def path_of(module: AnsibleModule) -> str:
+    """The file that a pulse is written to, on the source."""
+    return pulse.PATTERN % module.params["token"]
+
+
+def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     """Insert until the file is gone or the time is up."""
-    params = module.params
-    server = state.Server(login.connect_or_fail(module))
-    watcher = state.Server(login.connect_or_fail(module))
-    keys = state.identify(server).statuses("source")
-    statement = "INSERT INTO %s (details) VALUES (%%s)" % canary.table_name(params["schema"], params["table"])
-    until, number = time.monotonic() + params["seconds"], 0
+    path = path_of(module)
     # Those of interrupted runs: their writers end.
     for old in glob.glob(pulse.PATTERN % "*"):
         os.unlink(old)
     # Not readable for others, and never through a link.
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "w") as handle:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "w") as stream:
         try:
-            put(handle, {"pid": os.getpid()})
-            before = state.by_key(keys, watcher.semisync_status())
-            while os.path.exists(path) and time.monotonic() < until:
-                number += 1
-                begun, begin = time.time(), time.monotonic()
-                server.rows(statement, (pulse.details(canary.MARK, params["token"], number),))
-                seconds = time.monotonic() - begin
-                after = state.by_key(keys, watcher.semisync_status())
-                put(handle, pulse.entry(begun, seconds, before, after))
-                before = after
-                time.sleep(params["interval"])
-        except Exception as error:  # the drivers share no exception class
-            put(handle, {"error": "the writer on the source failed: %s" % error})
+            watcher = Server(login.connect(module))
+            put(stream, {"pid": os.getpid()})
+            return {"changed": beat(module, server, watcher, names, stream) > 0}
+        except ServerError as error:
+            put(stream, {"error": f"the writer on the source failed: {error}"})
             raise
-    return dict(changed=number > 0)
 
 
-def put(handle, item):
-    handle.write(json.dumps(item) + "\n")
-    handle.flush()
+def beat(
+    module: AnsibleModule, server: Server, watcher: Server, names: Names, stream: TextIO
+) -> int:
+    """Insert row after row, and write each down; how many there were.
+
+    Args:
+        watcher: another connection to the server, for its counters.
+    """
+    params, path, number = module.params, path_of(module), 0
+    keys = names.statuses("source")
+    before = by_key(keys, watcher.semisync_status())
+    deadline = time.monotonic() + params["seconds"]
+    while os.path.exists(path) and time.monotonic() < deadline:
+        number += 1
+        text = pulse.row_text(MARK, params["token"], number)
+        begun, begin = time.time(), time.monotonic()
+        insert(server, params["schema"], params["table"], text)
+        seconds = time.monotonic() - begin
+        after = by_key(keys, watcher.semisync_status())
+        put(stream, pulse.entry(begun, seconds, before, after))
+        before = after
+        time.sleep(params["interval"])
+    return number
 
 
-def read(path):
+def put(stream: TextIO, item: dict[str, Any]) -> None:
+    stream.write(json.dumps(item) + "\n")
+    stream.flush()
+
+
+def read(path: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
     """pulse.parse() of the file; nothing where there is none."""
     try:
-        with open(path) as handle:
-            return pulse.parse(handle.read())
-    except (IOError, OSError):
+        with open(path) as stream:
+            return pulse.parse(stream.read())
+    except OSError:
         return {}, [], ""
 
 
-def alive(header):
-    return os.path.exists("/proc/%d" % header["pid"])
+def alive(header: dict[str, Any]) -> bool:
+    return os.path.exists(f"/proc/{header['pid']}")
 
 
-def wait(module, path):
+def wait(module: AnsibleModule) -> dict[str, Any]:
     """Wait until the newest rows are as wanted."""
-    begin = time.monotonic()
-    while True:
-        header, rows, error = read(path)
-        lacking = pulse.unmet(module.params["wait_for"], rows)
-        if not lacking:
-            return dict(changed=False, rows=rows, waited=round(time.monotonic() - begin, 3))
-        if error or header and not alive(header):
-            module.fail_json(msg=error or "the writer on the source is gone", rows=rows)
-        if module.check_mode or time.monotonic() - begin >= module.params["seconds"]:
-            module.fail_json(msg="waited %.0f s in vain: %s" % (module.params["seconds"], "; ".join(lacking)), rows=rows)
-        time.sleep(POLL_SECONDS)
+    params, begin = module.params, time.monotonic()
+
+    def look() -> tuple[list[dict[str, Any]], list[str], str]:
+        """The rows, what they lack, and why no more will come."""
+        header, rows, error = read(path_of(module))
+        gone = bool(header) and not alive(header)
+        if gone:
+            # What it wrote last, since it was read.
+            header, rows, error = read(path_of(module))
+        lacking = pulse.unmet(params["wait_for"], rows)
+        return rows, lacking, error or ("the writer on the source is gone" if gone else "")
+
+    rows, lacking, ended = wait_until(
+        look,
+        0 if module.check_mode else params["seconds"],
+        POLL_SECONDS,
+        enough=lambda seen: seen[2] or not seen[1],
+    )
+    if lacking:
+        module.fail_json(
+            msg=ended or f"waited {params['seconds']:.0f} s in vain: {'; '.join(lacking)}",
+            rows=rows,
+        )
+    return {"changed": False, "rows": rows, "waited": round(time.monotonic() - begin, 3)}
 
 
-def end(module, path):
+def end(module: AnsibleModule) -> dict[str, Any]:
     """Take the file away, which ends the writer, and return what is in it."""
-    header, rows, error = read(path)
-    if module.check_mode or not header:
-        return dict(changed=bool(header), rows=rows)
-    os.unlink(path)
-    begin = time.monotonic()
-    while alive(header) and time.monotonic() - begin < END_SECONDS:
-        time.sleep(POLL_SECONDS)
-    return dict(changed=True, rows=rows, error=error)
+    path = path_of(module)
+    if module.check_mode or not os.path.exists(path):
+        header, rows, error = read(path)
+        return {"changed": bool(header), "rows": rows, "error": error}
+    with open(path) as stream:
+        os.unlink(path)
+        header = pulse.parse(stream.read())[0]
+        wait_until(
+            lambda: bool(header) and alive(header),
+            END_SECONDS,
+            POLL_SECONDS,
+            enough=operator.not_,
+        )
+        # With the row that it was writing.
+        stream.seek(0)
+        _header, rows, error = pulse.parse(stream.read())
+    return {"changed": True, "rows": rows, "error": error}
 
 
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            mode=dict(type="str", choices=["write", "wait", "end"], default="write"),
-            token=dict(type="str", required=True, no_log=False),
-            interval=dict(type="float", default=0.1),
-            seconds=dict(type="float", default=300),
-            wait_for=dict(type="dict", options=dict(
-                status=dict(type="str", choices=["ON", "OFF"], required=True),
-                clients=dict(type="int", required=True),
-                rows=dict(type="int", default=5),
-            )),
-            schema=dict(type="str", default="important"),
-            table=dict(type="str", default="stuff"),
+            mode={"type": "str", "choices": ["write", "wait", "end"], "default": "write"},
+            token={"type": "str", "required": True, "no_log": False},
+            interval={"type": "float", "default": 0.1},
+            seconds={"type": "float", "default": 300},
+            wait_for={
+                "type": "dict",
+                "options": {
+                    "status": {"type": "str", "choices": ["ON", "OFF"], "required": True},
+                    "clients": {"type": "int", "required": True},
+                    "rows": {"type": "int", "default": 5},
+                },
+            },
+            schema={"type": "str", "default": "important"},
+            table={"type": "str", "default": "stuff"},
         ),
         required_if=[("mode", "wait", ["wait_for"])],
         supports_check_mode=True,
     )
     token, mode = module.params["token"], module.params["mode"]
     if not re.match(r"[A-Za-z0-9]+\Z", token):
-        module.fail_json(msg="token is %r; it must be letters and digits" % token)
-    path = pulse.PATTERN % token
+        module.fail_json(msg=f"token is {token!r}; it must be letters and digits")
     if mode != "write":
-        module.exit_json(**(wait if mode == "wait" else end)(module, path))
+        module.exit_json(**(wait if mode == "wait" else end)(module))
     if module.check_mode:
         module.exit_json(changed=True)
-    try:
-        result = write(module, path)
-    except names.UnknownServer as error:
-        module.fail_json(msg=str(error))
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg="the pulse failed: %s" % error)
-    module.exit_json(**result)
+    connection.work(module, write, "the pulse failed")
 
 
 if __name__ == "__main__":

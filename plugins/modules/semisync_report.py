@@ -2,34 +2,41 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The documentation of plugins/action/semisync_report.py; there is no code here.
+# Documents plugins/action/semisync_report.py; there is no code here.
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_report
 short_description: Make the report of a run
 version_added: "0.1.0"
 description:
-  - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from whatever of C(checkpoints.json),
-    C(findings.json), C(drill.json) and C(benchmark-*.json) is there. Shows the table of all checkpoints of the run, and the path.
-  - C(report.html) is one page with everything in it. It makes no request to anywhere and runs no script.
-  - Acts once a cluster, on the first of its hosts that is still in the play, and is skipped on the others and in check mode.
+  - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from whatever of
+    C(checkpoints.json), C(findings.json), C(drill.json) and C(benchmark-*.json) is there. Shows the
+    table of all checkpoints of the run, and the path.
+  - C(report.html) is one page with everything in it. It makes no request to anywhere and runs no
+    script.
+  - Acts once per cluster, on its source or else on the first of its hosts that is still in the
+    play, and is skipped on the others and in check mode.
   - Runs on the controller and connects to nothing.
 requirements:
-  - matplotlib 3.6 or later on the controller, for C(report.html). Without it C(summary.md) is written, and one line says what to
-    install.
+  - matplotlib 3.6 or later on the controller, for C(report.html). Without it C(summary.md) is
+    written, and one line says what to install.
 options:
   results_dir:
     description: Folder for results.
     type: path
     default: results
   run:
-    description: Name of the run's folder in the cluster's, such as V(2026-01-31T120000.000000Z); by default the one that C(latest)
-      points at.
+    description: Name of the run's folder in the cluster's, such as V(2026-01-31T120000.000000Z); by
+      default the one that C(latest) points at.
     type: str
+  info_from:
+    description: Name of the variable that holds each host's registered
+      M(dbre.semisync.semisync_info) result, by which the source is known; without it the
+      inventory's group says who it is.
+    type: str
+    default: ''
 extends_documentation_fragment:
   - dbre.semisync.attributes
   - dbre.semisync.attributes.controller

@@ -1,90 +1,111 @@
 #!/usr/bin/python
-# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_seed
-short_description: Give a new replica its source's data
+short_description: (internal) Give a new replica its source's data
 version_added: "0.1.0"
 description:
-  - Replaces the data of this server with a copy of the source's, and sets the GTID position that replication goes on
-    from - by the clone plugin, by mariadb-backup or by a dump.
-  - Runs on the host by itself. The controller shows a line of progress every few seconds; where the controller goes away,
-    the copy goes on, and a later run waits for its end.
-  - Writes down in C(/var/lib/dbre-semisync) how far it is. A seeding that was interrupted is recognised by that, and
-    begins again at the next run.
+  - Copies the source's data to a replica in parts, by the clone plugin, by mariadb-backup or by a
+    dump - O(part=prepare), O(part=send) and O(part=offered) on the source, O(part=take) on the
+    replica, O(part=clear) on the source again. The role P(dbre.semisync.seed#role) makes the calls.
+  - Where the copy is under way it runs on the hosts alone. The controller shows a line of progress
+    every few seconds; where the controller goes away the copy goes on, and a later run waits for
+    its end.
+  - Writes down in C(/var/lib/dbre-semisync) how far it is. A seeding that was interrupted is
+    recognised by that, and begins again at the next run.
   - Whether the replica may be overwritten is decided by M(dbre.semisync.semisync_plan), not here.
 options:
+  part:
+    description:
+      - V(prepare) says how much there is to copy, and refuses tables that this method cannot copy
+        faithfully. For a clone it installs the clone plugin where it is missing, and creates the
+        account C(dbre_semisync_seed) with the privilege C(BACKUP_ADMIN) alone.
+      - V(send) listens on O(port) until the replica that knows O(token) comes, then sends it the
+        output of mariadb-backup or of the dump program, over TLS. Where nobody comes within two
+        minutes it ends, and has changed nothing. Run it with C(async) and C(poll=0). It does
+        nothing in check mode.
+      - V(offered) waits until V(send) listens, and fails with the reason of V(send) as soon as that
+        has ended. It asks no server.
+      - V(take) replaces the data of this server with the copy, and sets the GTID position that
+        replication goes on from.
+      - V(clear) drops the account of a clone, and the clone plugin where it was installed for this;
+        a note in C(/var/lib/dbre-semisync) says so, also after a run that was interrupted.
+    type: str
+    choices: [prepare, send, offered, take, clear]
+    required: true
   method:
-    description: How the data are copied.
+    description: How the data are copied. A clone needs no V(send), the others no V(clear).
     type: str
     choices: [clone, backup, dump]
     required: true
-  source:
-    description: Inventory name of the source, for what is written down.
+  password:
+    description: Password of the account C(dbre_semisync_seed) on the source, for a clone.
     type: str
-    required: true
+  require_ssl:
+    description: Whether that account, and the clone, must use TLS.
+    type: bool
+    default: true
+  port:
+    description: TCP port on the source for the stream of a backup or dump.
+    type: int
+    default: 4444
+  certificate:
+    description: Certificate for this one stream, as PEM.
+    type: str
+  key:
+    description: Its private key, as PEM, for V(send).
+    type: str
+  token:
+    description: Secret that the stream asks for.
+    type: str
+  tools:
+    description: Paths of the programs C(backup), C(dump), C(stream) and C(client) on this host.
+    type: dict
+  job:
+    description: Where Ansible keeps the result of V(send) on this host, for V(offered).
+    type: path
+  wait:
+    description: Seconds that V(offered) waits; V(send) reads the accounts before it listens, and
+      waits for a port that another seeding has.
+    type: int
+    default: 300
+  source:
+    description: Inventory name of the source, for what V(take) writes down.
+    type: str
   source_host:
     description: Address of the source as this replica reaches it.
     type: str
-    required: true
   source_port:
     description: Port of its server, for a clone.
     type: int
     default: 3306
-  source_password:
-    description: Password of the account C(dbre_semisync_seed) on the source, for a clone.
-    type: str
-  source_ssl:
-    description: Whether a clone must use TLS.
-    type: bool
-    default: true
   plugins:
     description: Plugins from a library that are active on the source, for a clone.
     type: dict
     default: {}
-  port:
-    description: Port on which M(dbre.semisync.semisync_seed_send) offers a backup or dump.
-    type: int
-    default: 4444
-  certificate:
-    description: Certificate of that stream, as PEM.
-    type: str
-  token:
-    description: What that stream wants to hear.
-    type: str
   expected_bytes:
     description: How much there is to copy.
     type: int
     default: 0
   unit:
-    description: systemd unit of this server.
+    description: systemd unit of this server, for V(take).
     type: str
-    required: true
-  tools:
-    description: Paths of the programs C(backup), C(stream) and C(client) on this host.
-    type: dict
-    default: {}
-  wait:
-    description: Seconds to wait until the source offers its stream.
-    type: int
-    default: 60
   restart_timeout:
     description: Seconds this server may take to restart.
     type: int
     default: 120
   seen_at:
-    description: Time in what a seeding had written down when this one was planned. One that has ended since is enough.
+    description: Time in what a seeding had written down when this one was planned. One that has
+      ended since is enough.
     type: float
     default: 0
   timeout:
-    description: Seconds the whole may take.
+    description: Seconds that V(take) may take.
     type: int
     default: 86400
   progress_seconds:
@@ -92,124 +113,182 @@ options:
     type: int
     default: 5
 extends_documentation_fragment:
+  - dbre.semisync.internal
   - dbre.semisync.login
   - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
-  - module: dbre.semisync.semisync_seed_donor
-  - module: dbre.semisync.semisync_seed_send
+  - module: dbre.semisync.semisync_catch_up
 """
 
 EXAMPLES = r"""
+- name: Make the source ready for a clone
+  dbre.semisync.semisync_seed:
+    part: prepare
+    method: clone
+    password: "{{ keys.password }}"
+
 - name: Clone the source
   dbre.semisync.semisync_seed:
+    part: take
     method: clone
     source: db1
     source_host: db1.example.com
-    source_password: "{{ a_password_for_once }}"
+    password: "{{ keys.password }}"
     unit: mysql
+
+- name: Drop what the clone needed
+  dbre.semisync.semisync_seed:
+    part: clear
+    method: clone
+
+- name: Offer a backup
+  dbre.semisync.semisync_seed:
+    part: send
+    method: backup
+    certificate: "{{ keys.certificate }}"
+    key: "{{ keys.key }}"
+    token: "{{ keys.token }}"
+    tools: "{{ source.tools }}"
+  async: 86400
+  poll: 0
+  register: offer
+
+- name: Wait until it listens, or has failed
+  dbre.semisync.semisync_seed:
+    part: offered
+    method: backup
+    certificate: "{{ keys.certificate }}"
+    job: "{{ offer.results_file }}"
 """
 
 RETURN = r"""
 bytes:
-  description: Bytes that came.
-  returned: success
+  description: How much there is to copy, as the server estimates it, or how much came.
+  returned: O(part=prepare) or O(part=take)
+  type: int
+tables:
+  description: How many tables there are.
+  returned: O(part=prepare)
+  type: int
+schemas:
+  description: The schemas that are not the server's own.
+  returned: O(part=prepare)
+  type: list
+  elements: str
+unfit:
+  description: Tables that are not InnoDB; a method that cannot copy them has failed.
+  returned: O(part=prepare)
+  type: list
+  elements: str
+plugins:
+  description: Active plugins from a library, and their libraries.
+  returned: O(part=prepare)
+  type: dict
+installed:
+  description: Whether the clone plugin was installed for this.
+  returned: O(part=prepare)
+  type: bool
+sent:
+  description: Bytes that were sent.
+  returned: O(part=send)
   type: int
 seconds:
   description: How long it took.
-  returned: success
+  returned: O(part=take) or O(part=offered)
   type: float
+reason:
+  description: V(no_answer) where the source's stream could not be reached, else V(failed).
+  returned: failure
+  type: str
 """
 
-import time
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import login, seed_link, seed_marker, seed_replica, state
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import clear, prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.offer import offered
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import send
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
+    NoAnswerError,
+    StreamError,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.take import take
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+
+# What a part needs with every method.
+PART_NEEDS = [
+    ("part", "send", ("certificate", "key", "token", "tools")),
+    ("part", "offered", ("certificate", "job")),
+    ("part", "take", ("source", "source_host", "unit")),
+]
+# What it needs beside that with one of them.
+METHOD_NEEDS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("prepare", "clone"): ("password",),
+    ("take", "clone"): ("password",),
+    ("take", "backup"): ("certificate", "token", "tools"),
+    ("take", "dump"): ("certificate", "token", "tools"),
+}
 
 
-DECLINE_SECONDS = 5
+def missing_options(params: dict[str, Any]) -> list[str]:
+    """Options that this part needs with this method, and that are not given."""
+    needs = METHOD_NEEDS.get((params["part"], params["method"]), ())
+    return [name for name in needs if not params[name]]
 
 
-def ask(module):
-    """The server's names and port."""
-    server = state.Server(login.connect(module))
-    return state.identify(server), server.variables()["port"]
-
-
-def decline(params):
-    """Tell the source that nobody comes for the stream it offers, so that its port is free for the next replica."""
-    if params["method"] == "clone":
-        return
-    try:
-        seed_link.connect(params["source_host"], params["port"], params["certificate"], params["token"],
-                          DECLINE_SECONDS).close()
-    except seed_link.Broken:  # it has given up already
-        pass
-
-
-def seed(module):
-    """Seed, unless a seeding has ended since this one was planned; returns the marker and whether anything was done."""
-    params, began = module.params, time.time()
-    login.require_driver(module)
-    try:
-        names, port = seed_marker.patiently(lambda: ask(module))
-    except Exception as error:  # the drivers share no exception class
-        module.fail_json(msg=login.explain(error, params), reason="login")
-    params["mariadb"], params["reset"] = names.mariadb, names.reset_binary_logs
-    marker = seed_marker.Marker(port, source=params["source"], method=params["method"])
-    marker.hold()
-    before = seed_marker.read(port) or {}
-    if seed_marker.ended_since(before, params["seen_at"]):
-        marker.facts = before
-        decline(params)
-        return marker, False
-    if before.get("state") == "loading" and "plugins" in before:
-        marker.facts["plugins"] = before["plugins"]
-    marker.write(state=before.get("state") if before.get("state") == "loading" else "copying", stage="starts", began=began,
-                 bytes=0, total=params["expected_bytes"])
-    replica = seed_replica.Replica(module, marker)
-    getattr(replica, params["method"])()
-    marker.facts.pop("plugins", None)
-    marker.write(state="done", stage="done", caught_up=False, seconds=round(time.time() - began, 1))
-    return marker, True
-
-
-def main():
+def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            method=dict(type="str", choices=["clone", "backup", "dump"], required=True),
-            source=dict(type="str", required=True),
-            source_host=dict(type="str", required=True),
-            source_port=dict(type="int", default=3306),
-            source_password=dict(type="str", no_log=True),
-            source_ssl=dict(type="bool", default=True),
-            plugins=dict(type="dict", default={}),
-            port=dict(type="int", default=4444),
-            certificate=dict(type="str"),
-            token=dict(type="str", no_log=True),
-            expected_bytes=dict(type="int", default=0),
-            unit=dict(type="str", required=True),
-            tools=dict(type="dict", default={}),
-            wait=dict(type="int", default=60),
-            restart_timeout=dict(type="int", default=120),
-            seen_at=dict(type="float", default=0),
-            timeout=dict(type="int", default=86400),
-            progress_seconds=dict(type="int", default=5),
+            part={
+                "type": "str",
+                "choices": ["prepare", "send", "offered", "take", "clear"],
+                "required": True,
+            },
+            method={"type": "str", "choices": ["clone", "backup", "dump"], "required": True},
+            password={"type": "str", "no_log": True},
+            require_ssl={"type": "bool", "default": True},
+            port={"type": "int", "default": 4444},
+            certificate={"type": "str"},
+            key={"type": "str", "no_log": True},
+            token={"type": "str", "no_log": True},
+            tools={"type": "dict"},
+            job={"type": "path"},
+            wait={"type": "int", "default": 300},
+            source={"type": "str"},
+            source_host={"type": "str"},
+            source_port={"type": "int", "default": 3306},
+            plugins={"type": "dict", "default": {}},
+            expected_bytes={"type": "int", "default": 0},
+            unit={"type": "str"},
+            restart_timeout={"type": "int", "default": 120},
+            seen_at={"type": "float", "default": 0},
+            timeout={"type": "int", "default": 86400},
+            progress_seconds={"type": "int", "default": 5},
         ),
-        required_if=[("method", "clone", ("source_password",)), ("method", "backup", ("certificate", "token")),
-                     ("method", "dump", ("certificate", "token"))],
+        required_if=PART_NEEDS,
         supports_check_mode=True,
     )
+    part = module.params["part"]
+    missing = missing_options(module.params)
+    if missing:
+        module.fail_json(
+            msg=f"part {part} with method {module.params['method']} needs {', '.join(missing)}"
+        )
+    if part in ("prepare", "clear"):
+        run = prepare if part == "prepare" else clear
+        connection.work(module, run, "the source cannot be asked")
     if module.check_mode:
-        module.exit_json(changed=True)
+        module.exit_json(changed=part == "take")
     try:
-        marker, changed = seed(module)
-    except (seed_replica.Failed, seed_link.Broken) as error:
-        module.fail_json(msg="seeding from %s by %s failed: %s" % (
-            module.params["source"], module.params["method"], error))
-    module.exit_json(changed=changed, bytes=marker.facts["bytes"], seconds=marker.facts["seconds"])
+        result = {"send": send, "offered": offered, "take": take}[part](module)
+    except (SeedError, StreamError) as error:
+        no_answer = isinstance(error, NoAnswerError) or isinstance(error.__cause__, NoAnswerError)
+        module.fail_json(msg=str(error), reason="no_answer" if no_answer else "failed")
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":

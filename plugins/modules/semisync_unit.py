@@ -1,22 +1,24 @@
 #!/usr/bin/python
-# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_unit
-short_description: Stop a server so that it is started again in any case
+short_description: (internal) Stop a unit, with a timer that starts it again
 version_added: "0.1.0"
 description:
   - Returns whether a systemd unit runs and when it last stopped and started, as systemd knows it.
-  - With O(state=stopped), starts a timer on the host and stops the unit. Unless O(state=started) comes before it is due, the
-    timer starts the unit again, whatever became of the controller; it tries for two minutes. Both are done in one call, so
+  - With O(state=stopped), starts a timer on the host and stops the unit. Unless O(state=started)
+    comes before it is due, the
+    timer starts the unit again, whatever became of the controller; it tries for two minutes. Both
+    are done in one call, so
     that no server is ever stopped without its timer.
+  - The run that stopped the unit gives its host a sign of life every 20 s, which begins the timer's
+    time of 60 s anew. So the
+    unit is started 60 s after the run has died, and after O(after) seconds in any case.
 options:
   unit:
     description: The systemd unit of the server. Needed unless O(state=rescued).
@@ -24,17 +26,20 @@ options:
   state:
     description:
       - V(stopped) starts the timer, in place of older ones of ours, and stops the unit.
-      - V(started) starts the unit and then stops the timer, which stays where the unit does not run.
-      - V(rescued) does at once what a timer would do later, and nothing where there is none. So a second run restores what an
+      - V(started) starts the unit and then stops the timer, which stays where the unit does not
+        run.
+      - V(rescued) does at once what a timer would do later, and nothing where there is none. So a
+        second run restores what an
         interrupted one left.
       - Without it the unit is only read.
     type: str
     choices: [stopped, started, rescued]
   after:
-    description: Seconds from the stop until the timer starts the unit.
+    description: Seconds from the stop until the timer starts the unit at the latest.
     type: int
     default: 130
 extends_documentation_fragment:
+  - dbre.semisync.internal
   - dbre.semisync.attributes
   - dbre.semisync.attributes.quiet
 author:
@@ -82,7 +87,8 @@ main_pid:
   type: int
 times:
   description:
-    - When the unit last began to stop (C(stopping)), had stopped (C(stopped)), began to start (C(starting)) and had started
+    - When the unit last began to stop (C(stopping)), had stopped (C(stopped)), began to start
+      (C(starting)) and had started
       (C(started)), in seconds since 1970 by the host's clock; null where it never did.
   returned: O(unit) is given
   type: dict
@@ -98,111 +104,130 @@ last_words:
   elements: str
 """
 
-import os
 import time
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import unit as units
+from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import (
+    RollbackTimer,
+    TimerError,
+    systemd_runs,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import (
+    TIMER_PREFIX,
+    parse_show,
+    service_name,
+    show_arguments,
+    start_script,
+)
 
-# There while systemd is the init of this host (sd_booted(3)).
-SYSTEMD = "/run/systemd/system"
 
+class Unit:
+    """The systemd unit of a server on this host, through systemd's own commands.
 
-class Systemd(object):
-    """systemd on this host, through its own commands."""
+    Args:
+        module: the AnsibleModule, with the option unit.
+    """
 
-    def __init__(self, module):
+    def __init__(self, module: AnsibleModule) -> None:
         self.module = module
-        if not os.path.isdir(SYSTEMD):
-            module.fail_json(msg="no systemd runs on this host; without its timer no server is stopped here, because "
-                                 "nobody would start it again if the controller were lost")
+        self.name: str = module.params["unit"]
+        if not systemd_runs():
+            module.fail_json(
+                msg=(
+                    "no systemd runs on this host; without its timer no server is stopped here,"
+                    " because nobody would start it again if the controller were lost"
+                )
+            )
         self.systemctl = module.get_bin_path("systemctl", required=True)
+        self.timer = RollbackTimer(module, TIMER_PREFIX, stop_running=True)
 
-    def run(self, *words, **keywords):
+    def run(self, *words: str, **keywords: Any) -> tuple[int, str, str]:
         return self.module.run_command(list(words), environ_update={"LC_ALL": "C"}, **keywords)
 
-    def unit(self, name):
-        """units.parse_show() of a unit, with its last words where it does not run."""
-        dummy, text, dummy = self.run(self.systemctl, *units.show_arguments(units.service_name(name)), check_rc=True)
-        found = units.parse_show(text, time.time(), time.clock_gettime(time.CLOCK_MONOTONIC))
-        if not found["known"]:
-            self.module.fail_json(msg="systemd knows no unit %s on this host; set semisync_service" % name)
-        if not found["running"]:
+    def state(self) -> dict[str, Any]:
+        """See parse_show(); with the unit's last words where it does not run."""
+        service = service_name(self.name)
+        shown = self.run(self.systemctl, *show_arguments(service), check_rc=True)[1]
+        state = parse_show(shown, time.time(), time.clock_gettime(time.CLOCK_MONOTONIC))
+        if not state["known"]:
+            self.module.fail_json(
+                msg=f"systemd knows no unit {self.name} on this host; set semisync_service"
+            )
+        if not state["running"]:
             journal = self.module.get_bin_path("journalctl")
-            words = [journal, "--no-pager", "--lines=8", "--output=cat", "--unit", units.service_name(name)]
-            found["last_words"] = self.run(*words)[1].splitlines() if journal else []
-        return found
+            words = [journal, "--no-pager", "--lines=8", "--output=cat", "--unit", service]
+            state["last_words"] = self.run(*words)[1].splitlines() if journal else []
+        return state
 
-    def timers(self, kind="timer"):
-        """Our timers that are armed, or rescues that are just running."""
-        dummy, text, dummy = self.run(self.systemctl, "list-units", "--plain", "--no-legend", "--no-pager",
-                                      "--type=" + kind, units.PREFIX + "*", check_rc=True)
-        return units.rescues(text)
+    def stop(self, seconds: int) -> bool:
+        """Start a timer, then stop the unit: never the second without the first; whether it ran."""
+        ran = self.state()["running"]
+        script = start_script(self.systemctl, self.name)
+        self.timer.arm(
+            seconds, script, f"Starts {self.name}, which a drill of dbre.semisync stopped"
+        )
+        self.run(self.systemctl, "stop", service_name(self.name), check_rc=True)
+        return ran
 
-    def stop(self, name, seconds):
-        """Start a timer, stop older ones, and stop the unit: never the last without the first."""
-        timer = units.timer_name(time.time())
-        program = self.module.get_bin_path("systemd-run", required=True)
-        self.run(*units.arm_command(program, self.systemctl, timer, name, seconds), check_rc=True)
-        self.disarm(but=timer)
-        self.run(self.systemctl, "stop", units.service_name(name), check_rc=True)
-
-    def start(self, name):
+    def start(self) -> bool:
         """Start the unit, then stop the timers; whether either was needed."""
-        before, armed = self.unit(name), bool(self.timers())
-        status, dummy, err = self.run(self.systemctl, "start", units.service_name(name))
-        after = self.unit(name)
+        before, armed = self.state(), bool(self.timer.units())
+        status, _output, errors = self.run(self.systemctl, "start", service_name(self.name))
+        after = self.state()
         if status or not after["running"]:
-            self.module.fail_json(msg="%s does not start: %s" % (name, err.strip() or after["active"]), **after)
-        self.disarm()
+            self.module.fail_json(
+                msg=f"{self.name} does not start: {errors.strip() or after['active']}", **after
+            )
+        self.timer.disarm()
         return armed or not before["running"]
 
-    def disarm(self, but=None):
-        """Stop our timers, all but one, and older rescues that still try."""
-        def older():
-            return [name + "." + kind for kind in ("timer", "service") for name in self.timers(kind) if name != but]
-        names = older()
-        if names:
-            # One that ends by itself meanwhile is no error.
-            dummy, dummy2, err = self.run(self.systemctl, "stop", *names)
-            left = older()
-            if left:
-                self.module.fail_json(msg="%s could not be stopped: %s" % (", ".join(left), err.strip()))
-
-    def rescue(self):
+    def rescue(self) -> bool:
         """Do now what the armed timers would do; whether there was one."""
-        names = self.timers()
-        for name in names:
+        timers = self.timer.units()
+        for timer in timers:
             # The service belongs to its timer, and goes with it; it ends when the server runs.
-            status, dummy, err = self.run(self.systemctl, "start", name + ".service")
+            service = timer.rpartition(".")[0] + ".service"
+            status, _output, errors = self.run(self.systemctl, "start", service)
             if status:
-                self.module.fail_json(msg="the server that an interrupted drill stopped does not start: %s" % err.strip())
-        self.disarm()
-        return bool(names)
+                self.module.fail_json(
+                    msg=(
+                        "the server that an interrupted drill stopped does not start:"
+                        f" {errors.strip()}"
+                    )
+                )
+        self.timer.disarm()
+        return bool(timers)
 
 
-def main():
+def work(unit: Unit, wanted: str | None, after: int, check_mode: bool) -> bool:
+    """Bring the unit to the state that is wanted; whether that changes anything."""
+    if wanted == "rescued":
+        return bool(unit.timer.units()) if check_mode else unit.rescue()
+    if wanted and check_mode:
+        return unit.state()["running"] == (wanted == "stopped")
+    if wanted == "stopped":
+        return unit.stop(after)
+    return unit.start() if wanted == "started" else False
+
+
+def main() -> None:
     module = AnsibleModule(
-        argument_spec=dict(
-            unit=dict(type="str"),
-            state=dict(type="str", choices=["stopped", "started", "rescued"]),
-            after=dict(type="int", default=130),
-        ),
+        argument_spec={
+            "unit": {"type": "str"},
+            "state": {"type": "str", "choices": ["stopped", "started", "rescued"]},
+            "after": {"type": "int", "default": 130},
+        },
         required_if=[("state", "stopped", ["unit"]), ("state", "started", ["unit"])],
         supports_check_mode=True,
     )
-    params, systemd = module.params, Systemd(module)
-    name, wanted, changed = params["unit"], params["state"], False
-    if wanted == "rescued":
-        changed = bool(systemd.timers()) if module.check_mode else systemd.rescue()
-    elif wanted and module.check_mode:
-        changed = systemd.unit(name)["running"] == (wanted == "stopped")
-    elif wanted == "stopped":
-        changed = systemd.unit(name)["running"]
-        systemd.stop(name, params["after"])
-    elif wanted == "started":
-        changed = systemd.start(name)
-    module.exit_json(changed=changed, timers=systemd.timers(), **(systemd.unit(name) if name else {}))
+    unit, params = Unit(module), module.params
+    try:
+        changed = work(unit, params["state"], params["after"], module.check_mode)
+        timers = [timer.rpartition(".")[0] for timer in unit.timer.units()]
+    except TimerError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=changed, timers=timers, **(unit.state() if unit.name else {}))
 
 
 if __name__ == "__main__":

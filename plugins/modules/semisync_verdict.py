@@ -2,53 +2,55 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The documentation of plugins/action/semisync_verdict.py; there is no code here.
+# Documents plugins/action/semisync_verdict.py; there is no code here.
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_verdict
 short_description: Assert the checkpoints of a cluster and look for what endangers it
 version_added: "0.1.0"
 description:
-  - Decides the checkpoints P0 to P5 from what the servers said, prints them as a table, writes C(checkpoints.json) on the
-    controller, and fails when one of them failed.
+  - Decides the checkpoints P0 to P5 from what the servers said, prints them as a table, writes
+    C(checkpoints.json) on the controller, and fails when one of them failed, or could not be seen.
   - Looks for findings and keeps them in C(findings.json) beside it; fails when one is critical.
-  - Keeps the source's counters in C(state.json) of the cluster's folder, to say what happened since the last run.
-  - Acts once a cluster, on the first of its hosts that is still in the play, and is skipped on the others.
+  - A running timeout, wait point, number of acknowledgements or wait_no_replica of the source that
+    is not what C(semisync_timeout) and its like say, where they are set, is a finding.
+  - Keeps the source's counters in C(state.json) of the cluster's folder, to say what happened since
+    the last run.
+  - Acts once per cluster, on the first of its hosts that is still in the play, and is skipped on
+    the others.
   - Runs on the controller and connects to nothing.
 options:
   written_from:
-    description: Name of the variable with the source's M(dbre.semisync.semisync_canary) result; left out when no row was
-      written.
-    type: str
-  arrived_from:
-    description: Name of the variable with each replica's M(dbre.semisync.semisync_info) result, asked with its option
+    description: Name of the variable with the source's M(dbre.semisync.semisync_canary) result;
+      left out when no row was written. What the replicas saw of it is in their
+      M(dbre.semisync.semisync_info) results, asked with its option
       O(dbre.semisync.semisync_info#module:watcher).
     type: str
   lag_limit:
     description: Seconds a replica may be behind its source before that is a finding.
     type: int
     default: 60
-  promise:
-    description: What the inventory wants of semi-sync on the source; a running value that differs is a finding. Taken from
-      the source's task; a value that is left out is not compared.
+  observation:
+    description: Decides nothing, and keeps a checkpoint that cannot be seen again later, with the
+      server it was seen on, for every later table of checkpoints.
     type: dict
     suboptions:
-      timeout:
-        description: Milliseconds a commit waits for its acknowledgements.
-        type: int
-      wait_point:
-        description: V(AFTER_SYNC) or V(AFTER_COMMIT).
+      id:
+        description: The checkpoint, V(P2.1) for the baseline before semi-sync or V(P3.5) for the
+          client count before the first replica.
         type: str
-      wait_for_replica_count:
-        description: Acknowledgements a commit waits for.
-        type: int
-      wait_no_replica:
-        description: Whether commits wait when fewer replicas are connected.
+        choices: [P2.1, P3.5]
+        required: true
+      observed:
+        description: What was seen.
+        type: str
+        required: true
+      passed:
+        description: Whether that is what the checkpoint asks for.
         type: bool
+        required: true
 extends_documentation_fragment:
   - dbre.semisync.cluster
   - dbre.semisync.cluster.results
@@ -68,11 +70,19 @@ EXAMPLES = r"""
 - name: Assert what can be read
   dbre.semisync.semisync_verdict:
     info_from: state
+
+- name: Keep the client count before the first replica
+  dbre.semisync.semisync_verdict:
+    info_from: state
+    observation:
+      id: P3.5
+      observed: "{{ state.semisync.source.status.clients }}"
+      passed: "{{ state.semisync.source.status.clients | int == 0 }}"
 """
 
 RETURN = r"""
 checkpoints:
-  description: A row a checkpoint, as in checkpoints.json.
+  description: A row per checkpoint, as in checkpoints.json.
   returned: when the host speaks for its cluster
   type: list
   elements: dict
@@ -90,13 +100,31 @@ findings:
       why: A row that is written on the replica by mistake is not on the source.
       source: https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html
       remedy: SET GLOBAL read_only = ON
+health:
+  description: V(healthy) where all was seen and nothing is wrong; V(unhealthy) where a checkpoint
+    failed or a finding is critical; V(unknown) where neither is so, and a checkpoint could not be
+    seen.
+  returned: when the host speaks for its cluster
+  type: str
 verdict:
-  description: How many passed and failed, and which failed.
+  description: How many passed and failed, and which failed or could not be seen.
   returned: when the host speaks for its cluster
   type: str
   sample: "16 passed, 0 failed, 2 not applicable"
 path:
   description: Where checkpoints.json was written, null in check mode.
   returned: when the host speaks for its cluster
+  type: str
+cluster:
+  description: The cluster's name.
+  returned: when the host speaks for its cluster
+  type: str
+checkpoint:
+  description: What was kept.
+  returned: with O(observation)
+  type: dict
+refused_with:
+  description: The host that says why the cluster was refused.
+  returned: on failure, where another host says it
   type: str
 """

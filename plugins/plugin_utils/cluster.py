@@ -3,117 +3,288 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The hosts of one cluster as the inventory and this run know them; runs on the controller."""
 
-from __future__ import absolute_import, division, print_function
+from __future__ import annotations
 
-__metaclass__ = type
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible_collections.dbre.semisync.plugins.module_utils import checkpoints, findings, plan, problems
+from ansible import constants
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints, findings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+    HEALTHY,
+    UNHEALTHY,
+    UNKNOWN,
+)
 
 GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
 DEFAULT = "default"
 
+display = Display()
 
-def members(task_vars, info_from, active_only=False):
-    """(cluster's name, its Members): the hosts of both groups with the same semisync_cluster as this host.
+
+class RefusedError(Exception):
+    """Something speaks against working on a cluster; the message says what, for all its hosts."""
+
+
+class TaskVariables(Mapping[str, Any]):
+    """A task's variables, templated where they are read."""
+
+    def __init__(self, task_vars: Mapping[str, Any], templar: Any) -> None:
+        self.task_vars, self.templar = task_vars, templar
+
+    def __getitem__(self, name: str) -> Any:
+        return self.templar.template(self.task_vars[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.task_vars)
+
+    def __len__(self) -> int:
+        return len(self.task_vars)
+
+
+def members(
+    task_vars: Any,
+    info_from: str,
+    active_only: bool = False,
+    own: settings.Settings | None = None,
+) -> tuple[str, list[Member]]:
+    """(cluster's name, its Members): the hosts of both groups with the same semisync_cluster as
+    this host, each with the side that it has by what the servers said, the source first.
 
     Args:
         task_vars: a task's variables.
         info_from: name of the variable that holds each host's semisync_info result.
         active_only: whether what a host said counts for nothing once it has failed in this play.
+        own: what this host's task wants, where the Members' settings are asked for.
     """
     hostvars, groups = task_vars["hostvars"], task_vars["groups"]
+    me = task_vars["inventory_hostname"]
     name = str(task_vars.get("semisync_cluster", DEFAULT))
-    found = []
-    for role, group in GROUPS:
+    mine = settings.read(hostvars[me])[0] if own is not None else settings.Settings()
+    cluster = []
+    for side, group in GROUPS:
         for host in groups.get(group, []):
-            theirs = hostvars[host]
-            if str(theirs.get("semisync_cluster", DEFAULT)) == name:
-                found.append(member(host, role, theirs, info_from))
-                if active_only and lost(task_vars, host):
-                    found[-1].info, found[-1].error = None, "failed or became unreachable in this run"
-    return name, found
+            variables = hostvars[host]
+            if str(variables.get("semisync_cluster", DEFAULT)) != name:
+                continue
+            member = one_member(host, side, variables, info_from)
+            if active_only and lost(task_vars, host):
+                member.info, member.error = None, "failed or became unreachable in this run"
+            if own is not None:
+                theirs = settings.read(variables)[0]
+                member.settings = own if host == me else settings.of_another_host(own, mine, theirs)
+            cluster.append(member)
+    decided = sides.decide(cluster)
+    if len({member.host for member in cluster}) == len(cluster) and decided.source is not None:
+        for member in cluster:
+            member.side = "source" if member.host == decided.source else "replica"
+        # The source speaks for its cluster, as long as it is in the play.
+        cluster.sort(key=lambda member: member.side != "source")
+    words = sides.announcement(name, decided)
+    if words and said_by(words, me) is None:
+        display.display(words)
+    return name, cluster
 
 
-def hosts_of(task_vars):
-    """The hosts of this host's cluster, by name; a cluster whose name cannot be read is nobody's."""
-    name = str(task_vars["hostvars"][task_vars["inventory_hostname"]].get("semisync_cluster", DEFAULT))
-    found = []
-    for dummy, group in GROUPS:
+def hosts_of(task_vars: Any) -> list[str]:
+    """The hosts of this host's cluster; a cluster whose name cannot be read is nobody's."""
+    name = str(
+        task_vars["hostvars"][task_vars["inventory_hostname"]].get("semisync_cluster", DEFAULT)
+    )
+    hosts = []
+    for _side, group in GROUPS:
         for host in task_vars["groups"].get(group, []):
             try:
-                theirs = str(task_vars["hostvars"][host].get("semisync_cluster", DEFAULT))
+                other = str(task_vars["hostvars"][host].get("semisync_cluster", DEFAULT))
             except Exception:  # Ansible's templating has many; that host speaks for itself
                 continue
-            if theirs == name and host not in found:
-                found.append(host)
-    return found
+            if other == name and host not in hosts:
+                hosts.append(host)
+    return hosts
 
 
-def lost(task_vars, host):
-    """True for a host that began this play and has failed or become unreachable."""
-    return host in task_vars["ansible_play_hosts_all"] and host not in task_vars["ansible_play_hosts"]
+def judge_inputs(task_vars: Any) -> None:
+    """Judge every public variable that is set for a host of this host's cluster.
 
-
-def member(host, role, theirs, info_from):
-    """One host with its state, or with the reason why there is none."""
-    read = theirs.get(info_from) or {}
-    usable = "semisync" in read
-    return plan.Member(
-        host, role, read if usable else None, "" if usable else problems.unreadable(read),
-        address=theirs.get("semisync_address") or theirs.get("ansible_host") or host,
-        explicit_id=int(theirs.get("semisync_server_id") or 0))
-
-
-def untouched(task_vars, found):
-    """How a refusal begins: nothing was changed but, where a host had none, PyMySQL was installed."""
-    given = [one.host for one in found
-             if (task_vars["hostvars"][one.host].get("__semisync_installed") or {}).get("changed")]
-    return "Nothing was changed%s." % (", but PyMySQL was installed on %s" % ", ".join(given) if given else "")
-
-
-def refuse(task_vars, name, found, wrong):
-    """AnsibleActionFail where something is wrong with a cluster."""
+    Raises:
+        RefusedError: all that is wrong, at once.
+    """
+    hostvars, me = task_vars["hostvars"], task_vars["inventory_hostname"]
+    wrong = settings.read(hostvars[me])[1]
+    where = me
+    if not any(words.startswith("semisync_cluster ") for words in wrong):
+        where = f"Cluster {str(hostvars[me].get('semisync_cluster', DEFAULT))!r}"
+        wrong = [
+            f"{host}: {words}"
+            for host in hosts_of(task_vars)
+            for words in settings.read(hostvars[host])[1]
+        ]
     if wrong:
-        raise AnsibleActionFail("%s Cluster %r: %s" % (untouched(task_vars, found), name, "; ".join(wrong)))
+        raise RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")
 
 
-def judged(task_vars, info_from, judge):
-    """(cluster's name, its Members, this host's Member), where nothing speaks against working on the cluster.
+def lost(task_vars: Any, host: str) -> bool:
+    """True for a host that began this play and has failed or become unreachable."""
+    return (
+        host in task_vars["ansible_play_hosts_all"] and host not in task_vars["ansible_play_hosts"]
+    )
+
+
+def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: str) -> Member:
+    """One host with its state, or with the reason why there is none."""
+    info = variables.get(info_from) or {}
+    usable = "variables" in info
+    return Member(
+        host,
+        side,
+        info if usable else None,
+        "" if usable else problems.unreadable(info),
+        address=variables.get("semisync_address") or variables.get("ansible_host") or host,
+        explicit_id=int(variables.get("semisync_server_id") or 0),
+    )
+
+
+def untouched(task_vars: Any, cluster: list[Member]) -> str:
+    """How a refusal begins: nothing was changed, but PyMySQL was installed on hosts without it."""
+    installed = [
+        member.host
+        for member in cluster
+        if (task_vars["hostvars"][member.host].get("__semisync_installed") or {}).get("changed")
+    ]
+    return "Nothing was changed%s." % (
+        f", but PyMySQL was installed on {', '.join(installed)}" if installed else ""
+    )
+
+
+def refuse(task_vars: Any, name: str, cluster: list[Member], wrong: list[str]) -> None:
+    """Raise RefusedError where something is wrong with a cluster."""
+    if wrong:
+        raise RefusedError(f"{untouched(task_vars, cluster)} Cluster {name!r}: {'; '.join(wrong)}")
+
+
+def refused(text: str, host: str) -> dict[str, Any]:
+    """The result of a task that fails with a refusal: it is said once in a run, by the first of the
+    cluster's hosts that comes to it, and the others name that one.
+    """
+    speaker_host = said_by(text, host)
+    if speaker_host in (None, host):
+        return {"failed": True, "msg": text}
+    return {
+        "failed": True,
+        "msg": f"Refused with the rest of its cluster; {speaker_host} says why.",
+        "refused_with": speaker_host,
+    }
+
+
+def said_by(text: str, host: str) -> str | None:
+    """The host whose task has said a text before in this run; None where this one is the first, and
+    is to say it.
+    """
+    # A folder of this run alone, which all of Ansible's workers have in common.
+    path = os.path.join(
+        constants.DEFAULT_LOCAL_TMP,
+        f"semisync-said-{hashlib.sha256(text.encode('utf-8')).hexdigest()}",
+    )
+    try:
+        os.symlink(host, path)
+    except FileExistsError:
+        return os.readlink(path)
+    except OSError:
+        # Twice is better than never.
+        pass
+    return None
+
+
+def judged(
+    task_vars: Any, info_from: str, judge: Callable[[list[Member]], list[str]]
+) -> tuple[str, list[Member], Member]:
+    """(cluster's name, its Members, this host's Member), where nothing speaks against working on
+    the cluster.
 
     Args:
         task_vars, info_from: as for members().
         judge: takes the Members, all of them read, and returns what is wrong with them, in words.
 
     Raises:
-        AnsibleActionFail: the inventory, a host that could not be read, or what the judge found.
+        RefusedError: the inventory, a host that could not be read, or what the judge found.
     """
-    name, found = members(task_vars, info_from)
-    wrong = problems.of_inventory(name, found) or problems.of_reading(found) or judge(found)
-    refuse(task_vars, name, found, wrong)
-    return name, found, next(one for one in found if one.host == task_vars["inventory_hostname"])
+    name, cluster = members(task_vars, info_from)
+    wrong = (
+        problems.of_inventory(name, cluster)
+        or problems.of_reading(cluster)
+        or problems.of_sides(cluster)
+        or judge(cluster)
+    )
+    refuse(task_vars, name, cluster, wrong)
+    return name, cluster, of_host(task_vars, cluster)
 
 
-def speaker(task_vars, found):
+def of_host(task_vars: Any, cluster: list[Member]) -> Member:
+    """This host among the Members."""
+    return next(member for member in cluster if member.host == task_vars["inventory_hostname"])
+
+
+def speaker(task_vars: Any, cluster: list[Member]) -> str | None:
     """The first host of a cluster that is still in the play: the one that acts once for all."""
     active = task_vars["ansible_play_hosts"]
-    return next((one.host for one in found if one.host in active), None)
+    return next((member.host for member in cluster if member.host in active), None)
 
 
-def canary(task_vars, found, written_from, arrived_from):
-    """(the source's canary result or None, replica -> its arrival) from each host's variables of those names."""
+def canary(
+    task_vars: Any, cluster: list[Member], written_from: str | None, info_from: str
+) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """(the source's canary result or None, replica -> its arrival) from each host's variables of
+    those names.
+    """
     if not written_from:
         return None, {}
-    source = next(one for one in found if one.role == "source")
+    source = next(member for member in cluster if member.side == "source")
     hostvars = task_vars["hostvars"]
-    return (hostvars[source.host].get(written_from) or {"msg": source.error or "no row was written"},
-            dict((one.host, (hostvars[one.host].get(arrived_from) or {}).get("arrival"))
-                 for one in found if one.role == "replica"))
+    unclear = "; ".join(problems.of_sides(cluster))
+    if unclear:
+        return {"msg": f"no row was written: {unclear}"}, {}
+    return (
+        hostvars[source.host].get(written_from) or {"msg": source.error or "no row was written"},
+        {
+            member.host: arrival(member, hostvars[member.host].get(info_from) or {})
+            for member in cluster
+            if member.side == "replica"
+        },
+    )
 
 
-def verdict(rows, noticed):
-    """One line: how many checkpoints passed and failed, and everything that makes the cluster unhealthy."""
-    line, critical = checkpoints.verdict(rows), findings.reasons(noticed)
+def arrival(member: Member, info: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a replica saw of the row; one that follows nobody was not watched on."""
+    if member.info is not None and member.channel is None:
+        return {"arrived": False, "msg": "it follows nobody"}
+    return info.get("arrival")
+
+
+def verdict(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
+    """One line: how many checkpoints passed and failed, and everything that makes the cluster
+    unhealthy.
+
+    Args:
+        rows: the checkpoints.
+        entries: the findings.
+    """
+    line, critical = checkpoints.verdict(rows), findings.reasons(entries)
     if not critical:
         return line
-    return line + ("; " if checkpoints.failed(rows) else ": ") + "critical: " + critical
+    named = checkpoints.failed(rows) or checkpoints.unknown(rows)
+    return line + ("; " if named else ": ") + "critical: " + critical
+
+
+def health(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
+    """A cluster in a word: healthy where all was seen and nothing is wrong, unknown where nothing
+    was seen to be wrong, and not all was seen.
+    """
+    if checkpoints.failed(rows) or findings.critical(entries):
+        return UNHEALTHY
+    return UNKNOWN if checkpoints.unknown(rows) else HEALTHY

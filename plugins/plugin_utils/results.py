@@ -1,19 +1,19 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run leaves on the controller: results/CLUSTER/UTC-TIME/, latest, and observations that come only once."""
+"""What a run leaves on the controller: results/CLUSTER/UTC-TIME/, latest, and observations that
+come only once.
+"""
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 import datetime
-import io
 import json
 import os
 import re
 import tempfile
 import zlib
+from typing import Any
 
 OBSERVATIONS = "observations.json"
 CHECKPOINTS = "checkpoints.json"
@@ -22,34 +22,36 @@ FINDINGS = "findings.json"
 STATE = "state.json"
 
 
-def now():
+def now() -> datetime.datetime:
+    """The time as UTC."""
     return datetime.datetime.now(datetime.timezone.utc)
 
 
-def stamp(moment):
+def stamp(moment: datetime.datetime) -> str:
+    """A time as results have it: 2026-01-31T23:59:59Z."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def cluster_folder(base, cluster):
+def cluster_folder(base: str, cluster: str) -> str:
     """results/CLUSTER; a name that is no good folder gets one of its own all the same."""
     safe = re.sub(r"[^\w.-]", "_", cluster).lstrip(".")[:60]
     if not safe or safe != cluster:
-        safe += "-%08x" % zlib.crc32(cluster.encode("utf-8"))
+        safe += f"-{zlib.crc32(cluster.encode('utf-8')):08x}"
     return os.path.join(os.path.abspath(base), safe)
 
 
-def write_json(path, value):
+def write_json(path: str, value: Any) -> None:
     """Write a value as JSON; see write_text()."""
     write_text(path, json.dumps(value, indent=2, sort_keys=False) + "\n")
 
 
-def write_text(path, text):
+def write_text(path: str, text: str) -> None:
     """Write whole or not at all, readable by the user's group as the umask says."""
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
     try:
-        with io.open(handle, "w", encoding="utf-8", errors="replace") as stream:
+        with open(handle, "w", encoding="utf-8", errors="replace") as stream:
             stream.write(text)
         umask = os.umask(0)
         os.umask(umask)
@@ -60,7 +62,7 @@ def write_text(path, text):
         raise
 
 
-def read_json(path, otherwise):
+def read_json(path: str, otherwise: Any) -> Any:
     """A JSON file's value; the given one where there is no such file or it is cut short."""
     try:
         with open(path) as stream:
@@ -69,12 +71,13 @@ def read_json(path, otherwise):
         return otherwise
 
 
-def run_name(moment):
+def run_name(moment: datetime.datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H%M%S.%fZ")
 
 
-def open_run(folder, moment, name=None):
-    """results/CLUSTER/NAME with latest pointing at it: the folder of the run of that name, or a fresh one.
+def open_run(folder: str, moment: datetime.datetime, name: str | None = None) -> str:
+    """results/CLUSTER/NAME with latest pointing at it: the folder of the run of that name, or a
+    fresh one.
 
     Args:
         folder: of the cluster.
@@ -89,19 +92,19 @@ def open_run(folder, moment, name=None):
     path = os.path.join(folder, name)
     os.makedirs(path, exist_ok=True)
     link = os.path.join(folder, "latest")
-    temporary = os.path.join(folder, ".latest-%s" % name)
+    temporary = os.path.join(folder, f".latest-{name}")
     os.symlink(name, temporary)
     os.replace(temporary, link)
     return path
 
 
-def check_name(name):
+def check_name(name: str | None) -> None:
     """Raise ValueError for a name that is given and no run's."""
     if name and not re.match(r"\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z\Z", name):
-        raise ValueError("%r names no run" % name)
+        raise ValueError(f"{name!r} names no run")
 
 
-def find_run(folder, name=None):
+def find_run(folder: str, name: str | None = None) -> str:
     """The folder of the run of that name, or of the one that latest points at.
 
     Raises:
@@ -110,29 +113,30 @@ def find_run(folder, name=None):
     check_name(name)
     path = os.path.join(folder, name) if name else os.path.realpath(os.path.join(folder, "latest"))
     if not os.path.isdir(path):
-        raise ValueError("there is no run in %s" % (path if name else folder))
+        raise ValueError(f"there is no run in {path if name else folder}")
     return path
 
 
-def keep_rows(path, rows):
-    """Put checkpoints into a run's checkpoints.json, in place of those of the same identifier and host.
+def keep_rows(path: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put checkpoints into a run's checkpoints.json, in place of those of the same identifier and
+    host.
 
     Returns:
-        all rows that are there now, in the document's order.
+        all rows that are there now, in the procedure's order.
     """
     file = os.path.join(path, CHECKPOINTS)
-    known = dict(((row["id"], row["host"]), row) for row in read_json(file, []) + rows)
-    every = sorted(known.values(), key=lambda row: row["id"])
+    kept = {(row["id"], row["host"]): row for row in read_json(file, []) + rows}
+    every = sorted(kept.values(), key=lambda row: row["id"])
     write_json(file, every)
     return every
 
 
-def observations(folder):
+def observations(folder: str) -> dict[str, Any]:
     return read_json(os.path.join(folder, OBSERVATIONS), {})
 
 
-def record(folder, rows):
+def record(folder: str, rows: list[dict[str, Any]]) -> None:
     """Keep rows of points that are seen only once, by identifier."""
-    known = observations(folder)
-    known.update(dict((row["id"], row) for row in rows))
-    write_json(os.path.join(folder, OBSERVATIONS), known)
+    kept = observations(folder)
+    kept.update({row["id"]: row for row in rows})
+    write_json(os.path.join(folder, OBSERVATIONS), kept)

@@ -1,0 +1,250 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Any
+
+from ansible import constants, context
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    problems,
+    sides,
+    switchover,
+    switchover_premises,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
+
+MODULE = "dbre.semisync.semisync_switchover"
+FILE = "switchover.json"
+# What only the controller needs.
+OURS = ("info_from", "looks_from", "plan_from", "parts_from", "settled", "results_dir", "run")
+display = Display()
+
+
+class ActionModule(ActionBase):
+    """The steps of a switchover; see plugins/modules/semisync_switchover.py."""
+
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
+        result = super().run(tmp, task_vars)
+        steps = {
+            "look": self.look,
+            "plan": self.plan,
+            "part": self.part,
+            "report": self.report,
+            "after": self.after,
+        }
+        try:
+            result.update(steps[self._task.args["step"]](task_vars))
+        except cluster.RefusedError as error:
+            result.update(cluster.refused(str(error), task_vars["inventory_hostname"]))
+        return result
+
+    def on_host(self, plan: dict[str, Any], task_vars: Any) -> dict[str, Any]:
+        """The module's result."""
+        arguments = {name: value for name, value in self._task.args.items() if name not in OURS}
+        return self._execute_module(MODULE, dict(arguments, plan=plan), task_vars=task_vars)
+
+    def wanted(self, task_vars: Any) -> settings.Settings:
+        """This host's settings.
+
+        Raises:
+            RefusedError: one cannot work.
+        """
+        own, wrong = settings.read(cluster.TaskVariables(task_vars, self._templar))
+        if wrong:
+            raise cluster.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
+        return own
+
+    def members(
+        self, task_vars: Any
+    ) -> tuple[str, list[Member], dict[str, Any] | None, settings.Settings]:
+        """(cluster, its Members, the newest row of its journal, this host's settings); no Members
+        for a cluster that is not meant.
+
+        Raises:
+            RefusedError: it cannot be one that is meant, or one of its hosts could not be read.
+        """
+        own = self.wanted(task_vars)
+        name, members = cluster.members(task_vars, self._task.args["info_from"], own=own)
+        known = clusters_of(task_vars)
+        to = own["switchover_to"]
+        mine = to in [member.host for member in members]
+        taken = {known[host] for host in task_vars["ansible_play_hosts_all"] if host in known}
+        if not mine and known.get(to) in taken:
+            return name, [], None, own
+        wrong = switchover_premises.of_target_name(to, members, known, name)
+        cluster.refuse(
+            task_vars,
+            name,
+            members,
+            ([wrong] if wrong else [])
+            or problems.of_inventory(name, members)
+            or problems.of_reading(members)
+            or problems.of_engines(members)
+            or forks(members),
+        )
+        return name, members, sides.decide(members).row, own
+
+    def look(self, task_vars: Any) -> dict[str, Any]:
+        """Read what the plan needs, and try the way to the other server."""
+        _name, members, row, own = self.members(task_vars)
+        if not members:
+            return {"skipped": True, "skip_reason": "another cluster is meant"}
+        mine = cluster.of_host(task_vars, members)
+        source, target = ends(members, row, own)
+        other = source if mine is target else target
+        tried = [peer for peer in switchover.peers(members) if peer["host"] == other.host]
+        plan = {
+            "members": tried,
+            "user": own["replication_user"],
+            "option_file": switchover.option_file(mine),
+        }
+        return self.on_host(plan, task_vars)
+
+    def plan(self, task_vars: Any) -> dict[str, Any]:
+        """Judge all premises, and plan."""
+        name, members, row, own = self.members(task_vars)
+        if not members:
+            return {"changed": False, "mode": switchover.NONE, "cluster": name}
+        hostvars = task_vars["hostvars"]
+        looks = {
+            member.host: hostvars[member.host].get(self._task.args["looks_from"]) or {}
+            for member in members
+        }
+        failed = [
+            f"{host}: {looked.get('msg')}" for host, looked in looks.items() if looked.get("failed")
+        ]
+        mode = switchover.mode_of(members, row, looks, own["switchover_to"])
+        if failed:
+            wrong = failed
+        elif mode == switchover.SETTLE:
+            wrong = sides.decide(members).problems
+        elif mode == switchover.SWITCH:
+            wrong = sides.decide(members).problems or switchover_premises.refusals(
+                members, looks, own
+            )
+        else:
+            wrong = switchover.interrupted_problems(members, row or {}, looks)
+        cluster.refuse(task_vars, name, members, wrong)
+        token = token_of(name, members)
+        plan = switchover.make(name, members, looks, own, token, mode, row)
+        if self.speaks(task_vars, members):
+            display.display("\n".join(switchover.in_words(plan)))
+        return dict(plan, changed=False)
+
+    def speaks(self, task_vars: Any, members: list[Member]) -> bool:
+        return task_vars["inventory_hostname"] == cluster.speaker(task_vars, members)
+
+    def planned(self, task_vars: Any) -> dict[str, Any]:
+        plan = task_vars[self._task.args["plan_from"]]
+        return plan if isinstance(plan, dict) else self._templar.template(plan)
+
+    def part(self, task_vars: Any) -> dict[str, Any]:
+        """This host's part, at the same time as all others'."""
+        return self.on_host(
+            self.planned(task_vars)["hosts"][task_vars["inventory_hostname"]], task_vars
+        )
+
+    def after(self, task_vars: Any) -> dict[str, Any]:
+        """What has time, on this host."""
+        plan, host = self.planned(task_vars), task_vars["inventory_hostname"]
+        mine = plan["hosts"][host]
+        done = task_vars["hostvars"][host].get(self._task.args["parts_from"]) or {}
+        was_on = bool(done.get("scheduler_was_on")) and bool(mine["events"])
+        return self.on_host(dict(mine, scheduler_was_on=was_on), task_vars)
+
+    def report(self, task_vars: Any) -> dict[str, Any]:
+        """Say and keep what became of it; a failure where the role has not moved."""
+        plan, host = self.planned(task_vars), task_vars["inventory_hostname"]
+        hostvars, settled = task_vars["hostvars"], boolean(self._task.args.get("settled", False))
+        parts = {
+            name: hostvars[name].get(self._task.args["parts_from"]) or {} for name in plan["hosts"]
+        }
+        outcome, reason = switchover_outcome.outcome(plan, parts)
+        rows = switchover_outcome.points(parts)
+        if settled:
+            _name, members = cluster.members(task_vars, self._task.args["info_from"])
+            plans = {
+                name: hostvars[name].get("__semisync_readback")
+                or hostvars[name].get("__semisync_plan")
+                for name in plan["hosts"]
+            }
+            rows += switchover_outcome.settled(plan, members, plans)
+        record = switchover_outcome.record(plan, parts, outcome, reason, rows)
+        result: dict[str, Any] = dict(record, changed=False, path=None)
+        speaker = next(name for name in plan["hosts"] if name in task_vars["ansible_play_hosts"])
+        if host == speaker:
+            result["path"] = self.keep(plan, record, task_vars)
+            told = switchover_outcome.told(record)
+            if settled:
+                told = [line for line in told if line.startswith(("  S8", "  S9"))]
+            display.display("\n".join(told))
+        wrong = switchover_outcome.complaint(record, parts, settled)
+        if wrong:
+            result.update(cluster.refused(wrong, host))
+        return result
+
+    def keep(self, plan: dict[str, Any], record: dict[str, Any], task_vars: Any) -> str | None:
+        """Write switchover.json into the run's folder; its path."""
+        if self._task.check_mode:
+            return None
+        base = self._task.args.get("results_dir", "results")
+        folder = results.cluster_folder(base, plan["cluster"])
+        # The token is the moment at which this run planned: both reports are of one folder.
+        run = results.open_run(folder, results.now(), self._task.args.get("run") or None)
+        path = os.path.join(run, FILE)
+        results.write_json(path, record)
+        return path
+
+
+def clusters_of(task_vars: Any) -> dict[str, str]:
+    """The cluster of every host in the two groups."""
+    hostvars, groups = task_vars["hostvars"], task_vars["groups"]
+    return {
+        host: str(hostvars[host].get("semisync_cluster", cluster.DEFAULT))
+        for _side, group in cluster.GROUPS
+        for host in groups.get(group, [])
+    }
+
+
+def ends(
+    members: list[Member], row: dict[str, Any] | None, own: settings.Settings
+) -> tuple[Member, Member]:
+    """The old source and the target, of this switchover or of one that was interrupted."""
+    by_host = {member.host: member for member in members}
+    if switchover.interrupted(row) and row and row["to_host"] in by_host:
+        return by_host.get(row["from_host"], source_of(members)), by_host[row["to_host"]]
+    return source_of(members), by_host[own["switchover_to"]]
+
+
+def forks(members: list[Member]) -> list[str]:
+    """Why Ansible would not do all parts at the same time; empty where it does."""
+    number = int(context.CLIARGS.get("forks") or constants.DEFAULT_FORKS)
+    if number >= len(members):
+        return []
+    return [
+        f"Ansible works on {number} hosts at the same time (forks), and a switchover must on all"
+        f" {len(members)} of its cluster; say --forks {len(members)}"
+    ]
+
+
+def token_of(name: str, members: list[Member]) -> str:
+    """What marks this run: the same for all hosts of the cluster, and another in the next run."""
+    path = os.path.join(constants.DEFAULT_LOCAL_TMP, f"semisync-token-{name.encode().hex()[:100]}")
+    made = secrets.token_hex(4)
+    try:
+        # Whoever is first says it.
+        os.symlink(made, path)
+    except FileExistsError:
+        return os.readlink(path)
+    return made

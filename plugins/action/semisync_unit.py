@@ -1,0 +1,47 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import TIMER_PREFIX
+from ansible_collections.dbre.semisync.plugins.plugin_utils.lifeline import LEASE, Lifeline
+
+
+class ActionModule(ActionBase):
+    """Calls the module of its name, and gives the host signs of life while its unit is stopped;
+    documented in plugins/modules/semisync_unit.py.
+    """
+
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _dummy, arguments = self.validate_argument_spec(
+            argument_spec={
+                "unit": {"type": "str"},
+                "state": {"type": "str", "choices": ["stopped", "started", "rescued"]},
+                "after": {"type": "int", "default": 130},
+            }
+        )
+        arguments = {key: value for key, value in arguments.items() if value is not None}
+        state = arguments.get("state")
+        host = self._task.delegate_to or task_vars["inventory_hostname"]
+        lifeline = Lifeline(constants.DEFAULT_LOCAL_TMP, host, [TIMER_PREFIX])
+        # With the seconds that a timer still has after the last sign, no more than are asked for.
+        longest = arguments["after"] - LEASE
+        stops = state == "stopped" and longest > 0 and not self._task.check_mode
+        # Before the unit is stopped, which may take long itself.
+        if stops and lifeline.hold(self, longest):
+            arguments["after"] = LEASE
+        try:
+            result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
+        finally:
+            if state in ("started", "rescued"):
+                # Where that failed, the host tries by itself when its timer runs out.
+                lifeline.release()
+        return result

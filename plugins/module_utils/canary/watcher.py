@@ -1,0 +1,118 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A process that a module leaves behind on its host to watch for a row, and that a later module
+call asks.
+
+Ansible's async does the same with eight remote executions. The two meet at an abstract unix socket:
+there is no file to clean up, and the process ends by itself when it has been asked, or some seconds
+after its time is up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+# Seconds a result waits to be asked for.
+HOLD_SECONDS = 60
+READY = b"r"
+
+
+def address(token: str, params: dict[str, Any]) -> str:
+    """The socket's name: the token, and the server, because a host may have several."""
+    server = f"{token} {params['login_unix_socket']} {params['login_port']}"
+    return "\0dbre-semisync-" + hashlib.sha256(server.encode("utf-8")).hexdigest()[:32]
+
+
+def leave_behind(name: str, seconds: int, work: Callable[..., Any]) -> bool:
+    """Start a process of its own that does the work, and return once the work says that it is
+    ready.
+
+    Args:
+        name: result of address().
+        seconds: how long the work takes at most.
+        work: function that takes a function to call when it is ready, and returns a dictionary.
+
+    Returns:
+        False where the process ended before it was ready.
+    """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(name)
+    listener.listen(1)
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # The second fork gives the process to init.
+        if os.fork() == 0:
+            os.close(read_end)
+            try:
+                detach()
+                serve(listener, seconds, work, write_end)
+            finally:
+                os._exit(0)
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(write_end)
+    listener.close()
+    ready = os.read(read_end, 1) == READY
+    os.close(read_end)
+    return ready
+
+
+def detach() -> None:
+    """Let go of the connection that Ansible waits on."""
+    os.setsid()
+    os.chdir("/")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+
+
+def serve(listener: Any, seconds: float, work: Any, write_end: Any) -> None:
+    try:
+        result = work(lambda: os.write(write_end, READY))
+    except Exception as error:  # nobody else would hear of it
+        result = not_known(f"the row could not be watched for: {error}")
+    os.close(write_end)
+    listener.settimeout(seconds + HOLD_SECONDS)
+    connection = listener.accept()[0]
+    connection.settimeout(HOLD_SECONDS)
+    connection.sendall(json.dumps(result).encode("utf-8"))
+    connection.close()
+
+
+def not_known(reason: str) -> dict[str, Any]:
+    """The result where nobody could look: the row may be there or not."""
+    return {"arrived": False, "unknown": True, "msg": reason}
+
+
+def ask(name: str, seconds: float) -> dict[str, Any]:
+    """What the process found, or a result that says why there is none; waits until it has found
+    something.
+
+    Args:
+        name: result of address().
+        seconds: how long to wait.
+    """
+    with_it = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with_it.settimeout(seconds)
+    text = b""
+    try:
+        with_it.connect(name)
+        while True:
+            part = with_it.recv(65536)
+            if not part:
+                break
+            text += part
+        return json.loads(text.decode("utf-8"))
+    except socket.timeout:
+        return {"arrived": False, "msg": f"the row was not seen within {int(seconds)} s"}
+    except (OSError, ValueError) as error:
+        return not_known(f"nothing watches for the row on this host any more ({error})")
+    finally:
+        with_it.close()

@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waiting, by the clock that nobody sets; and the times that people read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def wait_until(
+    look: Callable[[], Any],
+    seconds: float,
+    pause: float,
+    enough: Callable[[Any], Any] = bool,
+) -> Any:
+    """Look until it is enough, or time is up. The last look begins when it is: one that took long
+    tells of a moment before.
+
+    Args:
+        look: called at least once.
+        seconds: how long to go on.
+        pause: seconds between two looks.
+        enough: whether what was seen ends the waiting.
+
+    Returns:
+        what look() returned last.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        last = time.monotonic() >= deadline
+        seen = look()
+        if enough(seen) or last:
+            return seen
+        time.sleep(min(pause, max(deadline - time.monotonic(), 0)))
+
+
+def utc(moment: float) -> str:
+    """A moment in seconds since 1970, such as 2026-01-31T12:00:00Z."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))

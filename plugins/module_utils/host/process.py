@@ -1,0 +1,345 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The server's process and option files on its host: the part of the state that no SQL statement
+tells.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
+    read_text,
+    text_if_any,
+)
+
+SERVERS = ("mariadbd", "mysqld")
+# Where a server's own programs lie under its basedir: tarballs, Debian, Red Hat.
+PROGRAM_FOLDERS = ("bin", "sbin", "libexec")
+# What else chooses option files, where mysqld_safe or a unit sets it.
+READERS_ENVIRONMENT = ("MYSQL_HOME", "MYSQL_GROUP_SUFFIX")
+# What --print-defaults begins with, in every version.
+PRINTED = "would have been started with the following arguments"
+# What a replica can be seeded with: our key -> names of the program, the newer one first.
+TOOLS = {
+    "dump": ("mariadb-dump", "mysqldump"),
+    "client": ("mariadb", "mysql"),
+    "backup": ("mariadb-backup", "mariabackup"),
+    "stream": ("mbstream",),
+}
+
+
+class Running(NamedTuple):
+    """The server's process on this host, as far as it can be seen."""
+
+    pid: int | None
+    cmdline: list[str]
+    # Its program; None where nothing says which.
+    program: str | None
+    # Where programs of its own kind and version lie, the likeliest first.
+    folders: list[str]
+    # Why the process or its program is not known, or "".
+    unknown: str
+
+
+def running(variables: dict[str, Any]) -> Running:
+    """The process of the server that said these variables: pid_file, datadir and basedir."""
+    pid_file, basedir = variables["pid_file"], variables.get("basedir") or ""
+    pid = find_process(pid_file, variables["datadir"])
+    cmdline = command_line(pid) if pid else []
+    program = find_program(cmdline, executable(pid), basedir) if pid else None
+    unknown = ""
+    if not pid:
+        unknown = f"its process is not seen on this host (pid file {pid_file})"
+    elif not program:
+        unknown = (
+            f"the program of process {pid} is not to be found, neither by its command line"
+            f" ({' '.join(cmdline[:1]) or 'not readable'}) nor under basedir {basedir or '(unset)'}"
+        )
+    return Running(pid, cmdline, program, program_folders(program, basedir), unknown)
+
+
+def find_process(pid_file: str, datadir: str) -> int | None:
+    """The server's process id, or None where its pid file cannot be read or names another
+    program's process.
+    """
+    path = pid_file if pid_file.startswith("/") else os.path.join(datadir, pid_file)
+    try:
+        pid = int(read_text(path).strip())
+        os.stat(f"/proc/{pid}")
+    except (OSError, ValueError):
+        return None
+    return pid if not command_line(pid) or is_server(pid) else None
+
+
+def is_server(pid: int) -> bool:
+    """False for a process that is seen to be something else, as where a pid file is left over, or
+    is a container's.
+    """
+    return bool(program_word([*command_line(pid), executable(pid) or ""]))
+
+
+def program_word(words: list[str]) -> str:
+    """The word of a command line that names the server's program, which may be started by another;
+    empty where none does.
+    """
+    return next(
+        (
+            word
+            for word in words
+            if not word.startswith("-") and any(name in os.path.basename(word) for name in SERVERS)
+        ),
+        "",
+    )
+
+
+def command_line(pid: int) -> list[str]:
+    """A process's program and arguments; empty where they cannot be read."""
+    try:
+        return [word for word in read_text(f"/proc/{pid}/cmdline").split("\0") if word]
+    except OSError:
+        return []
+
+
+def executable(pid: int) -> str | None:
+    """A process's program, or None where the kernel hides it: from root without SYS_PTRACE, as in a
+    container.
+    """
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+
+
+def find_program(cmdline: list[str], executable_path: str | None, basedir: str) -> str | None:
+    """The server's program: as its command line names it, as the kernel does, or under basedir.
+
+    Never by the PATH: a program that lies there may be another server's, which reads other files.
+    """
+    name = program_word(cmdline)
+    places = [name] if name.startswith("/") else []
+    places += [executable_path] if executable_path else []
+    for each in [os.path.basename(name)] if name else SERVERS:
+        places += [os.path.join(basedir, folder, each) for folder in PROGRAM_FOLDERS if basedir]
+    return next((place for place in places if is_program(place)), None)
+
+
+def is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def program_folders(program: str | None, basedir: str) -> list[str]:
+    """Where the programs that came with a server lie: beside it, and under its basedir."""
+    folders = [os.path.dirname(program)] if program else []
+    folders += [os.path.join(basedir, folder) for folder in PROGRAM_FOLDERS if basedir]
+    return [path for path in dict.fromkeys(folders) if os.path.isdir(path)]
+
+
+def find_tool(module: Any, tool_names: tuple[str, ...], folders: list[str]) -> str | None:
+    """The first of these programs beside the server, or else on the PATH, or None."""
+    places = [os.path.join(folder, name) for folder in folders for name in tool_names]
+    beside = next((place for place in places if is_program(place)), None)
+    return beside or next(filter(None, map(module.get_bin_path, tool_names)), None)
+
+
+def readers_environment(pid: int) -> dict[str, str]:
+    """What of a process's environment chooses its option files, as far as the kernel shows it."""
+    try:
+        pairs = [
+            entry.partition("=")[::2] for entry in read_text(f"/proc/{pid}/environ").split("\0")
+        ]
+    except OSError:
+        return {}
+    return {name: value for name, value in pairs if name in READERS_ENVIRONMENT}
+
+
+def parse_unit(cgroup: str) -> str | None:
+    """The systemd unit in the text of /proc/PID/cgroup: '…/system.slice/mysql.service' gives
+    'mysql'.
+    """
+    match = re.search(r"/([\w@:.\\-]+)\.service\s*$", cgroup, re.MULTILINE)
+    return match.group(1) if match else None
+
+
+def defaults_arguments(cmdline: list[str]) -> list[str]:
+    """The arguments that choose option files, which any reader of them must be given too."""
+    return [
+        argument
+        for argument in cmdline
+        if re.match(r"^--(defaults-(file|extra-file|group-suffix)=|no-defaults$)", argument)
+    ]
+
+
+def group_suffix(arguments: list[str]) -> str:
+    """What the server's option groups end in where it is one of several on its host, such as @1."""
+    for argument in arguments:
+        if argument.startswith("--defaults-group-suffix="):
+            return argument.partition("=")[2]
+    return ""
+
+
+def defaults_file(arguments: list[str]) -> str | None:
+    for argument in arguments:
+        if argument.startswith("--defaults-file="):
+            return argument.partition("=")[2]
+    return None
+
+
+def read(module: Any, variables: dict[str, Any], option_file: str | None = None) -> dict[str, Any]:
+    """The unit, program and option files of the server on this host.
+
+    Args:
+        module: AnsibleModule, for its run_command and get_bin_path.
+        variables: the server's pid_file, datadir and basedir.
+        option_file: the path the user chose for our lines, or None to find one.
+    """
+    server = running(variables)
+    return {
+        "unit": parse_unit(text_if_any(f"/proc/{server.pid}/cgroup")) if server.pid else None,
+        "program": server.program,
+        "pid": server.pid,
+        "tools": tools(module, variables.get("plugin_dir"), server.folders),
+        "option_files": read_options(module, server, option_file),
+    }
+
+
+def tools(module: Any, plugin_dir: Any, folders: list[str]) -> dict[str, Any]:
+    """Our key -> path of a program that seeding can use, or None; under 'clone' the plugin's
+    library.
+    """
+    programs = {key: find_tool(module, names, folders) for key, names in TOOLS.items()}
+    library = os.path.join(plugin_dir or "/nonexistent", "mysql_clone.so")
+    programs["clone"] = library if os.path.exists(library) else None
+    return programs
+
+
+def read_options(module: Any, server: Running, option_file: str | None = None) -> dict[str, Any]:
+    """What the option files and the command line say, and our part in them.
+
+    Where that cannot be known, 'unknown' says why, and 'options' are none.
+    """
+    arguments = defaults_arguments(server.cmdline)
+    environment = readers_environment(server.pid) if server.pid else {}
+    reader, pairs, unknown = print_defaults(module, server, arguments, environment)
+    suffix = group_suffix(arguments) or environment.get("MYSQL_GROUP_SUFFIX", "")
+    marker = option_files.own_name(option_files.MARKER, suffix)
+    place = {"kind": "drop-in", "path": option_file or ""}
+    exists, whole = False, ""
+    try:
+        if not option_file:
+            place = find_place(module, arguments, server.folders, environment)
+        exists = os.path.exists(place["path"])
+        whole = read_text(place["path"]) if exists else ""
+    except OSError as error:
+        unknown = unknown or f"{error.filename} cannot be read: {error.strerror}"
+    kind = place["kind"]
+    if (
+        exists
+        and kind == "drop-in"
+        and os.path.basename(place["path"]) != option_files.own_name(option_files.DROP_IN, suffix)
+    ):
+        # A file of the user's choice: all ours if we made it.
+        kind = "drop-in" if whole.startswith(option_files.HEADER) else "block"
+    ours = (
+        (whole if exists else None) if kind == "drop-in" else option_files.our_block(whole, marker)
+    )
+    left = option_files.left_behind_path(place["path"], kind, suffix)
+    return {
+        "reader": reader,
+        "unknown": unknown,
+        "options": option_files.effective(pairs),
+        "elsewhere": option_files.without_ours(pairs, ours),
+        "command_line": option_files.effective(
+            chosen(option_files.command_line_pairs(server.cmdline))
+        ),
+        "path": place["path"],
+        "kind": kind,
+        "marker": marker,
+        "group": "mysqld" + suffix,
+        "exists": exists,
+        "ours": ours,
+        "left_behind": {"path": left, "exists": left != place["path"] and os.path.exists(left)},
+    }
+
+
+def print_defaults(
+    module: Any, server: Running, arguments: list[str], environment: dict[str, str]
+) -> tuple[str | None, list[tuple[str, str]], str]:
+    """(the command, the options we compare, why they are not known or ""), from the server's own
+    reader of its option files.
+    """
+    if not server.program:
+        return None, [], server.unknown
+    words = [server.program, *arguments, "--print-defaults"]
+    code, printed, stderr = module.run_command(words, environ_update=environment)
+    if code == 0 and PRINTED in printed:
+        return " ".join(words), chosen(option_files.print_defaults_pairs(printed)), ""
+    said = " ".join(stderr.split()) or f"nothing of them, and ended with {code}"
+    return " ".join(words), [], f"{' '.join(words)} says {said}"
+
+
+def chosen(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [pair for pair in pairs if wanted(pair[0])]
+
+
+def wanted(name: str) -> bool:
+    """Only options this collection compares leave the host: an option file may hold secrets."""
+    return name.startswith(("rpl_semi_sync", "plugin_load")) or name in (
+        "server_id",
+        "log_bin",
+        "gtid_mode",
+        "enforce_gtid_consistency",
+        "log_slave_updates",
+        "log_replica_updates",
+        "relay_log",
+        "sync_binlog",
+        "innodb_flush_log_at_trx_commit",
+        "bind_address",
+        "skip_networking",
+        "sync_relay_log",
+        "relay_log_recovery",
+        "read_only",
+        "super_read_only",
+        "gtid_strict_mode",
+        "binlog_format",
+        "skip_replica_start",
+        "skip_slave_start",
+    )
+
+
+def find_place(
+    module: Any, arguments: list[str], folders: list[str], environment: dict[str, str]
+) -> dict[str, Any]:
+    """The file our lines belong in, from the list of files that the server's family of programs
+    reads.
+    """
+    only = defaults_file(arguments)
+    files = [only] if only else []
+    if not only:
+        reader = find_tool(module, ("my_print_defaults",), folders)
+        if reader:
+            _dummy, output, _dummy2 = module.run_command(
+                [reader, "--help"], environ_update=environment
+            )
+            files = option_files.parse_default_files(output)
+    files = [
+        path for path in files or ["/etc/my.cnf", "/etc/mysql/my.cnf"] if not path.startswith("~")
+    ]
+    contents: dict[str, str] = {}
+    for path in files:
+        _read_with_includes(os.path.realpath(path), path, contents)
+    suffix = group_suffix(arguments) or environment.get("MYSQL_GROUP_SUFFIX", "")
+    return option_files.choose_place(files, contents, os.path.isdir, suffix)
+
+
+def _read_with_includes(real: str, name: str, contents: dict[str, str]) -> None:
+    if name in contents or not os.path.isfile(real):
+        return
+    contents[name] = read_text(real)
+    for kind, target in option_files.parse_includes(contents[name]):
+        if kind == "file":
+            _read_with_includes(os.path.realpath(target), target, contents)

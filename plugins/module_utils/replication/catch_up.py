@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waiting on a replica until its applier has come to a GTID position, or to a place in its source's
+binary log.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+POLL_SECONDS = 0.1
+
+
+def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]:
+    """How far the replica is: {'caught_up', 'missing', 'place', 'seconds_behind', 'stopped'}.
+
+    Args:
+        params: target, or file and position.
+    """
+    missing = None
+    if params["target"] is not None:
+        missing = position.missing(names.mariadb, params["target"], server.applied(names))
+    channel = channels.default_channel(server.channels(names))
+    caught_up = (
+        not missing
+        if missing is not None
+        else position.passed(channel, params["file"], params["position"])
+    )
+    return {
+        "caught_up": caught_up,
+        "missing": missing,
+        "place": (
+            {"file": channel["applied_file"], "position": channel["applied_position"]}
+            if channel
+            else None
+        ),
+        "seconds_behind": channel["seconds_behind"] if channel else None,
+        "stopped": "" if caught_up else position.stopped(channel),
+    }
+
+
+def wait(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """Look until the replica is there, or time is up; what semisync_catch_up returns.
+
+    Raises:
+        ValueError: the applier has stopped, so that waiting is of no use.
+    """
+    params, begin = module.params, time.monotonic()
+    first = look(params, server, names)
+    last = first
+    if not (first["caught_up"] or first["stopped"] or module.check_mode):
+        last = wait_until(
+            lambda: look(params, server, names),
+            params["timeout"],
+            POLL_SECONDS,
+            enough=lambda seen: seen["caught_up"] or seen["stopped"],
+        )
+    if last["stopped"]:
+        lacks = "" if last["missing"] is None else f"; {last['missing']} transactions are missing"
+        raise ValueError(f"the replica does not catch up: {last['stopped']}{lacks}")
+    result = {key: value for key, value in last.items() if key != "stopped"}
+    return dict(
+        result,
+        changed=False,
+        missing_at_first=first["missing"],
+        seconds=round(time.monotonic() - begin, 3),
+    )

@@ -1,0 +1,77 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The steps of a server towards GTIDs, and why a replica must stay where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+
+MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
+CONSISTENCY = ("OFF", "WARN", "ON")
+# Our step -> (the variable, its values in their order, the one that the step asks for), in the
+# order of the steps.
+STEPS = (
+    ("warn", "enforce_gtid_consistency", CONSISTENCY, "WARN"),
+    ("consistent", "enforce_gtid_consistency", CONSISTENCY, "ON"),
+    ("off_permissive", "gtid_mode", MODES, "OFF_PERMISSIVE"),
+    ("on_permissive", "gtid_mode", MODES, "ON_PERMISSIVE"),
+    ("on", "gtid_mode", MODES, "ON"),
+)
+WAY_OUT = "docs/existing-hosts.md has the way out"
+
+
+def statement(step: str, variables: dict[str, Any]) -> str | None:
+    """The statement of a step, or None on a server that is as far or further."""
+    name, values, target = next(row[1:] for row in STEPS if row[0] == step)
+    current = str(variables.get(name) or "OFF").upper()
+    current = {"0": "OFF", "1": "ON"}.get(current, current)
+    if values.index(current) >= values.index(target):
+        return None
+    return f"SET GLOBAL {name} = {target}"
+
+
+def refusal(replica: str, source: str, lost: str) -> str:
+    """Why a MySQL replica's channel stays by position."""
+    return (
+        f"{replica} has not executed {lost} of its source {source} under these GTIDs; by GTID it"
+        " would be sent them again, and rows that are there already would stop it or be doubled."
+        f" {WAY_OUT}"
+    )
+
+
+def mismatch(place: dict[str, Any], at_source: str | None) -> str:
+    """Why a MariaDB replica's gtid_slave_pos is not where its file and position are, in words;
+    empty where it is.
+
+    Args:
+        place: {'file', 'position', 'gtid'} of the replica at one moment.
+        at_source: BINLOG_GTID_POS of that file and position on its source; None where the source
+            does not know.
+    """
+    where = f"{place['file']}:{place['position']}"
+    if at_source is None:
+        return f"its source cannot say which GTIDs belong to {where}; is that file purged?"
+    if gtid.latest(place["gtid"]) == gtid.latest(at_source):
+        return ""
+    return (
+        f"it has applied its source's {where}, which is GTID position '{at_source}', but its"
+        f" gtid_slave_pos is '{place['gtid']}'; by GTID it would go on from there. {WAY_OUT}"
+    )
+
+
+def quiet(watch: int, uptime: int, set_ago: float | None, logged_ago: float | None) -> float | None:
+    """Seconds that the error log must still be watched, or None where a violation is too young.
+
+    Args:
+        watch: seconds without a violation that are wanted.
+        uptime: of the server.
+        set_ago: seconds since enforce_gtid_consistency was set; None for at the server's start, or
+            before anybody counted.
+        logged_ago: seconds since the last violation, or None.
+    """
+    if logged_ago is not None and logged_ago < watch:
+        return None
+    return max(0, watch - (uptime if set_ago is None else set_ago))

@@ -1,0 +1,113 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The journal of a cluster: a table with a row for every change of roles, which replicates with the
+data. Rows are only inserted: a new state of an operation is a new row, and the newest one counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+
+TABLE = "semisync_journal"
+SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
+BEGUN, DONE, UNDONE = "begun", "done", "undone"
+# MySQL's numbers for a schema and for a table that is not there.
+NOT_THERE = (1049, 1146)
+
+
+class Entry(NamedTuple):
+    """One row, as it is written; its number and its time are the server's.
+
+    Attributes:
+        operation: switchover, failover or rejoin.
+        run: token of the operation; its rows have it in common.
+        state: begun, done or undone.
+        from_host: inventory name of the source before; with rejoin, of the host that comes back.
+        to_host: inventory name of the source afterwards.
+        from_id, to_id: their server_uuid where the server has one, else their server_id.
+        position: GTID set or position of the change.
+        verdict, details: what is known of it, in words.
+    """
+
+    operation: str
+    run: str
+    state: str
+    from_host: str
+    to_host: str
+    from_id: str
+    to_id: str
+    position: str = ""
+    verdict: str = ""
+    details: str = ""
+
+
+def table_name(schema: str) -> str:
+    return f"{quote(schema)}.{quote(TABLE)}"
+
+
+def identity(variables: dict[str, Any]) -> str:
+    """What the journal knows a server by, from its variables."""
+    return str(variables.get("server_uuid") or variables.get("server_id") or "")
+
+
+def create_statements(schema: str) -> list[str]:
+    return [
+        f"CREATE DATABASE IF NOT EXISTS {quote(schema)}",
+        (
+            f"CREATE TABLE IF NOT EXISTS {table_name(schema)} (number INT UNSIGNED NOT NULL"
+            " AUTO_INCREMENT PRIMARY KEY, operation VARCHAR(16) NOT NULL, run VARCHAR(64) NOT NULL,"
+            " state VARCHAR(16) NOT NULL, from_host VARCHAR(255) NOT NULL, to_host VARCHAR(255) NOT"
+            " NULL, from_id VARCHAR(64) NOT NULL, to_id VARCHAR(64) NOT NULL, happened DATETIME NOT"
+            " NULL, position TEXT NOT NULL, verdict VARCHAR(64) NOT NULL, details TEXT NOT NULL)"
+            " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+        ),
+    ]
+
+
+def insert_statement(schema: str) -> str:
+    """Takes the fields of an Entry as its arguments. The time is UTC, whoever reads it where."""
+    columns = ", ".join(quote(name) for name in Entry._fields)
+    places = ", ".join("%s" for _name in Entry._fields)
+    return (
+        f"INSERT INTO {table_name(schema)} ({columns}, happened) VALUES ({places}, UTC_TIMESTAMP())"
+    )
+
+
+def insert(server: Server, schema: str, entry: Entry) -> None:
+    """Write one row; returns when the server has confirmed it.
+
+    Raises:
+        ServerError: the server refuses it.
+    """
+    server.rows(insert_statement(schema), tuple(entry))
+
+
+def newest(server: Server, schema: str) -> dict[str, Any] | None:
+    """The newest row, its number as a number and everything else as text; None where no change of
+    roles was ever written.
+
+    Raises:
+        ServerError: it is there, and cannot be read.
+    """
+    columns = ", ".join(quote(name) for name in Entry._fields)
+    try:
+        rows = server.rows(
+            f"SELECT number, {columns}, happened FROM {table_name(schema)} ORDER BY number DESC"
+            " LIMIT 1"
+        )
+    except ServerError as error:
+        if error.number in NOT_THERE:
+            return None
+        raise
+    if not rows:
+        return None
+    row: dict[str, Any] = {name: text(value) for name, value in rows[0].items()}
+    row["number"] = int(row["number"])
+    row["happened"] = row["happened"].replace(" ", "T") + "Z"
+    return row

@@ -1,0 +1,34 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The little that has to be known of every server of a cluster to say who is the source: in the
+shape that semisync_info has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+)
+
+VARIABLES = ("server_uuid", "server_id", "port", "read_only")
+
+
+def read_standing(server: Server, schema: str) -> dict[str, Any]:
+    """Who a server is, whom it follows, whether it takes writes, and whom its journal names.
+
+    Args:
+        server: the server.
+        schema: the journal's.
+    """
+    variables = server.variables()
+    return {
+        "variables": {name: variables.get(name) for name in VARIABLES},
+        "channel": default_channel(server.channels(identify(server))),
+        "journal": journal.newest(server, schema),
+    }

@@ -1,0 +1,394 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The replica's part of a seeding: take the copy, put it in place, set the position that
+replication goes on from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, cast
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import dynamic_plugins
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.folders import (
+    WORK,
+    file_system,
+    move,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import Marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
+    StreamError,
+    blocks,
+    connect,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
+
+POLL_SECONDS = 1
+# For a connection to the source's stream, which is offered already.
+WAIT_SECONDS = 10
+POSITIONS = ("mariadb_backup_binlog_info", "xtrabackup_binlog_info")
+# Of a dump, what is looked at: the accounts are ahead of it, and a little stands behind its data.
+HEAD_BYTES, TAIL_BYTES = 1 << 22, 1 << 16
+
+
+class SeedError(Exception):
+    """The seeding did not come to its end. The text says why, and what state the replica is in."""
+
+
+class Replica:
+    """One replica while it is seeded.
+
+    Args:
+        module: AnsibleModule with the login, for its parameters and run_command.
+        marker: that of this server, held.
+        names: of this server.
+    """
+
+    def __init__(self, module: Any, marker: Marker, names: Names) -> None:
+        self.module, self.params, self.marker = module, module.params, marker
+        self.names, self.unit = names, self.params["unit"]
+
+    def server(self) -> Server:
+        """A new connection."""
+        return connection.Server(login.connect(self.module))
+
+    def variable(self, name: str) -> Any:
+        """The value of a global variable."""
+        return self.server().rows(f"SELECT @@GLOBAL.{name} AS value")[0]["value"]
+
+    def systemctl(self, verb: str) -> str:
+        """What systemctl says of the server's unit; SeedError where it fails."""
+        code, output, errors = self.module.run_command(["systemctl", verb, self.unit])
+        if code != 0 and verb != "is-active":
+            raise SeedError(f"systemctl {verb} {self.unit}: {(errors or output).strip()}")
+        return output.strip()
+
+    def wait(self) -> Server:
+        """The server, once it answers; started where nobody else does."""
+        reason = ""
+
+        def answering() -> Server | None:
+            nonlocal reason
+            try:
+                return self.server()
+            except ServerError as error:
+                reason = login.explain(error, self.params)
+            if self.systemctl("is-active") in ("inactive", "failed"):
+                self.systemctl("start")
+            return None
+
+        server = wait_until(answering, self.params["restart_timeout"], POLL_SECONDS)
+        if server is None:
+            raise SeedError(f"the replica's server has the data, but: {reason}")
+        return server
+
+    def need_space(self, folder: str) -> None:
+        """Fail where the copy would fill the file system."""
+        stat = os.statvfs(folder)
+        free = stat.f_bavail * stat.f_frsize
+        if free < self.params["expected_bytes"] * 1.1:
+            raise SeedError(
+                f"{folder} has {copying.amount(free)} free, and"
+                f" {copying.amount(self.params['expected_bytes'] * 1.1)} are needed; nothing was"
+                " changed"
+            )
+
+    def need_renames(self, folder: str) -> None:
+        """Fail where directories cannot be renamed: an overlay without redirect_dir, as of a
+        container without a volume.
+        """
+        kind = file_system(folder)
+        if "overlay" in kind:
+            raise SeedError(
+                f"the data directory {folder} is on {kind}, where directories cannot be renamed;"
+                " nothing was changed. Put it on a volume, or set semisync_seed_method=dump"
+            )
+
+    # --- clone ---
+
+    def clone(self) -> None:
+        """Seed by the clone plugin."""
+        server, datadir = self.server(), self.variable("datadir")
+        self.need_space(datadir)
+        self.need_renames(datadir)
+        before = self.marker.facts.get("plugins")
+        if before is None:
+            before = {
+                row["name"]: row["dl"] for row in server.rows("SELECT name, dl FROM mysql.plugin")
+            }
+        self.marker.write(state="loading", stage="clone", plugins=before)
+        active = dynamic_plugins(server)
+        for name, library in sorted(dict(self.params["plugins"], clone="mysql_clone.so").items()):
+            if name not in active:
+                server.rows(f"INSTALL PLUGIN {quote(name)} SONAME %s", (library,))
+        server.rows(
+            "SET GLOBAL clone_valid_donor_list = %s",
+            (f"{self.params['source_host']}:{self.params['source_port']}",),
+        )
+        ended = threading.Event()
+        watcher = threading.Thread(target=self.watch_clone, args=(self.server(), ended))
+        watcher.start()
+        try:
+            server.rows(
+                f"CLONE INSTANCE FROM %s@%s:{self.params['source_port']} IDENTIFIED BY %s REQUIRE"
+                f" {'SSL' if self.params['require_ssl'] else 'NO SSL'}",
+                (copying.DONOR, self.params["source_host"], self.params["password"]),
+            )
+        except ServerError as error:
+            # 3707: no supervisor restarts the server; 2006, 2013: it restarts already.
+            if error.number not in (3707, 2006, 2013):
+                raise SeedError(f"the server refuses to clone: {error}") from error
+        finally:
+            ended.set()
+            watcher.join()
+        self.marker.write(stage="restarts")
+        self.settle_clone(before)
+
+    def watch_clone(self, server: Server, ended: threading.Event) -> None:
+        """Write progress down until the clone has ended or the server restarts."""
+        while not ended.wait(POLL_SECONDS):
+            try:
+                self.count_clone(server)
+            except ServerError:  # it restarts: there is nothing left to watch
+                return
+
+    def count_clone(self, server: Server) -> None:
+        """Write down how much has come."""
+        row = server.rows(
+            "SELECT SUM(DATA) AS done, SUM(ESTIMATE) AS whole FROM"
+            " performance_schema.clone_progress"
+        )[0]
+        self.marker.write(
+            bytes=int(row["done"] or 0),
+            total=int(row["whole"] or 0) or self.params["expected_bytes"],
+        )
+
+    def settle_clone(self, before: dict[str, Any]) -> None:
+        """After the restart: was it a whole clone, and the replica's own plugins back in place."""
+        server = self.wait()
+        status = server.rows(
+            "SELECT STATE AS state, ERROR_NO AS number, ERROR_MESSAGE AS message"
+            " FROM performance_schema.clone_status"
+        )
+        if not status or status[0]["state"] != "Completed":
+            raise SeedError(
+                f"the clone ended as {status[0] if status else 'unknown to the server'}"
+            )
+        # The watcher has not seen the last of it.
+        self.count_clone(server)
+        now = {row["name"]: row["dl"] for row in server.rows("SELECT name, dl FROM mysql.plugin")}
+        for name in sorted(set(now) - set(before)):
+            server.rows(f"UNINSTALL PLUGIN {quote(name)}")
+        for name in sorted(set(before) - set(now)):
+            server.rows(f"INSTALL PLUGIN {quote(name)} SONAME %s", (before[name],))
+
+    # --- streams ---
+
+    def stream(self) -> ssl.SSLSocket:
+        """The source's stream."""
+        return connect(
+            self.params["source_host"],
+            self.params["port"],
+            self.params["certificate"],
+            self.params["token"],
+            WAIT_SECONDS,
+        )
+
+    def take(
+        self,
+        stream: ssl.SSLSocket,
+        incoming: Iterable[bytes],
+        words: list[str],
+        look: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """Feed the source's stream to a program; SeedError where either ends badly.
+
+        Args:
+            incoming: the stream's blocks.
+        """
+        received, written = 0, 0.0
+        with tempfile.TemporaryFile() as errors:
+            # run_command takes its input whole, and this is gigabytes.
+            tool = subprocess.Popen(  # pylint: disable=ansible-bad-function
+                words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, cwd="/"
+            )
+            tool_input = cast(IO[bytes], tool.stdin)
+            try:
+                for data in incoming:
+                    if look:
+                        look(data)
+                    tool_input.write(data)
+                    received += len(data)
+                    if time.monotonic() - written > POLL_SECONDS:
+                        written = time.monotonic()
+                        self.marker.write(bytes=received)
+                tool_input.close()
+                status = tool.wait()
+            except BrokenPipeError:
+                status = tool.wait()
+            except (OSError, StreamError) as error:
+                tool.kill()
+                tool.wait()
+                raise SeedError(str(error)) from error
+            finally:
+                stream.close()
+            if status:
+                errors.seek(0)
+                raise SeedError(
+                    f"{os.path.basename(words[0])} ended with status {status}:"
+                    f" {errors.read().decode('utf-8', 'replace').strip()[-500:]}"
+                )
+        self.marker.write(bytes=received)
+
+    # --- dump ---
+
+    def dump(self) -> None:
+        """Seed by a dump."""
+        stream, head, tail = self.stream(), b"", b""
+        incoming: Iterator[bytes] = blocks(stream)
+        server = self.server()
+        mariadb = self.names.mariadb
+        self.need_space(self.variable("datadir"))
+        # Nothing is touched before the source's program is seen at work.
+        incoming = itertools.chain([next(incoming, b"")], incoming)
+        self.marker.write(state="loading", stage="clears")
+        self.clear(server)
+        self.marker.write(stage="loads")
+
+        def look(data: bytes) -> None:
+            nonlocal head, tail
+            head, tail = head + data[: HEAD_BYTES - len(head)], (tail + data)[-TAIL_BYTES:]
+
+        with login.client_file(self.params) as path:
+            self.take(
+                stream,
+                incoming,
+                [
+                    self.params["tools"]["client"],
+                    "--defaults-file=" + path,
+                    "--max-allowed-packet=1G",
+                    "--init-command=SET SESSION sql_log_bin = 0",
+                ],
+                look if mariadb else None,
+            )
+        if mariadb:
+            position = copying.parse_dump_position(
+                head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
+            )
+            if position is None:
+                raise SeedError("the dump has no GTID position; it is not used")
+            self.server().rows("SET GLOBAL gtid_slave_pos = %s", (position,))
+
+    def clear(self, server: Server) -> None:
+        """Empty a replica that a seeding was interrupted on, or that may be overwritten."""
+        server.rows("SET SESSION sql_log_bin = 0")
+        for name in server.schemas():
+            server.rows(f"DROP DATABASE {quote(name)}")
+        if self.variable("gtid_binlog_state" if self.names.mariadb else "gtid_executed"):
+            server.rows(self.names.reset_binary_logs)
+
+    # --- backup ---
+
+    def backup(self) -> None:
+        """Seed by mariadb-backup."""
+        datadir = os.path.realpath(self.variable("datadir"))
+        self.need_renames(datadir)
+        # Renames must stay on one file system: a data directory that is a mount point holds the
+        # folder itself.
+        parent = os.path.dirname(datadir)
+        work = os.path.join(
+            parent if os.stat(parent).st_dev == os.stat(datadir).st_dev else datadir, WORK
+        )
+        new, old = os.path.join(work, "new"), os.path.join(work, "old")
+        shutil.rmtree(work, ignore_errors=True)
+        os.makedirs(new, mode=0o700)
+        try:
+            self.need_space(work)
+            self.marker.write(state="copying", stage="copies")
+            stream = self.stream()
+            self.take(stream, blocks(stream), [self.params["tools"]["stream"], "-x", "-C", new])
+            self.marker.write(stage="prepares")
+            self.prepare(new)
+            position = self.position(new)
+            self.own(new, datadir)
+            self.marker.write(state="loading", stage="restarts")
+            self.swap(datadir, new, old)
+        finally:
+            # With old files still in it, it holds all there is.
+            if (
+                not os.path.isdir(old)
+                or not os.listdir(old)
+                or self.marker.facts.get("stage") == "follows"
+            ):
+                shutil.rmtree(work, ignore_errors=True)
+        server = self.wait()
+        if self.variable("gtid_binlog_state"):
+            server.rows(self.names.reset_binary_logs)
+        server.rows("SET GLOBAL gtid_slave_pos = %s", (position,))
+
+    def prepare(self, folder: str) -> None:
+        """Make the backup in a folder consistent."""
+        code, _dummy, errors = self.module.run_command(
+            [self.params["tools"]["backup"], "--prepare", "--target-dir=" + folder]
+        )
+        if code != 0:
+            raise SeedError(
+                f"the copy is not consistent: {' | '.join(errors.strip().splitlines()[-4:])}"
+            )
+
+    def position(self, folder: str) -> str:
+        """The GTID position of the backup in a folder."""
+        for name in POSITIONS:
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                with open(path) as handle:
+                    try:
+                        return copying.parse_backup_position(handle.read())
+                    except ValueError as error:
+                        raise SeedError(str(error)) from error
+        raise SeedError("the backup has no position of the source's binary log")
+
+    def own(self, folder: str, datadir: str) -> None:
+        """Owner and labels as those of the data directory."""
+        stat = os.stat(datadir)
+        for path, _dummy, names in os.walk(folder):
+            for entry in [path] + [os.path.join(path, name) for name in names]:
+                os.lchown(entry, stat.st_uid, stat.st_gid)
+
+    def swap(self, datadir: str, new: str, old: str) -> None:
+        """Stop the server, put the copy in place of its data, start it; back to the old data where
+        it does not start.
+        """
+        os.makedirs(old, mode=0o700, exist_ok=True)
+        self.systemctl("stop")
+        move(datadir, old)
+        move(new, datadir)
+        restorecon = self.module.get_bin_path("restorecon")
+        if restorecon:
+            self.module.run_command([restorecon, "-R", datadir])
+        try:
+            self.systemctl("start")
+            self.wait()
+        except SeedError as error:
+            self.module.run_command(["systemctl", "stop", self.unit])
+            move(datadir, new)
+            move(old, datadir)
+            self.systemctl("start")
+            self.marker.write(state="copying")
+            raise SeedError(f"{error}. The old data directory is back") from error
+        self.marker.write(stage="follows")

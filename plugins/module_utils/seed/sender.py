@@ -1,0 +1,201 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The source's end of the stream: a backup or dump, and the accounts that go ahead of a dump."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying, stream
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+
+# Seconds to wait for the port, and then for the replica.
+WAIT_SECONDS = 120
+# Accounts that every server has of its own.
+OWN_ACCOUNTS = (
+    "root",
+    "mysql",
+    "mysql.sys",
+    "mysql.session",
+    "mysql.infoschema",
+    "mariadb.sys",
+    "debian-sys-maint",
+    "PUBLIC",
+    "",
+    copying.DONOR,
+)
+
+
+def accounts(server: Server, names: Names) -> list[str]:
+    """SQL of all accounts and their privileges, but those that every server has of its own."""
+    # Names and texts are quoted as the replica's session is told to read them.
+    server.rows(copying.PLAIN_MODE)
+    if names.hashes_as_hex:
+        server.rows("SET SESSION print_identified_with_as_hex = 1")
+    creates, grants = [], []
+    rows = [
+        {key.lower(): text(value) for key, value in row.items() if value is not None}
+        for row in server.rows("SELECT * FROM mysql.user")
+    ]
+    rows = [row for row in rows if row["user"] not in OWN_ACCOUNTS]
+    # A role before the accounts that have it.
+    for row in sorted(rows, key=lambda row: (row.get("is_role") != "Y", row["user"], row["host"])):
+        user, host = row["user"], row["host"]
+        if row.get("is_role") == "Y":
+            creates.append(copying.create_role(user, names.if_not_exists))
+            shown = server.rows(f"SHOW GRANTS FOR {quote(user)}")
+        else:
+            creates.append(copying.create_user(row, show_create(server, names, row), names))
+            shown = server.rows("SHOW GRANTS FOR %s@%s", (user, host))
+        grants += [
+            copying.plain_grant(text(value), row) for grant in shown for value in grant.values()
+        ]
+    return copying.account_statements(creates, grants)
+
+
+def show_create(server: Server, names: Names, row: dict[str, str]) -> str:
+    """What SHOW CREATE USER says of an account; empty where the server does not know it."""
+    if not names.alter_user:
+        return ""
+    shown = server.rows("SHOW CREATE USER %s@%s", (row["user"], row["host"]))[0]
+    return next(
+        text(value) for column, value in shown.items() if column.upper().startswith("CREATE USER")
+    )
+
+
+def command(method: str, info: dict[str, Any], path: str, folder: str) -> list[str]:
+    """The program whose output is the copy.
+
+    Args:
+        method: backup or dump.
+        info: {'program', 'options', 'datadir', 'schemas'}; the options are names.dump_options.
+        path: option file with the login.
+        folder: an empty folder for the program's own notes.
+    """
+    if method == "backup":
+        return [
+            info["program"],
+            "--defaults-extra-file=" + path,
+            "--backup",
+            "--stream=xbstream",
+            "--datadir=" + info["datadir"],
+            "--target-dir=" + folder,
+        ]
+    words = [
+        info["program"],
+        "--defaults-file=" + path,
+        "--single-transaction",
+        "--quick",
+        "--routines",
+        "--events",
+        "--triggers",
+        "--hex-blob",
+        "--max-allowed-packet=1G",
+    ]
+    return [*words, *info["options"], "--databases", *info["schemas"]]
+
+
+def serve(params: dict[str, Any], head: bytes, words: list[str], folder: str) -> int:
+    """Wait for the replica, send the copy, and return how many bytes that were.
+
+    Args:
+        params: port, certificate, key and token of the stream.
+        head: what goes ahead of the program's output.
+        words: the program and its arguments.
+        folder: an empty folder.
+
+    Raises:
+        StreamError: the stream did not come about or was cut off, or the program failed.
+    """
+    context = stream.server_context(params["certificate"], params["key"])
+    with stream.listen(params["port"], WAIT_SECONDS) as listener:
+        caller = stream.accept(listener, context, params["token"], WAIT_SECONDS)
+    sent = 0
+    with tempfile.TemporaryFile(dir=folder) as errors:
+        try:
+            # run_command returns its output whole, and this is gigabytes.
+            tool = subprocess.Popen(  # pylint: disable=ansible-bad-function
+                words, stdout=subprocess.PIPE, stderr=errors, cwd="/"
+            )
+        except OSError as error:
+            problem = f"{words[0]} cannot be run: {error}"
+            with contextlib.suppress(OSError):
+                stream.finish(caller, problem)
+            caller.close()
+            raise stream.StreamError(problem) from error
+        output = cast(IO[bytes], tool.stdout)
+        try:
+            # A program that fails at once has sent nothing: the replica is as it was.
+            data = output.read(stream.BLOCK)
+            status = tool.wait() if len(data) < stream.BLOCK else 0
+            if head and not status:
+                stream.send(caller, head)
+            while data and not status:
+                stream.send(caller, data)
+                sent += len(data)
+                data = output.read(stream.BLOCK)
+            status = tool.wait()
+            errors.seek(0)
+            last = " | ".join(errors.read().decode("utf-8", "replace").strip().splitlines()[-4:])
+            problem = (
+                f"{os.path.basename(words[0])} ended with status {status}: {last}" if status else ""
+            )
+            stream.finish(caller, problem)
+        except OSError as error:
+            raise stream.StreamError(
+                f"the replica went away after {copying.amount(sent)}: {error}"
+            ) from error
+        finally:
+            if tool.poll() is None:
+                tool.kill()
+                tool.wait()
+            caller.close()
+    if problem:
+        raise stream.StreamError(problem)
+    return sent
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[str]:
+    """Path of an empty folder, gone afterwards."""
+    folder = tempfile.mkdtemp(prefix="dbre-semisync-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def send(module: Any) -> dict[str, Any]:
+    """Offer the copy, and send it to the one replica that asks for it; see part send of
+    semisync_seed.
+
+    Raises:
+        StreamError: it was not sent whole.
+    """
+    params = module.params
+    server = connection.Server(login.connect_or_fail(module))
+    names = connection.identify(server)
+    info = {
+        "program": params["tools"][params["method"]],
+        "options": names.dump_options or [],
+        "schemas": server.schemas(),
+        "datadir": server.variables()["datadir"],
+    }
+    head = "".join(accounts(server, names)) if params["method"] == "dump" else ""
+    # The copy may take longer than the server leaves a connection alone.
+    del server
+    with login.client_file(params) as path, scratch() as folder:
+        words = command(params["method"], info, path, folder)
+        sent = serve(params, head.encode("utf-8"), words, folder)
+    return {"changed": False, "sent": sent}

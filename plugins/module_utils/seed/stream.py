@@ -1,0 +1,235 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A stream from source to replica over TLS with a certificate made for it, needing nothing but
+Python on both.
+
+The replica trusts that one certificate; the source serves the one caller that knows the token.
+Blocks carry their length, and a last one of length 0 is followed by how it ended: a stream that is
+cut off is never taken for a whole one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.server.login import secret_file
+
+BLOCK = 1 << 18
+HANDSHAKE_SECONDS = 10
+# The same on a host of its own, where another program may have the port and say nothing.
+OWN_HOST_SECONDS = 1
+KEEPALIVE_SECONDS = 10
+POLL_SECONDS = 0.5
+
+
+class StreamError(Exception):
+    """The stream did not come about, or did not come to its end. The text says why."""
+
+
+class NoAnswerError(StreamError):
+    """Nobody answers where the source was to offer it: what has become of its sender?"""
+
+
+@contextlib.contextmanager
+def listen(port: int, seconds: float) -> Iterator[socket.socket]:
+    """A listening socket on all addresses; waits while another seeding has the port.
+
+    Raises:
+        StreamError: another seeding has it all that time, or another program has it.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as claim:
+        if not wait_until(lambda: claimed(claim, port), seconds, POLL_SECONDS):
+            raise StreamError(
+                f"another seeding has had port {port} for {int(seconds)} s; run again, or set"
+                " semisync_seed_port"
+            )
+        try:
+            listener = bound(port)
+        except OSError as error:
+            raise StreamError(
+                f"port {port} cannot be listened on: {error}; set semisync_seed_port"
+            ) from error
+        with listener:
+            yield listener
+
+
+def claimed(claim: socket.socket, port: int) -> bool:
+    """Whether the port is this seeding's; the claim is a name in the kernel, and goes with it."""
+    try:
+        claim.bind(f"\0dbre-semisync-stream-{port}")
+    except OSError:
+        return False
+    return True
+
+
+def bound(port: int) -> socket.socket:
+    """A socket that listens on a port of all addresses; OSError where it cannot."""
+    family = (
+        socket.AF_INET6
+        if socket.has_ipv6 and os.path.exists("/proc/net/if_inet6")
+        else socket.AF_INET
+    )
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind(("", port))
+        listener.listen(4)
+        return listener
+    except OSError:
+        listener.close()
+        raise
+
+
+def server_context(certificate: str, key: str) -> ssl.SSLContext:
+    """TLS of the source; the key touches the disk only as long as the library needs to read it, for
+    root alone.
+
+    Args:
+        certificate, key: both as PEM.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    path = secret_file(key + certificate, ".pem")
+    try:
+        context.load_cert_chain(path)
+    finally:
+        os.unlink(path)
+    return context
+
+
+def accept(
+    listener: socket.socket, context: ssl.SSLContext, token: str, seconds: float
+) -> ssl.SSLSocket:
+    """The caller that knows the token; others are hung up on.
+
+    Raises:
+        StreamError: it did not come within that time.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        listener.settimeout(max(0.1, deadline - time.monotonic()))
+        try:
+            plain, _dummy = listener.accept()
+        except socket.timeout:
+            raise StreamError(
+                f"the replica did not come for its data within {int(seconds)} s"
+            ) from None
+        try:
+            plain.settimeout(HANDSHAKE_SECONDS)
+            caller = context.wrap_socket(plain, server_side=True)
+            if hmac.compare_digest(exactly(caller, len(token)), token.encode("ascii")):
+                caller.settimeout(None)
+                return caller
+            caller.close()
+        except (OSError, StreamError):
+            plain.close()
+
+
+def handshake(
+    host: str, port: int, certificate: str, seconds: float = HANDSHAKE_SECONDS
+) -> ssl.SSLSocket:
+    """A connection to whoever has the key of this certificate; OSError where nobody there has."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(cadata=certificate)
+    plain = socket.create_connection((host, port), timeout=seconds)
+    try:
+        return context.wrap_socket(plain)
+    except OSError:
+        plain.close()
+        raise
+
+
+def answers(port: int, certificate: str) -> bool:
+    """Whether the stream with this certificate is offered on this host. Its sender hangs up on who
+    knows no token, and goes on waiting.
+    """
+    try:
+        handshake("127.0.0.1", port, certificate, OWN_HOST_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def connect(host: str, port: int, certificate: str, token: str, seconds: float) -> ssl.SSLSocket:
+    """The source's stream, which the source offers already.
+
+    Raises:
+        NoAnswerError: it is not to be had within that time.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            stream = handshake(host, port, certificate)
+            stream.sendall(token.encode("ascii"))
+            stream.settimeout(None)
+            watch_over(stream)
+            return stream
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise NoAnswerError(
+                    f"the source does not answer at {host} port {port}: {error}; open the port"
+                    " between the hosts, or set semisync_seed_port or semisync_seed_method"
+                ) from error
+            time.sleep(POLL_SECONDS)
+
+
+def watch_over(stream: socket.socket) -> None:
+    """Have the kernel end a connection whose other host has gone without a word."""
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_KEEPIDLE, KEEPALIVE_SECONDS),
+        (socket.TCP_KEEPINTVL, KEEPALIVE_SECONDS),
+        (socket.TCP_KEEPCNT, 3),
+    ):
+        stream.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def exactly(stream: Any, count: int) -> bytes:
+    """So many bytes; StreamError where the stream ends before."""
+    parts = []
+    while count:
+        part = stream.recv(min(count, BLOCK))
+        if not part:
+            raise StreamError("the stream from the source was cut off")
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def send(stream: Any, data: bytes) -> None:
+    """One block."""
+    stream.sendall(struct.pack("!I", len(data)) + data)
+
+
+def finish(stream: Any, error: str = "") -> None:
+    """The end: an empty text says that everything was sent."""
+    text = error.encode("utf-8", "replace")[-BLOCK:]
+    stream.sendall(struct.pack("!II", 0, len(text)) + text)
+
+
+def blocks(stream: Any) -> Iterator[bytes]:
+    """Every block of a stream; StreamError where it was cut off or its source failed."""
+    while True:
+        length = struct.unpack("!I", exactly(stream, 4))[0]
+        if length:
+            yield exactly(stream, length)
+            continue
+        error = exactly(stream, struct.unpack("!I", exactly(stream, 4))[0]).decode(
+            "utf-8", "replace"
+        )
+        if error:
+            raise StreamError("on the source: " + error)
+        return

@@ -1,0 +1,103 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run of a seeding on its replica: held by one at a time, written down, and not done twice."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
+    Marker,
+    ended_since,
+    patiently,
+    read_marker,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import Replica, SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+DECLINE_SECONDS = 5
+
+
+def names_and_port(module: Any) -> tuple[Names, str]:
+    """What the replica's server calls things, and its port."""
+    server = connection.Server(login.connect(module))
+    return connection.identify(server), server.variables()["port"]
+
+
+def decline(params: dict[str, Any]) -> None:
+    """Tell the source that nobody comes for the stream it offers, so that its port is free for the
+    next replica.
+    """
+    if params["method"] == "clone":
+        return
+    # It may have given up already.
+    with contextlib.suppress(stream.StreamError):
+        stream.connect(
+            params["source_host"],
+            params["port"],
+            params["certificate"],
+            params["token"],
+            DECLINE_SECONDS,
+        ).close()
+
+
+def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
+    """Seed, unless a seeding has ended since this one was planned; returns the marker and whether
+    anything was done.
+    """
+    params, began = module.params, time.monotonic()
+    marker = Marker(port, source=params["source"], method=params["method"])
+    marker.hold()
+    before = read_marker(port) or {}
+    if ended_since(before, params["seen_at"]):
+        marker.facts = before
+        decline(params)
+        return marker, False
+    if before.get("state") == "loading" and "plugins" in before:
+        marker.facts["plugins"] = before["plugins"]
+    marker.write(
+        state=before.get("state") if before.get("state") == "loading" else "copying",
+        stage="starts",
+        began=time.time(),
+        bytes=0,
+        total=params["expected_bytes"],
+    )
+    replica = Replica(module, marker, names)
+    {"clone": replica.clone, "backup": replica.backup, "dump": replica.dump}[params["method"]]()
+    marker.facts.pop("plugins", None)
+    seconds = round(time.monotonic() - began, 1)
+    marker.write(state="done", stage="done", caught_up=False, seconds=seconds)
+    return marker, True
+
+
+def take(module: Any) -> dict[str, Any]:
+    """Replace the replica's data with a copy of the source's; see part take of semisync_seed.
+
+    Raises:
+        SeedError: it did not come to its end.
+    """
+    params = module.params
+    login.require_driver(module)
+    try:
+        names, port = patiently(lambda: names_and_port(module))
+    except ValueError as error:
+        module.fail_json(msg=str(error), reason="login")
+    except ServerError as error:
+        module.fail_json(msg=login.explain(error, params), reason="login")
+    try:
+        marker, changed = seed(module, names, port)
+    except (SeedError, stream.StreamError) as error:
+        raise SeedError(
+            f"seeding from {params['source']} by {params['method']} failed: {error}"
+        ) from error
+    return {
+        "changed": changed,
+        "bytes": marker.facts["bytes"],
+        "seconds": marker.facts["seconds"],
+    }

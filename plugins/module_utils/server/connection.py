@@ -1,0 +1,286 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A connection to one server: the few statements that this collection reads with, and the frame of
+modules that use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import normalise_channel
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
+    ServerError,
+    driver_errors,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import as_number, text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import identify_version
+
+# The last two are directories that MariaDB takes for schemas: a file system's, and the one of a
+# seeding that was cut off.
+SYSTEM_SCHEMAS = (
+    "information_schema",
+    "performance_schema",
+    "mysql",
+    "sys",
+    "ndbinfo",
+    "#mysql50#lost+found",
+    "#mysql50#dbre-semisync-seed",
+)
+# What a schema may hold: information_schema's column of schemas, and its table. Views are tables.
+HOLDERS = (
+    ("TABLE_SCHEMA", "information_schema.TABLES"),
+    ("ROUTINE_SCHEMA", "information_schema.ROUTINES"),
+    ("EVENT_SCHEMA", "information_schema.EVENTS"),
+)
+EVERYWHERE = " ON *.*"
+
+
+class Server:
+    """A server behind a dictionary cursor: the few statements this collection reads with.
+
+    Args:
+        cursor: a DB-API cursor that returns rows as dictionaries.
+    """
+
+    def __init__(self, cursor: Any) -> None:
+        self.cursor = cursor
+
+    def rows(self, statement: str, arguments: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        """The rows that a statement returns.
+
+        Raises:
+            ServerError: the server refuses it, or is gone.
+        """
+        with driver_errors():
+            self.cursor.execute(statement, arguments)
+            return list(self.cursor.fetchall() or ())
+
+    def pairs(self, statement: str) -> dict[str, Any]:
+        """A two-column result as a dictionary with lower-case keys."""
+        values: dict[str, Any] = {}
+        for row in self.rows(statement):
+            name, value = list(row.values())
+            values[name.lower()] = value
+        return values
+
+    def variables(self) -> dict[str, Any]:
+        return self.pairs("SHOW GLOBAL VARIABLES")
+
+    def semisync_status(self) -> dict[str, Any]:
+        return self.pairs("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync%'")
+
+    def uptime(self) -> dict[str, Any]:
+        """Seconds since the server started, and since FLUSH STATUS set its counters to zero."""
+        status = self.pairs("SHOW GLOBAL STATUS LIKE 'Uptime%'")
+        return {
+            "seconds": int(status.get("uptime") or 0),
+            "since_reset": as_number(status.get("uptime_since_flush_status")),
+        }
+
+    def plugins(self) -> dict[str, Any]:
+        """Semi-sync plugins the server has loaded: name -> status."""
+        return {
+            row["name"]: row["status"]
+            for row in self.rows(
+                "SELECT PLUGIN_NAME AS name, PLUGIN_STATUS AS status FROM"
+                " information_schema.PLUGINS WHERE PLUGIN_NAME LIKE 'rpl\\_semi\\_sync%' AND"
+                " PLUGIN_TYPE = 'REPLICATION'"
+            )
+        }
+
+    def registered_plugins(self) -> dict[str, Any]:
+        """Semi-sync plugins that mysql.plugin loads at the next start: name -> library."""
+        return {
+            row["name"]: row["dl"]
+            for row in self.rows(
+                "SELECT name, dl FROM mysql.plugin WHERE name LIKE 'rpl\\_semi\\_sync%'"
+            )
+        }
+
+    def schemas(self) -> list[str]:
+        """Schemas that are not the server's own."""
+        rows = self.rows("SHOW DATABASES")
+        return sorted(
+            name for row in rows for name in row.values() if name.lower() not in SYSTEM_SCHEMAS
+        )
+
+    def empty_schemas(self) -> list[str]:
+        """Those of schemas() that hold nothing, as test of a new MySQL 5.6; none of them where this
+        login may not see what they hold.
+        """
+        asked = [f"SELECT DISTINCT {column} AS name FROM {table}" for column, table in HOLDERS]
+        filled = {text(row["name"]).lower() for each in asked for row in self.rows(each)}
+        empty = [name for name in self.schemas() if name.lower() not in filled]
+        return empty if empty and self.sees_everything() else []
+
+    def sees_everything(self) -> bool:
+        """Whether information_schema shows this login the contents of every schema."""
+        grants = [text(next(iter(row.values()))) for row in self.rows("SHOW GRANTS")]
+        everywhere = {
+            privilege.replace(EVERYWHERE, "")
+            for grant in grants
+            for privilege in parse_grant(grant)
+            if privilege.endswith(EVERYWHERE)
+        }
+        revoked = any(grant.startswith("REVOKE") for grant in grants)
+        return not revoked and bool(
+            "ALL PRIVILEGES" in everywhere or everywhere >= {"SELECT", "EVENT"}
+        )
+
+    def persisted(self) -> dict[str, Any]:
+        """Variables that SET PERSIST wrote; they override the option files (MySQL manual,
+        "Persisted System Variables").
+        """
+        return {
+            row["name"].lower(): row["value"]
+            for row in self.rows(
+                "SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM"
+                " performance_schema.persisted_variables"
+            )
+        }
+
+    def accounts(self) -> list[dict[str, Any]]:
+        """Accounts whose one purpose is replication, or a seeding of ours: user, host and
+        privileges.
+        """
+        accounts = []
+        for row in self.rows(
+            "SELECT User AS user, Host AS host FROM mysql.user"
+            " WHERE Repl_slave_priv = 'Y' AND Super_priv = 'N' OR User = 'dbre_semisync_seed'"
+            " ORDER BY User, Host"
+        ):
+            grants = []
+            for grant in self.rows("SHOW GRANTS FOR %s@%s", (text(row["user"]), text(row["host"]))):
+                grants.extend(parse_grant(text(next(iter(grant.values())))))
+            accounts.append(
+                {"user": text(row["user"]), "host": text(row["host"]), "privileges": grants}
+            )
+        return accounts
+
+    def senders(self) -> list[Any]:
+        """Connection numbers of the threads that send the binary log to replicas."""
+        return [
+            int(row["Id"])
+            for row in self.rows("SHOW PROCESSLIST")
+            if text(row["Command"]).startswith("Binlog Dump")
+        ]
+
+    def readers(self, names: Names | None = None) -> list[dict[str, Any]]:
+        """Sessions that read the binary log: user and host of each, and whether by TLS, None where
+        nothing tells.
+
+        Args:
+            names: the server's, where its performance schema can be asked; without them it is not.
+        """
+        if names:
+            return [
+                {
+                    "user": text(row["user"]),
+                    "host": text(row["host"]),
+                    "tls": row["type"] == "SSL/TLS",
+                }
+                for row in self.rows(
+                    "SELECT PROCESSLIST_USER AS user, PROCESSLIST_HOST AS host, CONNECTION_TYPE AS"
+                    " type FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog"
+                    " Dump%'"
+                )
+            ]
+        return [
+            {"user": text(row["User"]), "host": text(row["Host"]).rsplit(":", 1)[0], "tls": None}
+            for row in self.rows("SHOW PROCESSLIST")
+            if text(row["Command"]).startswith("Binlog Dump")
+        ]
+
+    def tls(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """Whether the server has TLS for its clients."""
+        if variables.get("have_ssl") is not None:
+            return {"on": variables["have_ssl"] == "YES"}
+        # MySQL 8.4 and later have no such variable; MariaDB's status is that of the session.
+        return {
+            "on": bool(
+                self.pairs("SHOW GLOBAL STATUS LIKE 'Ssl\\_server\\_not\\_after'").get(
+                    "ssl_server_not_after"
+                )
+            )
+        }
+
+    def applied(self, names: Names) -> Any:
+        """The GTIDs that a replica has applied, as one line of text."""
+        name = "gtid_slave_pos" if names.mariadb else "gtid_executed"
+        return "".join(
+            text(self.rows(f"SELECT @@GLOBAL.{name} AS value")[0]["value"] or "").split()
+        )
+
+    def channels(self, names: Names) -> list[dict[str, Any]]:
+        return [normalise_channel(row) for row in self.rows(names.show_channels)]
+
+
+@contextlib.contextmanager
+def open_to_root(server: Server) -> Iterator[None]:
+    """For the time of a few statements, super_read_only is off where it is on; read_only stays."""
+    frozen = server.variables().get("super_read_only") == "ON"
+    try:
+        if frozen:
+            server.rows("SET GLOBAL super_read_only = OFF")
+        yield
+    finally:
+        if frozen:
+            server.rows("SET GLOBAL super_read_only = ON")
+
+
+def parse_grant(grant: str) -> list[str]:
+    """The privileges of one SHOW GRANTS line, without anything that identifies a password.
+
+    'GRANT REPLICATION SLAVE ON *.* TO ...' gives ['REPLICATION SLAVE ON *.*']; USAGE is no
+    privilege.
+    """
+    match = re.match(r"GRANT (.+?) ON (.+?) TO ", grant)
+    if not match:
+        return []
+    privileges = [privilege.strip() for privilege in re.split(r",(?![^(]*\))", match.group(1))]
+    return [f"{privilege} ON {match.group(2)}" for privilege in privileges if privilege != "USAGE"]
+
+
+def identify(server: Server) -> Names:
+    """The names table of the server behind a connection.
+
+    Raises:
+        UnknownServerError: a fork or a version that this collection does not know.
+    """
+    row = server.rows("SELECT @@version AS version, @@version_comment AS comment")[0]
+    engine, version = identify_version(row["version"], row["comment"])
+    return Names(engine, version, server.plugins())
+
+
+def work(
+    module: Any,
+    what: Callable[[Any, Server, Names], dict[str, Any]],
+    failed: str,
+    connect: Callable[[Any], Any] = login.connect_or_fail,
+) -> None:
+    """Leave the module with what its work returns, or fail in words.
+
+    Args:
+        module: the AnsibleModule, with login's options.
+        what: takes (module, server, its names) and returns what exit_json takes. Its ValueErrors,
+            as of a server that is not known, speak for themselves.
+        failed: what did not work, ahead of what the server says.
+        connect: takes the module and returns a cursor.
+    """
+    server = Server(connect(module))
+    try:
+        result = what(module, server, identify(server))
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    except (ServerError, OSError) as error:
+        refused = isinstance(error, ServerError) and error.number in login.ACCESS_DENIED
+        # What a login may not do says nothing of the server.
+        module.fail_json(msg=f"{failed}: {error}", **({"reason": "login"} if refused else {}))
+    module.exit_json(**result)

@@ -1,0 +1,369 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The connection of our modules to the server on their host; community.mysql does the work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
+    SERVER_LOST,
+    ServerError,
+    answers_within,
+    driver_errors,
+)
+
+try:
+    from ansible_collections.community.mysql.plugins.module_utils.mysql import (
+        mysql_common_argument_spec,
+        mysql_connect,
+        mysql_driver,
+    )
+except ImportError:
+    # Where community.mysql 5 and later has moved it; its redirects are for modules on hosts, and
+    # end with version 6.
+    from ansible_collections.ansible.mysql.plugins.module_utils.mysql import (
+        mysql_common_argument_spec,
+        mysql_connect,
+        mysql_driver,
+    )
+
+SOCKETS = (
+    "/run/mysqld/mysqld.sock",
+    "/var/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/run/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+)
+
+# PyMySQL and server error numbers that have a remedy of their own.
+LOGIN_REFUSED = (1045, 1698)
+# Of a login that was let in: a schema, a privilege, a table or a column it may not have.
+NOT_ALLOWED = (1044, 1227, 1142, 1143)
+ACCESS_DENIED = LOGIN_REFUSED + NOT_ALLOWED
+# The last two: an answer that did not come, or not to its end.
+NOBODY_LISTENS, BROKEN_OFF = (2002, 2003), (2006, SERVER_LOST)
+UNREACHABLE = NOBODY_LISTENS + BROKEN_OFF
+TOO_MANY_CONNECTIONS = (1040, 1203, 1226)
+# ER_SECURE_TRANSPORT_REQUIRED (MySQL manual, "Server Error Message Reference").
+TLS_REQUIRED = 3159
+# MySQL manual, "Option File Syntax".
+ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\", "'": "'", '"': '"'}
+# What is escaped between double quotes, the backslash first.
+QUOTED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
+MEMORY = "/dev/shm"
+
+
+def argument_spec(**more: Any) -> Any:
+    """community.mysql's login options and those of the module itself."""
+    spec = mysql_common_argument_spec()
+    spec.update(more)
+    return spec
+
+
+def find_socket(
+    host: str | None,
+    port: int,
+    candidates: tuple[str, ...] = SOCKETS,
+    exists: Any = os.path.exists,
+) -> str | None:
+    """The unix socket that 'localhost' means, as for the mysql client; None where a host or port
+    was asked for.
+    """
+    if host not in ("localhost", None) or port != 3306:
+        return None
+    for path in candidates:
+        if exists(path):
+            return path
+    return None
+
+
+def explain(error: ServerError, params: dict[str, Any]) -> str:
+    """One sentence that says what failed to connect and which variables to look at.
+
+    Args:
+        error: what connect() raised.
+        params: the module's parameters.
+    """
+    where = (
+        params.get("login_unix_socket") or f"{params.get('login_host')}:{params.get('login_port')}"
+    )
+    who = params.get("login_user") or "the user of the option file, or the system user"
+    if error.number in NOT_ALLOWED:
+        return (
+            f"the login lacks a privilege: the server at {where} let {who} in, and refuses:"
+            f" {error}. Grant it, or set semisync_login_user and semisync_login_password (module"
+            " options login_user, login_password) to an account that has it."
+        )
+    if error.number in TOO_MANY_CONNECTIONS:
+        return (
+            f"the server at {where} runs, and has no connection left for {who}: {error}. Nothing"
+            " else is known of it. End some, or raise max_connections, and run again."
+        )
+    if error.number in BROKEN_OFF:
+        return (
+            f"the server at {where} was reached, and did not answer to the end: {error}. It may"
+            " have ended, be starting, or hang; look at its error log, its disk and its process."
+        )
+    if error.number in LOGIN_REFUSED:
+        return (
+            f"wrong login: the server at {where} refuses {who}: {error}. Set semisync_login_user,"
+            " semisync_login_password or semisync_login_config_file (module options login_user,"
+            " login_password, config_file)."
+        )
+    if error.number in UNREACHABLE:
+        return (
+            f"the server is not running, or does not listen at {where}: {error}. Start it, or set"
+            " semisync_login_unix_socket or semisync_login_host and semisync_login_port."
+        )
+    return f"cannot connect to the server at {where} as {who}: {error}"
+
+
+def kind(error: ServerError) -> str:
+    """Which kind of failure to connect this is: nobody listens, or anything else."""
+    return "stopped" if error.number in UNREACHABLE else "login"
+
+
+def require_driver(module: Any) -> None:
+    """Fail with the package to install where the host's Python has no PyMySQL."""
+    if mysql_driver is None:
+        module.fail_json(
+            msg=(
+                "PyMySQL is missing for the Python that Ansible uses on this host"
+                f" ({sys.executable}): install python3-pymysql (Debian), python3-PyMySQL (RedHat,"
+                " SUSE), or set ansible_python_interpreter to a Python that has it."
+            ),
+            reason="driver",
+            python_of_system=sys.prefix == "/usr",
+        )
+
+
+def connect(module: Any, autocommit: bool = True) -> Any:
+    """A dictionary cursor on the module's server.
+
+    The login file is read here and not by the driver, which would take its socket although a host
+    was asked for, and knows no escapes in it.
+
+    Raises:
+        ServerError: there is no connection.
+    """
+    params = module.params
+    with driver_errors():
+        section = read_login_file(params["config_file"])
+        params["login_host"], params["login_port"], params["login_unix_socket"] = place(
+            params, section
+        )
+    try:
+        return open_connection(module, section, autocommit, params["check_hostname"])
+    except ServerError as error:
+        if (
+            params["login_unix_socket"]
+            or params["check_hostname"] is not None
+            or not needs_tls(error)
+        ):
+            raise
+        # As the servers' own clients do: TLS where the server wants it, whoever has signed its
+        # certificate.
+        return open_connection(module, section, autocommit, False)
+
+
+def open_connection(
+    module: Any, section: dict[str, str], autocommit: bool, check_hostname: bool | None
+) -> Any:
+    """A dictionary cursor on the server at the module's place.
+
+    Args:
+        section: of read_login_file().
+
+    Raises:
+        ServerError: there is no connection.
+    """
+    params = module.params
+    user, password = (
+        params["login_user"] or section.get("user"),
+        params["login_password"] or section.get("password"),
+    )
+    # The driver would send Latin-1, a server compares with UTF-8.
+    with driver_errors(), answers_within(params["connect_timeout"]):
+        cursor, _connection = mysql_connect(
+            module,
+            user,
+            password.encode("utf-8") if password else None,
+            None,
+            params["client_cert"] or section.get("ssl_cert"),
+            params["client_key"] or section.get("ssl_key"),
+            params["ca_cert"] or section.get("ssl_ca"),
+            None,
+            cursor_class="DictCursor",
+            connect_timeout=params["connect_timeout"],
+            autocommit=autocommit,
+            check_hostname=check_hostname,
+        )
+    return cursor
+
+
+def connect_to(address: str, port: int, user: str, password: str, tls: bool, seconds: float) -> Any:
+    """A dictionary cursor on another host's server, where none of the module's login counts.
+
+    Args:
+        tls: whether that server has TLS; it is tried first, whoever has signed the certificate.
+        seconds: for the connection, and for each answer.
+
+    Raises:
+        ServerError: there is no connection.
+    """
+    # No option file of the host's is read.
+    options = {
+        "host": address,
+        "port": port,
+        "user": user,
+        "password": password.encode("utf-8"),
+        "connect_timeout": seconds,
+        "read_timeout": seconds,
+        "write_timeout": seconds,
+        "charset": "utf8mb4",
+        "autocommit": True,
+    }
+    with driver_errors():
+        try:
+            wanted = dict(options, ssl={"check_hostname": False}) if tls else options
+            connection = mysql_driver.connect(**wanted)
+        except Exception as error:  # the driver may not know the server's TLS
+            if not tls or (error.args and error.args[0] in ACCESS_DENIED):
+                raise
+            connection = mysql_driver.connect(**options)
+        return connection.cursor(mysql_driver.cursors.DictCursor)
+
+
+def needs_tls(error: ServerError) -> bool:
+    """Whether a login over TCP failed for want of TLS: the server requires it, or the driver cannot
+    do caching_sha2_password without it (it lacks the package cryptography).
+    """
+    return error.number == TLS_REQUIRED or "cryptography" in str(error)
+
+
+def connect_or_fail(module: Any, autocommit: bool = True) -> Any:
+    """Like connect(), with a clear message in place of an exception."""
+    require_driver(module)
+    try:
+        return connect(module, autocommit)
+    except ServerError as error:
+        module.fail_json(msg=explain(error, module.params), reason=kind(error))
+
+
+def read_login_file(path: str | None) -> dict[str, Any]:
+    """What the [client] section of a login file says; nothing where there is no such file."""
+    path = os.path.expanduser(path or "")
+    if not os.path.isfile(path):
+        return {}
+    with open(path, "rb") as handle:
+        return client_section(handle.read().decode("utf-8", "replace"))
+
+
+def client_options(params: dict[str, Any]) -> str:
+    """Text of an option file with which the servers' own programs log in as the module did. It has
+    a secret: write it only with secret_file(), or likewise.
+
+    The user's own file comes first, so that what the module was given, or found, counts.
+
+    Args:
+        params: the module's parameters, after connect().
+    """
+    options = [("user", params["login_user"]), ("password", params["login_password"])]
+    if params["login_unix_socket"]:
+        # Whatever host the user's own file names.
+        options += [
+            ("host", "localhost"),
+            ("socket", params["login_unix_socket"]),
+            ("protocol", "socket"),
+        ]
+    else:
+        options += [
+            ("host", params["login_host"]),
+            ("port", params["login_port"]),
+            ("protocol", "tcp"),
+        ]
+    own = os.path.expanduser(params["config_file"] or "")
+    lines = ["!include " + own] if os.path.isfile(own) else []
+    lines.append("[client]")
+    lines += [f"{name}={quoted(str(value))}" for name, value in options if value not in (None, "")]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(value: str) -> str:
+    """A value as the servers' option files take it, with any character; see option_value()."""
+    for character, escape in QUOTED.items():
+        value = value.replace(character, escape)
+    return f'"{value}"'
+
+
+def secret_file(text: str, suffix: str = ".cnf") -> str:
+    """The path of a new file that only its owner can read, in memory where a host has such a place;
+    whoever asks for it deletes it.
+    """
+    handle, path = tempfile.mkstemp(
+        prefix="dbre-semisync-", suffix=suffix, dir=MEMORY if os.path.isdir(MEMORY) else None
+    )
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    return path
+
+
+@contextlib.contextmanager
+def client_file(params: dict[str, Any]) -> Iterator[str]:
+    """The path of a file of client_options(), gone afterwards."""
+    path = secret_file(client_options(params))
+    try:
+        yield path
+    finally:
+        os.unlink(path)
+
+
+def client_section(text: str) -> dict[str, Any]:
+    """Options of [client], as the servers' own clients read them (MySQL manual, "Using Option
+    Files").
+    """
+    options, inside = {}, False
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            inside = line.split("]")[0].strip("[ ") == "client"
+        elif inside and "=" in line and line[0] not in "#;":
+            name, _dummy, value = line.partition("=")
+            options[name.strip().lower().replace("-", "_")] = option_value(value.strip())
+    return options
+
+
+def option_value(text: str) -> str:
+    """A value without its quotes, comment and escapes."""
+    if text[:1] in ("'", '"'):
+        match = re.match(r"""(['"])((?:\\.|(?!\1).)*)\1""", text)
+        text = match.group(2) if match else text
+    else:
+        text = text.split("#")[0].rstrip()
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match.group(1), match.group(0)), text)
+
+
+def place(
+    params: dict[str, Any], section: dict[str, Any], exists: Any = os.path.exists
+) -> tuple[str, int, str | None]:
+    """(host, port, unix socket) to connect to: what the module was given, else the login file, else
+    where servers are.
+    """
+    host, port, path = params["login_host"], params["login_port"], params["login_unix_socket"]
+    if not path and host in ("localhost", None) and port == 3306:
+        host, port, path = (
+            section.get("host") or host,
+            int(section.get("port") or port),
+            section.get("socket"),
+        )
+        if host not in ("localhost", None):
+            path = None
+    return host, port, path or find_socket(host, port, exists=exists)

@@ -1,0 +1,188 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything about one server, read through one connection and brought to one shape for both
+engines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import (
+    default_channel,
+    describe_channel,
+    running,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
+    REPLICA,
+    SOURCE,
+    Names,
+)
+
+# Server variables the roles compare; semi-sync's own come from the names table.
+SERVER_VARIABLES = (
+    "version",
+    "version_comment",
+    "hostname",
+    "port",
+    "log_error",
+    "socket",
+    "datadir",
+    "basedir",
+    "pid_file",
+    "plugin_dir",
+    "server_id",
+    "server_uuid",
+    "log_bin",
+    "log_bin_basename",
+    "gtid_mode",
+    "enforce_gtid_consistency",
+    "gtid_domain_id",
+    "gtid_strict_mode",
+    "log_slave_updates",
+    "log_replica_updates",
+    "relay_log",
+    "relay_log_basename",
+    "sync_binlog",
+    "innodb_flush_log_at_trx_commit",
+    "sync_relay_log",
+    "relay_log_recovery",
+    "read_only",
+    "super_read_only",
+    "bind_address",
+    "skip_networking",
+    "binlog_format",
+    "wsrep_on",
+    "lower_case_table_names",
+    "binlog_storage_engine",
+    "replication_sender_observe_commit_only",
+    "have_ssl",
+    "ssl_ca",
+    "ssl_cert",
+)
+GTID_VARIABLES = (
+    "gtid_executed",
+    "gtid_purged",
+    "gtid_binlog_pos",
+    "gtid_binlog_state",
+    "gtid_current_pos",
+    "gtid_slave_pos",
+)
+
+
+def by_key(table: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """The server's values under our keys; None for a name that the server does not show."""
+    return {key: values.get(name.lower()) for key, name in table.items()}
+
+
+def names_in_use(names: Names) -> dict[str, Any]:
+    """The names table of one server in a form that a playbook can read."""
+    result = {
+        "generation": names.generation,
+        "builtin": names.builtin,
+        "slapper": names.slapper,
+        "log_updates": names.log_updates,
+        "log_bin_by_default": names.log_bin_by_default,
+        "gtid": names.has_gtid,
+        "gtid_online": names.gtid_online,
+        "copy_series": names.copy_series,
+        "account_plugin": names.account_plugin,
+        "show_channels": names.show_channels,
+        "longest_source_password": names.longest_source_password,
+        "defaults": names.defaults(),
+        "verifies_source_by_default": names.verifies_source_by_default,
+        "proves_itself_by_password": names.proves_itself_by_password,
+    }
+    for side in (SOURCE, REPLICA):
+        plugin = names.plugin(side)
+        result[side] = {
+            "plugin": plugin[0] if plugin else None,
+            "library": plugin[1] if plugin else None,
+            "variables": names.variables(side),
+            "statuses": names.statuses(side),
+        }
+    return result
+
+
+def read(server: Server) -> dict[str, Any]:
+    """Everything about the server: see the RETURN section of semisync_info.
+
+    Raises:
+        UnknownServerError: a fork or a version that this collection does not know.
+    """
+    names = identify(server)
+    variables, status = server.variables(), server.semisync_status()
+    channels = server.channels(names)
+    return {
+        "engine": names.engine,
+        "version": ".".join(str(number) for number in names.version),
+        "version_full": variables["version"],
+        "version_comment": variables["version_comment"],
+        "names": names_in_use(names),
+        "plugins": server.plugins(),
+        "plugins_registered": server.registered_plugins(),
+        "variables": {key: variables.get(key) for key in SERVER_VARIABLES},
+        "gtid": {key: variables[key] for key in GTID_VARIABLES if key in variables},
+        "semisync": {
+            side: {
+                "variables": by_key(names.variables(side), variables),
+                "status": by_key(names.statuses(side), status),
+            }
+            for side in (SOURCE, REPLICA)
+        },
+        "persisted": server.persisted() if names.has_persisted_variables else {},
+        "channel": default_channel(channels),
+        "other_channels": [channel["name"] for channel in channels if channel["name"]],
+        "accounts": server.accounts(),
+        "readers": server.readers(
+            names
+            if names.shows_connection_types and variables.get("performance_schema") == "ON"
+            else None
+        ),
+        "tls": server.tls(variables),
+        "schemas": server.schemas(),
+        "empty_schemas": server.empty_schemas(),
+        "uptime": server.uptime(),
+        "clock": float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"]),
+    }
+
+
+def unmet(wanted: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """What a wait still lacks, in words; an empty list when every wanted condition holds.
+
+    Args:
+        wanted: {'channel': bool, 'clients': int, 'no_clients': bool, 'source_status': bool,
+            'replica_status': bool, 'tls_only': str}.
+        info: result of read().
+    """
+    lacking = []
+    source, replica = info["semisync"]["source"]["status"], info["semisync"]["replica"]["status"]
+    if wanted.get("channel") and not running(info["channel"]):
+        lacking.append("the replication channel does not run: " + describe_channel(info["channel"]))
+    if wanted.get("clients") is not None and int(source["clients"] or 0) < wanted["clients"]:
+        lacking.append(
+            f"{source['clients'] or 0} semi-sync replicas are connected, {wanted['clients']} are"
+            " wanted"
+        )
+    if wanted.get("no_clients") and int(source["clients"] or 0) > 0:
+        lacking.append(f"{source['clients']} semi-sync replicas are still connected")
+    if wanted.get("source_status") and source["status"] != "ON":
+        lacking.append(f"semi-sync's status on the source is {source['status']}")
+    if wanted.get("replica_status") and replica["status"] != "ON":
+        lacking.append(f"semi-sync's status on the replica is {replica['status']}")
+    plain = [
+        reader["host"]
+        for reader in info["readers"]
+        if reader["user"] == wanted.get("tls_only") and reader["tls"] is False
+    ]
+    if plain:
+        lacking.append(
+            f"sessions read the binary log as {wanted['tls_only']} without TLS, from"
+            f" {', '.join(plain)}"
+        )
+    return lacking

@@ -1,0 +1,53 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One spelling for the values of server variables."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterable
+
+# What an option file may say for thousands (MySQL manual, "Program Option Modifiers"; MariaDB
+# likewise), as a shift.
+SHIFTS = {"k": 10, "m": 20, "g": 30}
+
+
+def canonical_value(value: int | str) -> str:
+    """One spelling for the values that servers, option files and people write in several ways."""
+    text = str(value).strip().strip("'\"")
+    lowered = text.lower()
+    if lowered in ("on", "true", "yes"):
+        return "1"
+    if lowered in ("off", "false", "no"):
+        return "0"
+    number = re.match(r"(\d+)([kmg])\Z", lowered)
+    if number:
+        return str(int(number.group(1)) << SHIFTS[number.group(2)])
+    return lowered
+
+
+def same_value(first: int | str | None, second: int | str | None) -> bool:
+    """True where the server would treat both as the same value of a variable."""
+    if first is None or second is None:
+        return False
+    return canonical_value(first) == canonical_value(second)
+
+
+def rises(before: dict[str, Any], after: dict[str, Any], names: Iterable[str]) -> dict[str, int]:
+    """How far each counter rose between two readings; one that either reading lacks stays out."""
+    return {
+        name: int(after[name]) - int(before[name])
+        for name in names
+        if before.get(name) is not None and after.get(name) is not None
+    }
+
+
+def as_number(value: int | str | None) -> int | None:
+    """A whole number; None where there is none."""
+    return None if value is None else int(value)
+
+
+def text(value: Any) -> str:
+    """What the drivers return as bytes or as text."""
+    return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)

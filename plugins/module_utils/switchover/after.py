@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left to do on a host when the role has moved, in no hurry: the way back is forgotten,
+events run on the new source, the old one is what the replica was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
+    canonical_value,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence, look, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import global_text
+
+
+def steps(params: dict[str, Any], server: Server, names: Names) -> list[Step]:
+    """The statements that this host still needs."""
+    open_here = canonical_value(global_text(server, "read_only")) == "0"
+    if params["part"] == "target":
+        return of_source(server, names) if open_here else []
+    wanted: list[Step] = []
+    if (
+        names.super_read_only
+        and params["part"] == "source"
+        and not params["super_read_only"]
+        and canonical_value(global_text(server, "super_read_only")) == "1"
+    ):
+        wanted.append((set_statement("super_read_only", 0), None))
+    if params["scheduler_was_on"] and look.scheduler(server) == "OFF":
+        wanted.append((set_statement("event_scheduler", 1), None))
+    return wanted
+
+
+def of_source(server: Server, names: Names) -> list[Step]:
+    """On the new source: no channel of its time as a replica, and its cluster's events."""
+    wanted: list[Step] = []
+    channel = channels.default_channel(server.channels(names))
+    if channel and channel["io_running"] == channel["sql_running"] == "No":
+        wanted += rules.forget_steps(names)
+    for event in look.events(server):
+        if event["status"] in rules.ELSEWHERE:
+            wanted += rules.enable_event(event)
+    return wanted
+
+
+def fence_goes(module: Any, params: dict[str, Any]) -> bool:
+    """Take the fence away where the server starts read-only without it, or is the source; whether
+    there was one to take away.
+
+    Raises:
+        OSError: it cannot be taken away.
+    """
+    ours = params["option_file"]
+    if not fence.stands(ours["path"], ours["kind"]):
+        return False
+    if module.check_mode:
+        return True
+    fence.take_away(ours["path"], ours["kind"])
+    if params["part"] == "target" or not ours.get("reader"):
+        return True
+    _status, printed, _errors = module.run_command(ours["reader"])
+    options = option_files.effective(option_files.print_defaults_pairs(printed))
+    if canonical_value(options.get("read_only", "0")) == "1":
+        return True
+    fence.put(ours["path"], ours["kind"], ours["group"])
+    return False

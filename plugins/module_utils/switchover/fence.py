@@ -1,0 +1,119 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A source that restarts while its role moves must not take writes beside the new one: for that
+time an option file of its own lets it start read-only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+
+DROP_IN = "zz-dbre-semisync-switchover.cnf"
+MARKER = "dbre.semisync switchover"
+WORDS = (
+    "# Written by dbre.semisync while the source's role moves to another host: a restart must not"
+    " let writers in here.\n# switchover.yml takes it away."
+)
+
+
+def lines(group: str) -> str:
+    return f"{WORDS}\n[{group}]\nread_only = ON\n"
+
+
+def place(ours: str, kind: str) -> str:
+    """The file's path.
+
+    Args:
+        ours: where the collection's own lines are.
+        kind: whether that is a drop-in of its own or a block in a file.
+    """
+    if kind != "drop-in":
+        return ours
+    name = os.path.basename(ours).replace(
+        option_files.DROP_IN[: -len(".cnf")], DROP_IN[: -len(".cnf")]
+    )
+    if name == os.path.basename(ours):
+        name = DROP_IN
+    return os.path.join(os.path.dirname(ours), name)
+
+
+def block(text: str) -> str:
+    """Our block with its markers."""
+    return f"# BEGIN {MARKER}\n{text}# END {MARKER}\n"
+
+
+def without_block(text: str) -> str:
+    return re.sub(
+        rf"^# BEGIN {re.escape(MARKER)}\n.*?^# END {re.escape(MARKER)}\n",
+        "",
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+
+
+def put(ours: str, kind: str, group: str) -> str:
+    """Let the server start read-only; the path of the file that says so.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path = place(ours, kind)
+    if kind == "drop-in":
+        write(path, lines(group), 0o644)
+    else:
+        text = without_block(read_text(path) if os.path.exists(path) else "")
+        write(path, text + ("" if text.endswith("\n") or not text else "\n") + block(lines(group)))
+    return path
+
+
+def take_away(ours: str, kind: str) -> bool:
+    """Whether there was anything to take away.
+
+    Raises:
+        OSError: it cannot be.
+    """
+    path = place(ours, kind)
+    if not os.path.exists(path):
+        return False
+    if kind == "drop-in":
+        os.unlink(path)
+        return True
+    text = read_text(path)
+    rest = without_block(text)
+    if rest != text:
+        write(path, rest)
+    return rest != text
+
+
+def stands(ours: str, kind: str) -> bool:
+    path = place(ours, kind)
+    if not os.path.exists(path):
+        return False
+    return kind == "drop-in" or without_block(read_text(path)) != read_text(path)
+
+
+def write(path: str, text: str, mode: int | None = None) -> None:
+    """Whole or not at all; a file that is there keeps its owner and mode."""
+    part = path + ".dbre-semisync-part"
+    try:
+        with open(part, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if os.path.exists(path):
+            found_mode = os.stat(path)
+            os.chmod(part, found_mode.st_mode & 0o7777)
+            os.chown(part, found_mode.st_uid, found_mode.st_gid)
+        elif mode is not None:
+            os.chmod(part, mode)
+        os.rename(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise

@@ -1,0 +1,95 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A process that outlives a part which is killed, and brings its host into order.
+
+It does nothing while the part lives, and ends with it. It is begun before there is any connection,
+so that it keeps none of them open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+END = "end"
+# Seconds until all parts are there: Ansible starts one after another.
+MEET = 30
+# Seconds that a way back may take, counted from its beginning.
+BACK = 30
+
+
+class Guard:
+    """The part's side of it.
+
+    Args:
+        recover: what to do when the part has ended without a word; takes the last stage that it
+            told.
+        seconds: after which a part that still runs is ended, from its first stage on.
+    """
+
+    def __init__(self, recover: Callable[[str], Any], seconds: float) -> None:
+        read_end, self.write_end = os.pipe()
+        os.set_inheritable(self.write_end, False)
+        part = os.getpid()
+        child = os.fork()
+        if child == 0:
+            # The second fork gives the process to init.
+            if os.fork() == 0:
+                with contextlib.suppress(Exception):  # nobody would hear of it
+                    detach(read_end)
+                    serve(read_end, part, recover, seconds)
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.close(read_end)
+
+    def tell(self, stage: str) -> None:
+        os.write(self.write_end, f"{stage}\n".encode("ascii"))
+
+    def end(self) -> None:
+        """The part has come to its end: there is nothing to do for the guard."""
+        self.tell(END)
+        os.close(self.write_end)
+
+
+def detach(but: int) -> None:
+    """Let go of the connection that Ansible waits on, and of everything but the pipe."""
+    os.setsid()
+    os.chdir("/")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    os.closerange(3, but)
+    os.closerange(but + 1, 1024)
+
+
+def serve(read_end: int, part: int, recover: Callable[[str], Any], seconds: float) -> None:
+    """Wait for the part's end, and act where it came without a word."""
+    stage, deadline = "", None
+    while True:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        ready = select.select([read_end], [], [], left)[0]
+        if not ready:
+            # Stopped, or hanging: it must not wake up beside what is done here.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(part, signal.SIGKILL)
+            break
+        text = os.read(read_end, 4096).decode("ascii")
+        if not text:
+            break
+        stage = text.split()[-1]
+        if stage == END:
+            return
+        deadline = deadline or time.monotonic() + seconds
+    if stage:
+        recover(stage)
+
+
+def seconds(params: dict[str, Any]) -> float:
+    """After which a part that still runs hangs."""
+    return 2.0 * params["timeout"] + 2 * BACK + MEET

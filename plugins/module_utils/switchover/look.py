@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a plan of a switchover needs to know of one host beside what semisync_info says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    fence,
+    flags,
+    freeze,
+    rules,
+)
+
+ANSWER = 5
+
+
+def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]:
+    """See the RETURN section of semisync_switchover."""
+    return {
+        "changed": False,
+        "running": server.rows(f"SELECT IS_USED_LOCK({quote_text(rules.RUN_LOCK)}) AS id")[0]["id"]
+        is not None,
+        "reach": {one["host"]: reach(one, params) for one in params["members"]},
+        "filters": filters(server, names),
+        "events": events(server),
+        "long": freeze.long_transactions(server),
+        "first_gtids": first_gtids(server, names),
+        "event_scheduler": scheduler(server),
+        "fence": fence.stands(params["option_file"]["path"], params["option_file"]["kind"]),
+    }
+
+
+def answer(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """look() for a module."""
+    return look(module.params, server, names)
+
+
+def reach(peer: dict[str, Any], params: dict[str, Any]) -> str:
+    """Why the replication account cannot log in to a member from here; empty where it can."""
+    try:
+        server = Server(
+            login.connect_to(
+                peer["address"],
+                peer["port"],
+                params["user"],
+                params["password"],
+                peer["tls"],
+                ANSWER,
+            )
+        )
+    except ServerError as error:
+        return str(error)
+    flags.close(server)
+    return ""
+
+
+def filters(server: Server, names: Names) -> list[str]:
+    """What keeps transactions from being applied, or from the binary log: name and value."""
+    rows = server.rows(names.show_channels) + server.rows(names.show_binary_log_status)
+    return [
+        f"{name} = {text(value)}"
+        for row in rows
+        for name, value in row.items()
+        if value
+        and name.lower().startswith(("replicate_", "binlog_do", "binlog_ignore"))
+        and name.lower() != "replicate_ignore_server_ids"
+    ]
+
+
+def events(server: Server) -> list[dict[str, Any]]:
+    """Events that run, here or on the source that this server got them from."""
+    return [
+        {name: text(value) for name, value in row.items()}
+        for row in server.rows(
+            "SELECT EVENT_SCHEMA AS `schema`, EVENT_NAME AS name, DEFINER AS definer, STATUS AS"
+            " status, SQL_MODE AS sql_mode, TIME_ZONE AS time_zone FROM information_schema.EVENTS"
+            " WHERE STATUS <> 'DISABLED' ORDER BY 1, 2"
+        )
+    ]
+
+
+def scheduler(server: Server) -> str:
+    return text(server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]["value"])
+
+
+def first_gtids(server: Server, names: Names) -> str | None:
+    """The GTIDs from which on a MariaDB server's binary logs are there; None on MySQL, which has a
+    variable for it.
+    """
+    if not names.mariadb:
+        return None
+    logs = server.rows("SHOW BINARY LOGS")
+    if not logs:
+        return None
+    for row in server.rows(
+        f"SHOW BINLOG EVENTS IN {quote_text(text(logs[0]['Log_name']))} LIMIT 5"
+    ):
+        if text(row["Event_type"]) == "Gtid_list":
+            return text(row["Info"]).strip("[]").replace(" ", "")
+    return None

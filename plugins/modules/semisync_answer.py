@@ -1,0 +1,279 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: semisync_answer
+short_description: (internal) Set the HTTP answer for routers up, or take it away
+version_added: "0.1.0"
+description:
+  - Writes the service that says over HTTP whether this host's server takes writes, its systemd
+    units and its settings, and gives it an account on the server with a password that is made here
+    and never leaves the host.
+  - Nothing goes to the binary log.
+  - With O(state=absent) all of it goes. What other servers of the host share goes with the last.
+options:
+  state:
+    description: Whether it shall be there.
+    type: str
+    choices: [present, absent]
+    default: present
+  port:
+    description: TCP port of the answer. Needed with O(state=present).
+    type: int
+  address:
+    description: Address it listens on; empty for all.
+    type: str
+    default: ""
+  schema:
+    description: Schema of the journal.
+    type: str
+    default: important
+  begins:
+    description: Whether the cluster began with this server as its source, which counts until the
+      journal has a row.
+    type: bool
+    default: false
+  program:
+    description: Text of the service. Needed with O(state=present).
+    type: str
+notes:
+  - On a server with C(super_read_only) it is off for the time of the statements.
+extends_documentation_fragment:
+  - dbre.semisync.internal
+  - dbre.semisync.login
+  - dbre.semisync.attributes
+  - dbre.semisync.attributes.changes
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+"""
+
+EXAMPLES = r"""
+- name: Answer routers at port 8008
+  dbre.semisync.semisync_answer:
+    port: 8008
+    program: "{{ lookup('ansible.builtin.file', 'answer.py') }}"
+"""
+
+RETURN = r"""
+steps:
+  description: What was done, or would be in check mode, in words.
+  returned: success
+  type: list
+  elements: str
+  sample: ["write /etc/systemd/system/dbre-semisync-answer-3306.socket", "make the account"]
+shared:
+  description: Whether another server of the host has an answer too, which needs the same account
+    of the system.
+  returned: success
+  type: bool
+said:
+  description: What GET /source is told now, null where it was taken away or in check mode.
+  returned: success
+  type: dict
+"""
+
+import glob
+import os
+import sys
+import tempfile
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.login import (
+    EXISTS,
+    creation,
+    new_password,
+    removal,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+# Seconds until a service that was just started answers.
+STARTING = 10
+
+
+def write(path: str, text: str, mode: int, owner: str = "") -> None:
+    """A whole file with its mode and owner, or the old one."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o755, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".dbre-semisync-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(temporary, mode)
+        if owner:
+            import pwd
+
+            entry = pwd.getpwnam(owner)
+            os.chown(temporary, entry.pw_uid, entry.pw_gid)
+        os.rename(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def systemctl(module: AnsibleModule, *words: str) -> None:
+    status, output, errors = module.run_command(
+        [module.get_bin_path("systemctl", required=True), *words],
+        environ_update={"LC_ALL": "C", "LANG": "C"},
+    )
+    if status:
+        module.fail_json(msg=f"systemctl {' '.join(words)} failed: {(errors or output).strip()}")
+
+
+def run_alone(server: Server, statements: list[Any]) -> None:
+    """Statements on this server alone, also where it is super_read_only."""
+    server.rows("SET SESSION sql_log_bin = 0")
+    try:
+        with connection.open_to_root(server):
+            for statement, arguments in statements:
+                server.rows(statement, arguments)
+    finally:
+        server.rows("SET SESSION sql_log_bin = 1")
+
+
+def others(where: dict[str, str]) -> list[str]:
+    """The settings of other servers' answers on this host."""
+    return [
+        path for path in glob.glob(f"{place.FOLDER}/answer-*.json") if path != where["settings"]
+    ]
+
+
+def wanted_files(module: AnsibleModule, names: Names, variables: dict[str, Any]) -> dict[str, str]:
+    if module.params["state"] == "absent":
+        return {}
+    return place.files(
+        int(variables["port"]),
+        module.params,
+        module.params["program"],
+        sys.executable,
+        variables["socket"],
+        names.show_channels,
+    )
+
+
+def present(
+    module: AnsibleModule,
+    server: Server,
+    names: Names,
+    variables: dict[str, Any],
+    now: Any,
+    wanted: dict[str, str],
+) -> list[str]:
+    """Bring files, account and units to what is wanted; what was done."""
+    params, port = module.params, int(variables["port"])
+    where, unit = place.paths(port), place.unit(port)
+    lacking = place.lacking(now, wanted)
+    writing = [path for path in sorted(wanted) if path in lacking]
+    exists = bool(server.rows(*EXISTS))
+    new_login = not exists or place.LOGIN in lacking
+    again = bool(lacking) or new_login
+    steps = [f"write {path}" for path in writing]
+    steps += ["make the account, with a new password"] if new_login else []
+    steps += [f"start {unit}.socket"] if again else []
+    if module.check_mode:
+        return steps
+    for path in writing:
+        write(path, wanted[path], 0o644)
+    if new_login:
+        password = new_password()
+        # The password first: should this end here, the login fails, and the next run sees it.
+        write(where["password"], password + "\n", 0o600, place.SYSTEM_USER)
+        run_alone(
+            server, (removal() if exists else []) + creation(names, params["schema"], password)
+        )
+    if again:
+        systemctl(module, "daemon-reload")
+        systemctl(module, "enable", f"{unit}.socket")
+        systemctl(module, "stop", f"{unit}.socket", f"{unit}.service")
+        systemctl(module, "start", f"{unit}.socket")
+    return steps
+
+
+def absent(module: AnsibleModule, server: Server, variables: dict[str, Any], now: Any) -> list[str]:
+    """Take units, account and files away; what was done."""
+    port = int(variables["port"])
+    where, unit, exists = place.paths(port), place.unit(port), bool(server.rows(*EXISTS))
+    gone = [
+        path
+        for name, path in where.items()
+        if os.path.lexists(path) and not (name == "program" and others(where))
+    ]
+    steps = ([f"stop {unit}.socket"] if now else []) + (["drop the account"] if exists else [])
+    steps += [f"remove {path}" for path in gone]
+    if module.check_mode:
+        return steps
+    if now:
+        systemctl(module, "disable", f"{unit}.socket")
+        systemctl(module, "stop", f"{unit}.socket", f"{unit}.service")
+    if exists:
+        run_alone(server, removal())
+    # The units last: by them an interrupted removal is seen.
+    for path in sorted(gone, key=lambda path: path.startswith(place.UNITS)):
+        os.unlink(path)
+    for folder in (place.FOLDER, os.path.dirname(place.PROGRAM)):
+        if os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
+    if now:
+        systemctl(module, "daemon-reload")
+    return steps
+
+
+def describe(files: dict[str, str]) -> str:
+    """One side of the diff."""
+    return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()))
+
+
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+    variables = server.variables()
+    port = int(variables["port"])
+    now, said = place.read(port), None
+    wanted = wanted_files(module, names, variables)
+    if module.params["state"] == "present":
+        steps = present(module, server, names, variables, now, wanted)
+        if not module.check_mode:
+            said = wait_until(
+                lambda: (place.read(port) or {}).get("said"),
+                STARTING,
+                0.2,
+                enough=lambda answer: answer and answer["status"] is not None,
+            )
+    else:
+        steps = absent(module, server, variables, now)
+    return {
+        "changed": bool(steps),
+        "steps": steps,
+        "shared": bool(others(place.paths(port))),
+        "said": said,
+        "diff": {
+            "before": describe(now["files"] if now else {}),
+            "after": describe(wanted),
+        },
+    }
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            state={"type": "str", "choices": ["present", "absent"], "default": "present"},
+            port={"type": "int"},
+            address={"type": "str", "default": ""},
+            schema={"type": "str", "default": "important"},
+            begins={"type": "bool", "default": False},
+            program={"type": "str"},
+        ),
+        required_if=[("state", "present", ["port", "program"])],
+        supports_check_mode=True,
+    )
+    connection.work(module, run, "the HTTP answer could not be set up")
+
+
+if __name__ == "__main__":
+    main()

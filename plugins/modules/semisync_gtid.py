@@ -1,0 +1,183 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: semisync_gtid
+short_description: (internal) Take one step from file and position to GTIDs
+version_added: "0.2.0"
+description:
+  - Takes a server one step from replication by file and position to replication by GTID. The role
+    P(dbre.semisync.replication#role) takes the steps in their order.
+  - First the modes of MySQL servers. All servers that replicate with each other take a step before
+    any takes the next; a server that is as far or further is left alone.
+  - Then each replica's channel goes to C(SOURCE_AUTO_POSITION=1) or C(MASTER_USE_GTID=slave_pos),
+    only where it is proven that the replica has what its source had under the same GTIDs. The proof
+    takes three calls, so that no thread of the channel stands while the controller goes from host
+    to host.
+options:
+  step:
+    description:
+      - V(warn), V(consistent), V(off_permissive), V(on_permissive) and V(on) set
+        C(enforce_gtid_consistency) or C(gtid_mode) at run time, in this order. V(warn) then waits
+        until O(watch) seconds have passed without a violation of GTID consistency in the error log,
+        and fails where there was one.
+      - V(drained), between V(on_permissive) and V(on), waits until no transaction without a GTID is
+        under way.
+      - V(read_replica) returns a replica's place in its source's binary log, and the GTIDs it has
+        applied, of one moment. On MariaDB the applier stops for that moment. A channel that is
+        stopped is started.
+      - V(read_source) returns, on a source, a place in its binary log and the GTIDs up to there. On
+        MySQL that is its end, on MariaDB O(replica_place).
+      - V(convert), on a replica, waits until it has applied all up to O(source_place), compares,
+        and changes the channel. Where the source does not take it, file and position are back
+        before the module fails.
+    type: str
+    choices:
+      - warn
+      - consistent
+      - off_permissive
+      - on_permissive
+      - drained
+      - "on"
+      - read_replica
+      - read_source
+      - convert
+    required: true
+  watch:
+    description: Seconds without a violation that V(warn) wants.
+    type: int
+    default: 60
+  replica_place:
+    description: What V(read_replica) returned on the replica, for the other two.
+    type: dict
+  source_place:
+    description: What V(read_source) returned on the source, for V(convert).
+    type: dict
+  source:
+    description: Inventory name of the source, for messages.
+    type: str
+  host:
+    description: Inventory name of this host, for messages.
+    type: str
+  wait:
+    description: Seconds that transactions may be under way, a channel may take to connect, and its
+      applier to apply what was received.
+    type: int
+    default: 60
+  catch_up:
+    description: Seconds that the replica may take to come to O(source_place).
+    type: int
+    default: 3600
+extends_documentation_fragment:
+  - dbre.semisync.internal
+  - dbre.semisync.login
+  - dbre.semisync.attributes
+  - dbre.semisync.attributes.changes
+attributes:
+  check_mode:
+    details:
+      - Reads, waits and compares in check mode, where the server's mode allows; stops nothing.
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_catch_up
+  - module: dbre.semisync.semisync_channel
+"""
+
+EXAMPLES = r"""
+- name: The application's statements are looked at, none is refused yet
+  dbre.semisync.semisync_gtid:
+    step: warn
+    watch: 600
+
+- name: How far the source is
+  dbre.semisync.semisync_gtid:
+    step: read_source
+  delegate_to: db1
+  register: source
+
+- name: Follow by GTID
+  dbre.semisync.semisync_gtid:
+    step: convert
+    source_place: "{{ source.place }}"
+"""
+
+RETURN = r"""
+place:
+  description: C(file) and C(position) in the source's binary log, and the C(gtid) up to there.
+  returned: O(step=read_replica) or O(step=read_source)
+  type: dict
+statements:
+  description: The statements that were run, or would be in check mode.
+  returned: success
+  type: list
+  elements: str
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_run import (
+    change_mode,
+    convert,
+    read_replica,
+    read_source,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+MODE_STEPS = ["warn", "consistent", "off_permissive", "on_permissive", "drained", "on"]
+CHANNEL_STEPS = {
+    "read_replica": read_replica,
+    "read_source": read_source,
+    "convert": convert,
+}
+
+
+def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """Take the step."""
+    step = module.params["step"]
+    if step in MODE_STEPS:
+        return change_mode(module, server)
+    return CHANNEL_STEPS[step](module, server, names)
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            step={
+                "type": "str",
+                "choices": [
+                    "warn",
+                    "consistent",
+                    "off_permissive",
+                    "on_permissive",
+                    "drained",
+                    "on",
+                    "read_replica",
+                    "read_source",
+                    "convert",
+                ],
+                "required": True,
+            },
+            watch={"type": "int", "default": 60},
+            replica_place={"type": "dict"},
+            source_place={"type": "dict"},
+            source={"type": "str"},
+            host={"type": "str"},
+            wait={"type": "int", "default": 60},
+            catch_up={"type": "int", "default": 3600},
+        ),
+        required_if=[("step", "convert", ("source_place",))],
+        supports_check_mode=True,
+    )
+    connection.work(module, run, f"step {module.params['step']} failed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One host of a cluster, as the decisions on the controller see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+
+class Member:
+    """One host of a cluster.
+
+    Args:
+        host: inventory name.
+        side: source or replica, what it is; the inventory's group until somebody knows better.
+        info: result of semisync_info, or None where it could not be had.
+        error: why there is no info, or "".
+        address: how replicas reach this host.
+        explicit_id: semisync_server_id of this host, 0 for automatic.
+        settings: what is wanted of it, where that was asked for.
+
+    Attributes:
+        group: source or replica, by the inventory's group: how its cluster began.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        side: str,
+        info: Any,
+        error: str = "",
+        address: str = "",
+        explicit_id: int = 0,
+        settings: Settings | None = None,
+    ) -> None:
+        self.host, self.side, self.info, self.error = host, side, info, error
+        self.group = side
+        self.address, self.explicit_id = address or host, explicit_id
+        self.settings = Settings() if settings is None else settings
+
+    @property
+    def channel(self) -> Any:
+        """The default replication channel as semisync_info tells it, or None."""
+        return self.info["channel"]
+
+
+def source_of(members: list[Member]) -> Member:
+    return next(member for member in members if member.side == "source")
+
+
+def replicas_of(members: list[Member]) -> list[Member]:
+    return [member for member in members if member.side == "replica"]

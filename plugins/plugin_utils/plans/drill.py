@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decide whether the drill may run, and plan it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+
+def refusals(members: list[Member], settings: Settings, units: dict[str, str | None]) -> list[str]:
+    """Why the drill must not begin.
+
+    Args:
+        members: of the cluster.
+        settings: the public variables.
+        units: host -> its semisync_service.
+    """
+    unfit = problems.of_reading(members) or problems.of_sides(members)
+    if unfit:
+        return unfit
+    reasons, source, replicas = [], source_of(members), replicas_of(members)
+    if settings["drill_replica"] and settings["drill_replica"] not in [
+        replica.host for replica in replicas
+    ]:
+        reasons.append(
+            f"semisync_drill_replica is {settings['drill_replica']}, which is no replica of this"
+            f" cluster; there is: {', '.join(replica.host for replica in replicas)}"
+        )
+    timeout = int(source.info["semisync"]["source"]["variables"]["timeout"] or 0)
+    if timeout > settings["drill_max_block"] * 1000:
+        reasons.append(
+            f"{source.host}: the semi-sync timeout is {int(timeout)} ms, so writers could be"
+            f" blocked for {timeout / 1000.0:g} s, and semisync_drill_max_block allows"
+            f" {settings['drill_max_block']:g} s. Lower semisync_timeout, or allow more"
+        )
+    for replica in drilled(members, settings):
+        if not unit_of(replica, units):
+            reasons.append(
+                f"{replica.host}: its server belongs to no systemd unit, by which it could be"
+                " stopped and started; set semisync_service"
+            )
+        if not starts_its_channel(replica.info):
+            reasons.append(
+                f"{replica.host}: skip_replica_start is set, so its channel would stay stopped"
+                " after a start of its server; take it out of the option file, or drill by hand"
+            )
+    return reasons
+
+
+def starts_its_channel(info: dict[str, Any]) -> bool:
+    """Whether a replica follows its source again by itself when its server starts."""
+    values = [
+        where[name]
+        for where in (
+            info["option_files"]["options"],
+            option_lines.command_line(info),
+            info["persisted"],
+        )
+        for name in ("skip_replica_start", "skip_slave_start")
+        if name in where
+    ]
+    return not values or canonical_value(values[-1]) == "0"
+
+
+def drilled(members: list[Member], settings: Settings) -> list[Member]:
+    return [
+        replica
+        for replica in replicas_of(members)
+        if settings["drill_replica"] in ("", replica.host)
+    ]
+
+
+def unit_of(replica: Member, units: dict[str, str | None]) -> str | None:
+    return units.get(replica.host) or replica.info["unit"]
+
+
+def make(
+    members: list[Member], settings: Settings, units: dict[str, str | None]
+) -> list[dict[str, Any]]:
+    """What is done, a drill per replica, in the inventory's order.
+
+    Returns:
+        list of {'replica', 'source', 'unit', 'timeout_ms', 'needed', 'clients', 'waits',
+        'expected_fallback'}: the acknowledgements a commit needs, the clients there are now, and
+        whether the source waits at all for replicas that are not there.
+    """
+    source = source_of(members)
+    variables, status = (
+        source.info["semisync"]["source"][part] for part in ("variables", "status")
+    )
+    needed, clients = int(variables.get("wait_for_replica_count") or 1), int(status["clients"])
+    return [
+        {
+            "replica": replica.host,
+            "source": source.host,
+            "unit": unit_of(replica, units),
+            "timeout_ms": int(variables["timeout"]),
+            "needed": needed,
+            "clients": clients,
+            "waits": variables.get("wait_no_replica") != "OFF",
+            "expected_fallback": clients - 1 < needed,
+        }
+        for replica in drilled(members, settings)
+    ]

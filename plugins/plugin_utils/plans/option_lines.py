@@ -1,0 +1,231 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The option-file lines a host should have, and how far the running server is from them."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SWITCHES
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
+    canonical_value,
+    same_value,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+# What SET GLOBAL can mend without a restart; the others take effect at the next start.
+DYNAMIC = ("sync_binlog", "innodb_flush_log_at_trx_commit", "read_only")
+# What gtid.yml leaves in our file on a server that replicated before.
+GTID_COMMENT = "replication by GTID"
+GTID_OPTIONS = [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
+OTHER_SIDE = {"source": "replica", "replica": "source"}
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def unknown(info: dict[str, Any]) -> str:
+    """Why nobody knows what this server's option files say; empty where they were read."""
+    return info["option_files"].get("unknown") or ""
+
+
+def command_line(info: dict[str, Any]) -> dict[str, str]:
+    """The options that a server was started with beside its option files, which they override."""
+    return info["option_files"].get("command_line") or {}
+
+
+def server_id(host: str, explicit: int, info: dict[str, Any], fresh: bool) -> int:
+    """The host's server_id: the one asked for, the one it runs with, or one made from its name.
+
+    A fresh server runs with 1 (MySQL 8.0 and later, MariaDB) or 0 like every other, which is no
+    identity.
+
+    Args:
+        host: inventory name.
+        explicit: semisync_server_id, 0 for automatic.
+        info: result of semisync_info.
+        fresh: whether the collection sets replication up on this host.
+    """
+    running = int(info["variables"]["server_id"] or 0)
+    if not fresh:
+        return running
+    if explicit:
+        return explicit
+    if running > 1:
+        return running
+    return made_up_id(host)
+
+
+def made_up_id(host: str) -> int:
+    return zlib.crc32(host.encode("utf-8")) % 4294967290 + 2
+
+
+def listens_on_loopback_only(info: dict[str, Any]) -> bool:
+    """True where no other host can reach the server, now or after its next start."""
+    return any(
+        all(address.strip() in LOOPBACK for address in (value or "*").split(","))
+        for value in (
+            info["variables"]["bind_address"],
+            info["option_files"]["options"].get("bind_address"),
+        )
+    )
+
+
+def replication_options(
+    side: str, info: dict[str, Any], settings: Settings, number: int
+) -> list[tuple[str, int | str]]:
+    """P0: the lines that a server needs to be a source or replica at all.
+
+    A line that our file holds stays, so that the same file comes out of every run; one that was
+    lost comes back.
+    """
+    ours = option_files.parse_ours(info["option_files"]["ours"])
+    options: list[tuple[str, int | str]] = [("server_id", number)]
+    stays_on = info["names"]["log_bin_by_default"] or "log_bin" in info["option_files"]["options"]
+    if info["variables"]["log_bin"] != "ON" or "log_bin" in ours or not stays_on:
+        options.append(("log_bin", "mysql-bin"))
+    if info["engine"] != "mariadb" and info["names"]["gtid"]:
+        options += GTID_OPTIONS
+    options += [(info["names"]["log_updates"], "ON"), ("relay_log", "mysql-relay-bin")]
+    if settings["bind_address"] and (listens_on_loopback_only(info) or "bind_address" in ours):
+        options.append(("bind_address", settings["bind_address"]))
+    if side == "replica" and settings["replica_read_only"]:
+        options.append(("read_only", "ON"))
+    return options
+
+
+def semisync_options(
+    side: str, info: dict[str, Any], settings: Settings, on: bool = True
+) -> list[Any]:
+    """The lines of one side of semi-sync, for the variables that this server has.
+
+    The plugin's options carry loose_: without it a server whose plugin is gone would not start.
+
+    Args:
+        on: whether it is switched on, or set and off until the host has this side. An old MariaDB
+            that starts with both on may cut the end of a source's binary log (MDEV-33465).
+    """
+    values = {
+        "source": {
+            "enabled": int(on),
+            "timeout": settings["timeout_ms"],
+            "wait_point": settings["wait_point"],
+            "wait_for_replica_count": settings["wait_for_replica_count"],
+            "wait_no_replica": int(settings["wait_no_replica"]),
+            "trace_level": settings["trace_level"],
+        },
+        "replica": {"enabled": int(on), "trace_level": settings["trace_level"]},
+    }[side]
+    prefix = "" if info["names"]["builtin"] else "loose_"
+    names = info["names"][side]["variables"]
+    return [(prefix + names[key], value) for key, value in values.items() if key in names]
+
+
+def durability_options(settings: Settings) -> list[tuple[str, int]]:
+    """What a server must write to its own disk before a commit counts: the source, and a replica
+    that may be the source tomorrow.
+    """
+    return [
+        ("sync_binlog", settings["sync_binlog"]),
+        ("innodb_flush_log_at_trx_commit", settings["innodb_flush_log_at_trx_commit"]),
+    ]
+
+
+def sections(
+    side: str, info: dict[str, Any], settings: Settings, number: int, fresh: bool, stage: str
+) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """Our lines by purpose: [(comment, [(option, value)])].
+
+    Args:
+        stage: 'replication' leaves semi-sync out, for a baseline before it; 'full' is everything.
+    """
+    result: list[tuple[str, list[Any]]] = []
+    if fresh:
+        result.append(("replication (P0)", replication_options(side, info, settings, number)))
+    if stage == "full":
+        result.append(
+            (
+                "a commit is on the server's own disk before it is confirmed",
+                durability_options(settings),
+            )
+        )
+        result.append(
+            (f"semi-synchronous replication, {side} side", semisync_options(side, info, settings))
+        )
+        other = OTHER_SIDE[side]
+        result.append(
+            (
+                f"semi-synchronous replication, {other} side, off until the host has it",
+                semisync_options(other, info, settings, on=False),
+            )
+        )
+    if not fresh and "gtid_mode" in option_files.parse_ours(info["option_files"]["ours"]):
+        result.append((GTID_COMMENT, GTID_OPTIONS))
+    return result
+
+
+def runtime_value(info: dict[str, Any], name: str) -> str | None:
+    """The running server's value of a variable, or None where it has none."""
+    for side in ("source", "replica"):
+        for key, server_name in info["names"][side]["variables"].items():
+            if server_name == name:
+                return info["semisync"][side]["variables"][key]
+    return info["variables"].get(name)
+
+
+def drift(options: list[Any], info: dict[str, Any]) -> dict[str, Any]:
+    """Options whose running value differs: canonical name -> (running value, wanted value)."""
+    result: dict[str, Any] = {}
+    for option, value in options:
+        name = option_files.canonical_name(option)
+        running = runtime_value(info, name)
+        if name == "read_only" and not channels.running(info["channel"]):
+            # It may be no replica any more: somebody promoted it. What is in the option file comes
+            # with the next start.
+            continue
+        same = running == "ON" if name == "log_bin" else same_value(running, value)
+        if not same:
+            result[name] = (running, value)
+    return result
+
+
+# What the inventory says of semi-sync on a source: key of names.SOURCE_VARIABLES -> of Settings.
+COMPARED = {
+    "timeout": "timeout_ms",
+    "wait_point": "wait_point",
+    "wait_for_replica_count": "wait_for_replica_count",
+    "wait_no_replica": "wait_no_replica",
+}
+
+
+def differing_from_inventory(
+    info: dict[str, Any], settings: Settings
+) -> list[tuple[str, str, str, Any]]:
+    """Semi-sync's values on a source that are not what the inventory wants.
+
+    Args:
+        settings: a value that is not among them is not compared.
+
+    Returns:
+        list of (public variable, the server's name, running value, wanted value).
+    """
+    names, running = info["names"]["source"]["variables"], info["semisync"]["source"]["variables"]
+    return [
+        (f"semisync_{key}", names[key], running[key], settings[wanted])
+        for key, wanted in sorted(COMPARED.items())
+        if key in names
+        and wanted in settings
+        and running[key] is not None
+        and not same_value(running[key], settings[wanted])
+    ]
+
+
+def switches_on(name: str, value: Any) -> bool:
+    """True where giving a variable this value switches a side of semi-sync on."""
+    return name in SWITCHES and canonical_value(value) != "0"
+
+
+def is_dynamic(name: str) -> bool:
+    return name in DYNAMIC or name.startswith("rpl_semi_sync")

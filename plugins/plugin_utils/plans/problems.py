@@ -1,0 +1,329 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reasons to stop before anything is touched: each names the host, what is there and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.server import plugin, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    answer,
+    option_lines,
+    seed,
+    sides,
+    tls,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
+    channel_step,
+    is_fresh,
+    wanted_id,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+
+def of_inventory(cluster: str, members: list[Member]) -> list[str]:
+    """Clusters that are no source with its replicas."""
+    sources = [member.host for member in members if member.group == "source"]
+    replicas = [member.host for member in members if member.group == "replica"]
+    both = sorted(set(sources) & set(replicas))
+    where = f"cluster {cluster!r} (semisync_cluster)"
+    if both:
+        return [
+            f"{where}: {', '.join(both)} is in both groups, semisync_source and semisync_replica;"
+            " keep it in one"
+        ]
+    if not sources:
+        return [
+            f"{where} has no source: replica {', '.join(replicas)} has nothing to follow; put its"
+            " source into group semisync_source with the same semisync_cluster"
+        ]
+    if len(sources) > 1:
+        return [
+            f"{where} has {len(sources)} sources: {', '.join(sources)}; one host is the source, the"
+            " others belong into group semisync_replica or into a cluster of their own"
+        ]
+    if not replicas:
+        return [
+            f"{where} has no replica: source {sources[0]} has nobody to acknowledge its commits;"
+            " put a host into group semisync_replica with the same semisync_cluster"
+        ]
+    return []
+
+
+def of_reading(members: list[Member]) -> list[str]:
+    """Hosts whose state could not be had, or is not known in the part that plans are made of."""
+    return [
+        f"{member.host}: {member.error or unknown_options(member)}"
+        for member in members
+        if member.info is None or unknown_options(member)
+    ]
+
+
+def unknown_options(member: Member) -> str:
+    """Why nothing can be planned for a server: what it starts with is not known; or empty."""
+    reason = option_lines.unknown(member.info)
+    return reason and f"what its server starts with is not known: {reason}"
+
+
+def of_sides(members: list[Member]) -> list[str]:
+    """Servers that contradict each other about who is the source, or a change of roles that is
+    neither done nor undone.
+    """
+    decided = sides.decide(members)
+    if decided.interrupted:
+        return [
+            *decided.problems,
+            f"{decided.interrupted}; run switchover.yml again, which finishes it or takes it back",
+        ]
+    return decided.problems
+
+
+def of_cluster(members: list[Member], settings: Settings) -> list[str]:
+    """Everything that keeps a cluster, whose members all answered, from becoming what is wanted."""
+    reasons = of_engines(members)
+    if reasons:
+        return reasons
+    for member in members:
+        reasons += of_server(member) + answer.problems(member, member.settings)
+    reasons += of_identities(members) + of_wait_count(members, settings)
+    for member in replicas_of(members):
+        reasons += of_channel(member, source_of(members))
+        reasons += tls.problems(
+            settings, source_of(members), member, channel_step(member, members) == "configure"
+        )
+        if channel_step(member, members) == "configure":
+            reasons += of_new_replica(member, source_of(members), members, settings)
+    for member in members:
+        reasons += of_overrides(member, members, settings)
+    return reasons
+
+
+def of_engines(members: list[Member]) -> list[str]:
+    families: dict[str, list[str]] = {}
+    for member in members:
+        family = "MariaDB" if member.info["engine"] == "mariadb" else "MySQL"
+        families.setdefault(family, []).append(f"{member.host} ({member.info['version_full']})")
+    if len(families) < 2:
+        return []
+    listed = "; ".join(
+        f"{family}: {', '.join(hosts)}" for family, hosts in sorted(families.items())
+    )
+    return [
+        f"MySQL and MariaDB are mixed in one cluster: {listed}; they cannot be semi-synchronous"
+        " with each other"
+    ]
+
+
+def of_server(member: Member) -> list[str]:
+    """What is wrong with one server by itself."""
+    reasons, info = [], member.info
+    try:
+        plugin.check_mix(info["plugins"], info["plugins_registered"], info["names"]["generation"])
+    except plugin.ConflictError as error:
+        reasons.append(f"{member.host}: {error}")
+    if info["variables"].get("wsrep_on") == "ON":
+        reasons.append(f"{member.host}: wsrep_on is ON; a Galera node replicates by other means")
+    if info["variables"].get("skip_networking") == "ON" and member.side == "source":
+        reasons.append(
+            f"{member.host}: skip_networking is ON, no replica can reach it; remove it from the"
+            " option file"
+        )
+    if member.channel is None and info["other_channels"] and member.side == "replica":
+        reasons.append(
+            f"{member.host}: replicates through the named channel"
+            f" {', '.join(info['other_channels'])} only; semi-sync works on the default channel"
+        )
+    return reasons
+
+
+def of_identities(members: list[Member]) -> list[str]:
+    by_id: dict[int, list[str]] = {}
+    for member in members:
+        by_id.setdefault(wanted_id(member, members), []).append(member.host)
+    return [
+        f"server_id {number} is given to {' and '.join(hosts)}; set semisync_server_id to a number"
+        " of its own on each"
+        for number, hosts in sorted(by_id.items())
+        if len(hosts) > 1
+    ]
+
+
+def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
+    count, replicas = settings["wait_for_replica_count"], len(replicas_of(members))
+    source = source_of(members)
+    if count > 1 and "wait_for_replica_count" not in source.info["names"]["source"]["variables"]:
+        return [
+            f"{source.host}: semisync_wait_for_replica_count is {count}, but"
+            f" {source.info['engine']} {source.info['version']} waits for one acknowledgement only;"
+            " set it to 1"
+        ]
+    if count > replicas:
+        return [
+            f"{source.host}: semisync_wait_for_replica_count is {count}, but the cluster has"
+            f" {replicas} replica(s): every commit would wait for the timeout"
+        ]
+    return []
+
+
+def of_channel(member: Member, source: Member) -> list[str]:
+    """A replica that follows somebody else."""
+    channel = member.channel
+    if channel is None:
+        return []
+    uuid, number = channel["source_uuid"], int(channel["source_server_id"] or 0)
+    right_uuid, right_number = (
+        source.info["variables"]["server_uuid"],
+        int(source.info["variables"]["server_id"]),
+    )
+    if uuid and right_uuid and uuid != right_uuid:
+        return [
+            f"{member.host} replicates from another source:"
+            f" {channel['source_host']}:{channel['source_port']} (server_uuid {uuid}), not from"
+            f" {source.host} ({right_uuid}); correct the inventory or point it there yourself"
+        ]
+    if not right_uuid and number and number != right_number:
+        return [
+            f"{member.host} replicates from another source:"
+            f" {channel['source_host']}:{channel['source_port']} (server_id {number}), not from"
+            f" {source.host} ({right_number}); correct the inventory or point it there yourself"
+        ]
+    return []
+
+
+def of_new_replica(
+    member: Member, source: Member, members: list[Member], settings: Settings
+) -> list[str]:
+    """A replica without a working channel: is it safe to make it follow the source from the
+    beginning?
+    """
+    reasons = []
+    for server in (source, member):
+        if not server.info["names"]["gtid"]:
+            reasons.append(
+                f"{server.host}: {server.info['engine']} {server.info['version']} has no GTIDs,"
+                " without which the collection sets no replication up; let"
+                f" {member.host} replicate by file and position first"
+            )
+    if not settings["replication_password"]:
+        reasons.append(
+            f"{member.host}: semisync_replication_password is empty, and replication has to be set"
+            f" up; give the account {settings['replication_user']} a password, best from a vault"
+        )
+    too_long = password_too_long(member, settings)
+    if too_long:
+        reasons.append(f"{member.host}: {too_long}")
+    reasons += of_data(member, source, members, settings)
+    return reasons
+
+
+def password_too_long(member: Member, settings: Settings) -> str:
+    """Why a server could not log in with the replication password; empty where it can."""
+    limit, length = (
+        member.info["names"]["longest_source_password"],
+        len(settings["replication_password"]),
+    )
+    if not limit or length <= limit:
+        return ""
+    return (
+        f"semisync_replication_password has {length} characters; a MySQL replica takes at most"
+        f" {limit}"
+    )
+
+
+def of_rotation(member: Member, settings: Settings) -> str:
+    """Why a host cannot be given the new replication password; empty where it can."""
+    if not settings["replication_password"]:
+        return "semisync_replication_password is empty; set it to the new password"
+    too_long = password_too_long(member, settings)
+    if too_long or member.side == "source":
+        return too_long
+    channel = member.channel
+    if channel is None:
+        return "it has no replication channel; run site.yml first"
+    if channel["source_user"] != settings["replication_user"]:
+        return f"its channel logs in as {channel['source_user']}; set semisync_replication_user"
+    if channel["last_sql_error"]:
+        return f"its applier has stopped: {channel['last_sql_error']}"
+    return ""
+
+
+def of_data(member: Member, source: Member, members: list[Member], settings: Settings) -> list[str]:
+    """A new replica must have the source's data, or be given it; what it has of its own is never
+    overwritten.
+    """
+    if seed.needed(member, members, settings):
+        reason = seed.problem(member, members, settings)
+        return [reason] if reason else []
+    own = seed.strangers(member, source)
+    if own:
+        return [
+            f"{member.host} holds data that the source {source.host} does not have: {own}. It is"
+            " not overwritten. Move it away, say semisync_seed_overwrite=true to have it replaced"
+            " with a copy of the source, or make the host such a copy (a restored backup with its"
+            " GTID set)"
+        ]
+    missing = seed.missing_history(member, source, members, settings)
+    if missing:
+        return [
+            f"{member.host}: {missing}, and semisync_seed_method is none. A replica that starts"
+            " empty would lack it: restore a backup of the source with its GTID set on this host"
+            " first"
+        ]
+    if seed.by_position(source, members):
+        return [
+            f"{member.host}: the source {source.host} replicates by file and position (gtid_mode"
+            f" {source.info['variables']['gtid_mode']}), and a new replica follows by GTID: set"
+            " this replica up yourself"
+        ]
+    return []
+
+
+def of_overrides(member: Member, members: list[Member], settings: Settings) -> list[str]:
+    """What counts more than our option file, and says otherwise: SET PERSIST, and the command line
+    that the server is started with.
+    """
+    sections = option_lines.sections(
+        member.side,
+        member.info,
+        settings,
+        wanted_id(member, members),
+        is_fresh(member, members),
+        settings["stage"],
+    )
+    reasons, started_with = [], option_lines.command_line(member.info)
+    for option, value in [pair for dummy, pairs in sections for pair in pairs]:
+        name = option_files.canonical_name(option)
+        persisted, given = member.info["persisted"].get(name), started_with.get(name)
+        if persisted is not None and not values.same_value(persisted, value):
+            reasons.append(
+                f"{member.host}: {name} is persisted as {persisted} (SET PERSIST), which overrides"
+                f" the wanted {value}; run RESET PERSIST {name}"
+            )
+        # Another name of a log is as good.
+        logs = ("log_bin", "relay_log")
+        if given is not None and name not in logs and not values.same_value(given or "ON", value):
+            reasons.append(
+                f"{member.host}: the server is started with --{name.replace('_', '-')}"
+                f"{'=' + given if given else ''}, which overrides the wanted {value} of an option"
+                " file; take it out of the unit or script that starts it"
+            )
+    return reasons
+
+
+def unreadable(result: dict[str, Any] | None) -> str:
+    """Why a semisync_info result has no state: the module's message, or what kept the host from
+    answering.
+    """
+    if not result:
+        return "was not read in this run; --limit must take a cluster whole"
+    if result.get("unreachable"):
+        return f"unreachable: {' '.join(str(result.get('msg', '')).split())}"
+    return str(result.get("msg") or "could not be read")

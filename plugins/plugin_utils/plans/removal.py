@@ -1,0 +1,196 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a cluster goes back to asynchronous replication: what of it is ours, and what has to be
+undone on each host.
+
+Our lines in the option file are the evidence that semi-sync on a host is ours. They are the last
+thing to go, so that a removal that was interrupted is finished by the next one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
+    REPLICA,
+    SOURCE,
+    SWITCHES,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+
+LEFT_BEHIND_HEADER = (
+    "# Replication needs these. The Ansible collection dbre.semisync wrote them once; they are"
+    " yours now.\n"
+)
+
+
+def is_semisync(name: str) -> bool:
+    return name.startswith("rpl_semi_sync")
+
+
+def sides(member: Member) -> list[str]:
+    """The sides of semi-sync that our lines set on this host, on or off."""
+    lines = option_files.parse_ours(member.info["option_files"]["ours"])
+    return sorted({side for name, side in SWITCHES.items() if name in lines})
+
+
+def enabled(member: Member, side: str) -> bool:
+    return member.info["semisync"][side]["variables"]["enabled"] == "ON"
+
+
+def left_behind(member: Member) -> str | None:
+    """The text of the lines that replication needs after the next restart too; None where our text
+    has none.
+
+    A replica got its address for others for the day it is promoted: that goes.
+    """
+    goes = (*option_lines.DYNAMIC, *(("bind_address",) if member.side == "replica" else ()))
+    lines = [
+        (name, value)
+        for name, value in option_files.parse_ours(member.info["option_files"]["ours"]).items()
+        if not is_semisync(name) and name not in goes
+    ]
+    if not lines:
+        return None
+    return (
+        LEFT_BEHIND_HEADER
+        + f"[{member.info['option_files']['group']}]\n"
+        + "".join(f"{name} = {value}\n" for name, value in lines)
+    )
+
+
+def option_file_step(member: Member) -> dict[str, Any]:
+    """What happens to our lines: nothing, or they go and leave a text at a place."""
+    files = member.info["option_files"]
+    text = left_behind(member)
+    return {
+        "path": files["path"],
+        "kind": files["kind"],
+        "marker": files["marker"],
+        "ours": files["ours"] is not None,
+        "left_behind": text,
+        "left_behind_path": files["left_behind"]["path"],
+        # As the replacement of a regular expression.
+        "replacement": (text or "").replace("\\", "\\\\"),
+    }
+
+
+def restart_io(member: Member) -> bool:
+    """True on a replica whose IO thread still acknowledges, or that a broken-off removal left
+    stopped.
+    """
+    channel = member.channel
+    if member.side != "replica" or not channel or "replica" not in sides(member):
+        return False
+    acknowledges = member.info["semisync"]["replica"]["status"]["status"] == "ON"
+    return acknowledges and channel["io_running"] != "No"
+
+
+def start(member: Member) -> bool:
+    """True where only the IO thread is down: so a removal that was broken off may leave it."""
+    channel = member.channel
+    return bool(
+        member.side == "replica"
+        and channel
+        and sides(member)
+        and channel["io_running"] == "No"
+        and channel["sql_running"] == "Yes"
+    )
+
+
+def make(member: Member, members: list[Member]) -> dict[str, Any]:
+    """What has to be undone on one host; see the RETURN section of semisync_plan.
+
+    Args:
+        member: the host.
+        members: all hosts of its cluster, itself included; every one has info.
+    """
+    info, ours = member.info, sides(member)
+    result: dict[str, Any] = {
+        "side": member.side,
+        "source": source_of(members).host,
+        "replicas": [other.host for other in replicas_of(members)],
+        "switch_off": [side for side in ours if enabled(member, side)],
+        "uninstall": [side for side in ours if info["names"][side]["plugin"] in info["plugins"]],
+        "restart_io": restart_io(member),
+        "start": start(member),
+        "channel_runs": channels.running(member.channel),
+        "option_file": option_file_step(member),
+    }
+    result["answer"] = info.get("answer") is not None
+    result["changes"] = bool(
+        result["answer"]
+        or result["switch_off"]
+        or result["uninstall"]
+        or result["restart_io"]
+        or result["start"]
+        or result["option_file"]["ours"]
+    )
+    return result
+
+
+def remains(member: Member) -> list[str]:
+    """What stays on a host that is not ours and that people should know of, in words."""
+    reasons, info = [], member.info
+    if not sides(member):
+        for side in (SOURCE, REPLICA):
+            name = info["names"][side]["plugin"]
+            if name and name in info["plugins"]:
+                reasons.append(
+                    f"{member.host}: the plugin {name} stays, because no line of ours says that the"
+                    f" collection enabled it; UNINSTALL PLUGIN {name} removes it"
+                )
+    return reasons
+
+
+def problems(members: list[Member]) -> list[str]:
+    """Why semi-sync cannot be removed from this cluster without harm; empty where it can."""
+    reasons, source = [], source_of(members)
+    if (
+        enabled(source, "source")
+        and "source" not in sides(source)
+        and any("replica" in sides(other) for other in replicas_of(members))
+    ):
+        reasons.append(
+            "%s: %s is ON, and no line of ours says that the collection did it; without its"
+            " replicas every commit would wait for the timeout. Switch it off first: SET GLOBAL %s"
+            " = OFF"
+            % ((source.host,) + (source.info["names"]["source"]["variables"]["enabled"],) * 2)
+        )
+    for member in members:
+        reasons += of_option_files(member)
+    return reasons
+
+
+def of_option_files(member: Member) -> list[str]:
+    """Other people's lines that would keep the server from starting, or bring semi-sync back."""
+    files, info, reasons = member.info["option_files"], member.info, []
+    for side in sides(member):
+        names = info["names"][side]["variables"]
+        for name in sorted(set(names.values()) & set(files["elsewhere"])):
+            if not info["names"]["builtin"]:
+                reasons.append(
+                    f"{member.host}: the option files set {name} besides our lines; without its"
+                    " plugin the server may not start again. Remove that line first"
+                )
+            elif (
+                name == names["enabled"] and values.canonical_value(files["elsewhere"][name]) != "0"
+            ):
+                reasons.append(
+                    f"{member.host}: the option files set {name} besides our lines; the next"
+                    " restart would bring semi-sync back. Remove that line first"
+                )
+    if files["left_behind"]["exists"] and left_behind(member):
+        reasons.append(
+            f"{member.host}: {files['left_behind']['path']} exists already; the lines that"
+            " replication needs belong there. Move it away, or its lines into another file"
+        )
+    return reasons

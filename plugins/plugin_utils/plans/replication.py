@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a host stands in replication: whether it is new to it, and what its channel needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+
+
+def sets_replication_up(member: Member) -> bool:
+    """True where our file has lines of P0, or had them before it was lost: nobody else makes up
+    that server_id.
+    """
+    files, variables = member.info["option_files"], member.info["variables"]
+    if any(
+        name in option_files.parse_ours(files["ours"])
+        for name in ("server_id", member.info["names"]["log_updates"])
+    ):
+        return True
+    ours = member.explicit_id or option_lines.made_up_id(member.host)
+    return "server_id" not in files["options"] and int(variables["server_id"] or 0) == ours > 1
+
+
+def is_fresh(member: Member, members: list[Member]) -> bool:
+    """True where P0 is the collection's business: the host does not replicate, or our file already
+    sets P0.
+    """
+    if sets_replication_up(member):
+        return True
+    if member.side == "replica":
+        return member.channel is None
+    return all(other.channel is None for other in members if other.side == "replica")
+
+
+def wanted_id(member: Member, members: list[Member]) -> int:
+    return option_lines.server_id(
+        member.host, member.explicit_id, member.info, is_fresh(member, members)
+    )
+
+
+def channel_step(member: Member, members: list[Member]) -> str:
+    """configure, start or none: what the replica's channel needs."""
+    if member.side != "replica":
+        return "none"
+    if member.channel is None or never_connected(member.channel):
+        return "configure"
+    return "none" if channels.running(member.channel) else "start"
+
+
+def never_connected(channel: dict[str, Any]) -> bool:
+    """True where a channel is configured but has not met its source yet: a run was interrupted, or
+    cannot log in.
+    """
+    return (
+        not channel["source_uuid"]
+        and not channel["source_server_id"]
+        and not channels.running(channel)
+    )

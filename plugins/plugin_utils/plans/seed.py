@@ -1,0 +1,252 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which new replicas have to be given their source's data first, and by which way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import DONOR, amount
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
+    channel_step,
+    is_fresh,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+METHODS = ("auto", "clone", "backup", "dump", "none")
+
+
+def filled(info: dict[str, Any]) -> list[str]:
+    """Schemas that hold something: an empty one is no data, as test of a new MySQL 5.6."""
+    return [name for name in info["schemas"] if name not in info.get("empty_schemas", [])]
+
+
+def strangers(member: Member, source: Member) -> str:
+    """Data on a future replica that its source does not have, in words; empty if there are none."""
+    info = member.info
+    if info["engine"] == "mariadb":
+        mine = info["gtid"].get("gtid_binlog_state", "")
+        local = gtid.ahead(mine, source.info["gtid"].get("gtid_binlog_state", ""))
+        known = bool(info["gtid"].get("gtid_slave_pos"))
+    else:
+        local = gtid.subtract(
+            info["gtid"].get("gtid_executed", ""), source.info["gtid"].get("gtid_executed", "")
+        )
+        known = bool(info["gtid"].get("gtid_executed"))
+    if local:
+        return f"transactions {local}"
+    # A restored backup carries the source's GTIDs; without them nothing says that the same schema
+    # is the same data.
+    return "" if known or not filled(info) else f"schemas {', '.join(filled(info))}"
+
+
+def missing_history(
+    member: Member, source: Member, members: list[Member], settings: Settings
+) -> str:
+    """Data of the source that its binary logs cannot bring to a replica, in words; empty where
+    there is none.
+    """
+    if member.info["gtid"].get("gtid_executed") or member.info["gtid"].get("gtid_slave_pos"):
+        purged = source.info["gtid"].get("gtid_purged", "")
+        lost = gtid.subtract(purged, member.info["gtid"].get("gtid_executed", "")) if purged else ""
+        return f"the source {source.host} has purged binary logs it needs ({lost})" if lost else ""
+    # Canary rows are in the binary log, but reach a replica by GTID only when they were written
+    # with one.
+    by_gtid = source.info["engine"] == "mariadb" or source.info["variables"]["gtid_mode"] == "ON"
+    schemas = [
+        name
+        for name in source.info["schemas"]
+        if not (by_gtid and name == settings["canary_schema"])
+    ]
+    data = [name for name in filled(source.info) if name in schemas]
+    if data:
+        return (
+            f"the source {source.host} holds data (schemas {', '.join(data)}) from before"
+            " replication"
+        )
+    # The first table in it would stop a replica that has no such schema.
+    lacking = [name for name in schemas if name not in member.info["schemas"]]
+    if lacking:
+        return (
+            f"the source {source.host} has the empty schemas {', '.join(lacking)} from before"
+            f" replication, which {member.host} lacks"
+        )
+    if source.info["gtid"].get("gtid_purged"):
+        return f"the source {source.host} has purged its first binary logs"
+    return ""
+
+
+def by_position(source: Member, members: list[Member]) -> bool:
+    """True where the source has no GTIDs and the collection does not set it up: a new replica could
+    not follow it.
+    """
+    return (
+        not is_fresh(source, members)
+        and source.info["engine"] != "mariadb"
+        and source.info["variables"]["gtid_mode"] != "ON"
+    )
+
+
+def half_seeded(info: dict[str, Any]) -> bool:
+    """True on a replica that a seeding of ours was interrupted on: what it holds is no data of its
+    own.
+    """
+    return (info.get("seed") or {}).get("state") == "loading"
+
+
+def own_data(member: Member, source: Member) -> str:
+    """What a seeding would destroy on a replica, in words; empty where there is nothing to lose."""
+    if half_seeded(member.info):
+        return ""
+    local = strangers(member, source)
+    if local or not filled(member.info):
+        return local
+    return f"schemas {', '.join(filled(member.info))}"
+
+
+def needed(member: Member, members: list[Member], settings: Settings) -> str:
+    """Why a replica has to be seeded, in words; empty where it need not be."""
+    if channel_step(member, members) != "configure" or settings["seed_method"] == "none":
+        return ""
+    source = source_of(members)
+    if half_seeded(member.info):
+        return "a seeding of it was interrupted"
+    missing = missing_history(member, source, members, settings)
+    if missing:
+        return missing
+    own = strangers(member, source)
+    return (
+        f"semisync_seed_overwrite is true and it holds {own}"
+        if own and settings["seed_overwrite"]
+        else ""
+    )
+
+
+def step(member: Member, members: list[Member], settings: Settings) -> dict[str, Any] | None:
+    """How a replica is seeded: None, or {'method', 'why', 'because'}; for a cluster without
+    problems.
+    """
+    why = needed(member, members, settings)
+    if not why:
+        return None
+    method, because = choose(settings["seed_method"], source_of(members).info, member.info)
+    return {"method": method, "why": why, "because": because}
+
+
+def leftover(member: Member) -> Any:
+    """True on a source where a run that was interrupted left the account of a clone."""
+    return member.side == "source" and any(
+        account["user"] == DONOR for account in member.info["accounts"]
+    )
+
+
+def problem(member: Member, members: list[Member], settings: Settings) -> str:
+    """Why a replica that needs seeding cannot be seeded, in words; empty where it can."""
+    source = source_of(members)
+    own = own_data(member, source)
+    if own and not settings["seed_overwrite"]:
+        return (
+            f"{member.host} holds data: {own}. It is not overwritten. Move it away, or say"
+            f" semisync_seed_overwrite=true to have it replaced with a copy of {source.host}"
+        )
+    if by_position(source, members):
+        return (
+            f"{member.host} needs the data of {source.host}, which replicates by file and position"
+            f" (gtid_mode {source.info['variables']['gtid_mode']}); a new replica follows by GTID:"
+            " set this replica up yourself"
+        )
+    method, because = choose(settings["seed_method"], source.info, member.info)
+    if method is None:
+        return f"{member.host} cannot be seeded from {source.host}: {because}"
+    return ""
+
+
+def choose(wanted: str, source: dict[str, Any], replica: dict[str, Any]) -> tuple[str | None, str]:
+    """(method, because): the way to copy, and why not the faster one; (None, why) where none will
+    do.
+
+    Args:
+        wanted: auto, clone, backup or dump.
+        source: result of semisync_info on the source.
+        replica: the same of the replica.
+    """
+    checks = {"clone": clone_unfit, "backup": backup_unfit, "dump": dump_unfit}
+    if wanted != "auto":
+        unfit = checks[wanted](source, replica)
+        return (None, f"semisync_seed_method is {wanted}, but {unfit}") if unfit else (wanted, "")
+    fast = "backup" if source["engine"] == "mariadb" else "clone"
+    unfit = checks[fast](source, replica)
+    if not unfit:
+        return fast, ""
+    slow = dump_unfit(source, replica)
+    return (None, f"{unfit}; {slow}") if slow else ("dump", unfit)
+
+
+def clone_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
+    """Why the clone plugin cannot do it (MySQL manual, "Remote Cloning Prerequisites"); empty where
+    it can.
+    """
+    if source["engine"] == "mariadb":
+        return "MariaDB has no clone plugin"
+    series = [info["names"].get("copy_series") for info in (source, replica)]
+    if not all(series):
+        return "the clone plugin begins with 8.0.17"
+    if series[0] != series[1]:
+        return (
+            f"clone needs one version on both: the source has {source['version']}, the replica"
+            f" {replica['version']}"
+        )
+    for info, where in ((source, "source"), (replica, "replica")):
+        if not info["tools"]["clone"]:
+            return f"there is no mysql_clone.so on the {where}"
+    return ""
+
+
+def backup_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
+    """Why mariadb-backup cannot do it; empty where it can."""
+    if source["engine"] != "mariadb":
+        return "mariadb-backup copies MariaDB only"
+    if source["names"].get("copy_series") != replica["names"].get("copy_series"):
+        return (
+            f"a copy of the files needs one version on both: the source has {source['version']},"
+            f" the replica {replica['version']}"
+        )
+    for info, where in ((source, "source"), (replica, "replica")):
+        if not info["tools"]["backup"]:
+            return f"there is no mariadb-backup on the {where} (install the package mariadb-backup)"
+    if not replica["tools"]["stream"]:
+        return "there is no mbstream on the replica (install the package mariadb-backup)"
+    return ""
+
+
+def dump_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
+    if not source["tools"]["dump"]:
+        return (
+            "there is no mysqldump or mariadb-dump on the source (install the server's client"
+            " package)"
+        )
+    if not replica["tools"]["client"]:
+        return (
+            "there is no mysql or mariadb client on the replica (install the server's client"
+            " package)"
+        )
+    return ""
+
+
+def progress_line(host: str, marker: dict[str, Any], seconds: int) -> str:
+    """One line of progress: seconds since it began, stage, bytes of the expected ones."""
+    done, total = marker.get("bytes") or 0, marker.get("total") or 0
+    share = (
+        ""
+        if not total
+        else f" ({done * 100 // total} %)"
+        if done <= total
+        else ", more than was estimated"
+    )
+    return (
+        f"  seed {host}: {int(seconds):4} s  {marker.get('stage') or 'starts'!s:<10} {amount(done)}"
+        f" of about {amount(total)}{share}"
+    )

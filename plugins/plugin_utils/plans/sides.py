@@ -1,0 +1,331 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who is the source of a cluster. The inventory's groups say how it begins; once it replicates, the
+servers say what is: whom the others follow, and whom the journal names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+
+
+class Sides(NamedTuple):
+    """Who is the source, and what speaks against it.
+
+    Attributes:
+        source: its inventory name; with problems, the likeliest. None where the inventory has none.
+        outdated: whether the inventory's groups name another.
+        problems: what contradicts it, in words.
+        row: the newest row of the journal, or None.
+        interrupted: an operation that is neither done nor undone, in words, or "".
+        writing: hosts that take writes, each for itself, and claim to be the source; where there
+            are several. What they claim is the first of the problems.
+    """
+
+    source: str | None
+    outdated: bool
+    problems: list[str]
+    row: dict[str, Any] | None = None
+    interrupted: str = ""
+    writing: tuple[str, ...] = ()
+
+
+def decide(members: list[Member]) -> Sides:
+    """Who is the source of a cluster whose members said what they said, or could not be read."""
+    members = list({member.host: member for member in reversed(members)}.values())[::-1]
+    row, problems = newest_row(members)
+    named, surely = named_by(row, members)
+    edges = followed(members, row)
+    tops, rings = tops_of(edges)
+    problems += [
+        f"{' and '.join(ring)} follow each other in a ring, so that none of them is the source"
+        for ring in rings
+    ]
+    by_group = [member.host for member in members if member.group == "source"]
+    likeliest = choose(members, edges, tops, named, row, by_group)
+    claims = {
+        member.host: claims_of(member, edges, named if surely or not tops else None, row)
+        for member in members
+    }
+    rivals = [
+        member.host
+        for member in members
+        if member.host != likeliest
+        and (
+            member.host in tops
+            or (surely and member.host == named)
+            or (member.group == "source" and follows_nobody(member, edges))
+            or (in_row(member, row) and writes_alone(member, edges))
+        )
+    ]
+    writing: tuple[str, ...] = ()
+    if rivals and likeliest:
+        hosts = [likeliest, *rivals]
+        writing = tuple(
+            member.host
+            for member in members
+            if member.host in hosts and writes_alone(member, edges)
+        )
+        writing = writing if len(writing) > 1 else ()
+        problems.insert(0, contradiction(hosts, writing, claims))
+    interrupted = ""
+    if row and row["state"] == journal.BEGUN:
+        interrupted = (
+            f"a {row['operation']} from {row['from_host']} to {row['to_host']} began at"
+            f" {row['happened']} and is neither done nor undone"
+        )
+    outdated = bool(by_group) and likeliest not in by_group
+    return Sides(likeliest, outdated, problems, row, interrupted, writing)
+
+
+def newest_row(members: list[Member]) -> tuple[dict[str, Any] | None, list[str]]:
+    """(the newest row of all members' journals or None, contradictions between them)."""
+    rows = [
+        (member.host, member.info["journal"])
+        for member in members
+        if member.info is not None and member.info.get("journal")
+    ]
+    if not rows:
+        return None, []
+    number = max(row["number"] for _host, row in rows)
+    last = [(host, row) for host, row in rows if row["number"] == number]
+    words = [f"{host}'s says: {row_words(row)}" for host, row in last]
+    kinds = {(row["run"], row["state"], row["to_id"], row["from_id"]) for _host, row in last}
+    if len(kinds) < 2:
+        return last[0][1], []
+    return last[0][1], [f"the journals differ in row {number}: {'; '.join(words)}"]
+
+
+def row_words(row: dict[str, Any]) -> str:
+    """One row of the journal for people."""
+    return (
+        f"{row['operation']} from {row['from_host']} to {row['to_host']} {row['state']} at"
+        f" {row['happened']}"
+    )
+
+
+def named_by(row: dict[str, Any] | None, members: list[Member]) -> tuple[str | None, bool]:
+    """(the member that the journal's newest row names as the source or None, whether that is the
+    very server and not only the same name).
+    """
+    if row is None:
+        return None, False
+    if row["state"] == journal.DONE or row["operation"] == journal.REJOIN:
+        which = "to"
+    elif row["state"] == journal.UNDONE:
+        which = "from"
+    else:
+        return None, False
+    number, name = row[which + "_id"], row[which + "_host"]
+    for member in members:
+        if number and identity(member) == number:
+            return member.host, True
+    for member in members:
+        if member.host == name:
+            # Data that was copied here from another cluster brings its journal.
+            return member.host, member.info is None
+    return None, False
+
+
+def identity(member: Member) -> str:
+    """What the journal knows a member by; empty where it could not be read."""
+    return journal.identity(variables_of(member))
+
+
+def in_row(member: Member, row: dict[str, Any] | None) -> bool:
+    """True for one of the two servers that a row of the journal is about."""
+    return row is not None and bool(
+        identity(member) and identity(member) in (row["from_id"], row["to_id"])
+    )
+
+
+def variables_of(member: Member) -> dict[str, Any]:
+    """A member's server variables, none where it could not be read."""
+    return (member.info or {}).get("variables") or {}
+
+
+def channel_of(member: Member) -> dict[str, Any] | None:
+    return (member.info or {}).get("channel")
+
+
+def takes_writes(member: Member) -> bool:
+    """True where a member was read and takes its clients' writes."""
+    return values.same_value(variables_of(member).get("read_only"), "OFF")
+
+
+def follows_nobody(member: Member, edges: dict[str, str]) -> bool:
+    return member.info is not None and member.host not in edges
+
+
+def writes_alone(member: Member, edges: dict[str, str]) -> bool:
+    return takes_writes(member) and follows_nobody(member, edges)
+
+
+def active(member: Member) -> bool:
+    """True where a member's channel does anything, or tries to."""
+    channel = channel_of(member)
+    return channel is not None and (channel["io_running"], channel["sql_running"]) != ("No", "No")
+
+
+def followed(members: list[Member], row: dict[str, Any] | None) -> dict[str, str]:
+    """Who follows whom within the cluster, by host.
+
+    A channel that stands still on a server that takes writes, and that another follows or the
+    journal has promoted, is what is left of its time as a replica: it follows nobody any more.
+    """
+    targets = {member.host: target_of(member, members, row) for member in members}
+    edges = {host: target for host, target in targets.items() if target}
+    alive = {edges[member.host] for member in members if member.host in edges and active(member)}
+    promoted = row["to_id"] if row and row["state"] != journal.UNDONE else ""
+    for member in members:
+        is_promoted = member.host in alive or (promoted and identity(member) == promoted)
+        if is_promoted and takes_writes(member) and not active(member):
+            edges.pop(member.host, None)
+    return edges
+
+
+def target_of(member: Member, members: list[Member], row: dict[str, Any] | None) -> str | None:
+    """The member that a member's channel follows; None where that is nobody of the cluster.
+
+    A channel that ran knows its source's server_uuid or server_id. One that never did has the
+    address alone, and so has a member that could not be read.
+    """
+    channel, others = channel_of(member), [other for other in members if other is not member]
+    if not channel:
+        return None
+    uuid, number = channel["source_uuid"], int(channel["source_server_id"] or 0)
+    same = [other.host for other in others if followed_by(channel, variables_of(other))]
+    if len(same) == 1:
+        return same[0]
+    for other in others:
+        port = variables_of(other).get("port", channel["source_port"])
+        if channel["source_host"] == other.address and str(port) == str(channel["source_port"]):
+            return other.host
+    unread = [other.host for other in others if other.info is None]
+    if not unread or not (uuid or number):
+        return None
+    # By its address it is nobody of the cluster, but it may be one that cannot say who it is.
+    for which in ("to", "from"):
+        if row and row[which + "_id"] == (uuid or str(number)) and row[which + "_host"] in unread:
+            return str(row[which + "_host"])
+    groups = [other.host for other in others if other.info is None and other.group == "source"]
+    return (groups or unread)[0]
+
+
+def followed_by(channel: dict[str, Any], variables: dict[str, Any]) -> bool:
+    """True where a channel that ran followed the server with these variables."""
+    if channel["source_uuid"]:
+        return bool(channel["source_uuid"] == variables.get("server_uuid"))
+    number = int(channel["source_server_id"] or 0)
+    return bool(
+        number
+        and not variables.get("server_uuid")
+        and number == int(variables.get("server_id") or 0)
+    )
+
+
+def tops_of(edges: dict[str, str]) -> tuple[list[str], list[list[str]]]:
+    """(who is followed and follows nobody, rings)."""
+    tops: list[str] = []
+    rings: list[list[str]] = []
+    for host in edges:
+        way = [host]
+        while way[-1] in edges and edges[way[-1]] not in way:
+            way.append(edges[way[-1]])
+        if way[-1] not in edges:
+            if way[-1] not in tops:
+                tops.append(way[-1])
+            continue
+        ring = sorted(way[way.index(edges[way[-1]]) :])
+        if ring not in rings:
+            rings.append(ring)
+    return tops, rings
+
+
+def choose(
+    members: list[Member],
+    edges: dict[str, str],
+    tops: list[str],
+    named: str | None,
+    row: dict[str, Any] | None,
+    by_group: list[str],
+) -> str | None:
+    """The likeliest source: who is followed, then whom the journal names, then the inventory's."""
+    by_host = {member.host: member for member in members}
+    if len(tops) == 1 and not (
+        by_host[tops[0]].info is None and named and writes_alone(by_host[named], edges)
+    ):
+        return tops[0]
+    if named and (named in tops or not tops or writes_alone(by_host[named], edges)):
+        return named
+    if row and row["state"] == journal.BEGUN and not tops:
+        writing = [
+            member.host for member in members if writes_alone(member, edges) and in_row(member, row)
+        ]
+        before = [member.host for member in members if identity(member) == row["from_id"]]
+        if len(writing) == 1 or before:
+            return writing[0] if len(writing) == 1 else before[0]
+    for host in [*by_group, *tops]:
+        if not tops or host in tops:
+            return host
+    return by_group[0] if by_group else None
+
+
+def claims_of(
+    member: Member, edges: dict[str, str], named: str | None, row: dict[str, Any] | None
+) -> list[str]:
+    """What speaks for a member as the source, in words."""
+    followers = [host for host, target in edges.items() if target == member.host]
+    claims = []
+    if followers:
+        claims.append(f"{' and '.join(followers)} {'follow' if followers[1:] else 'follows'} it")
+    if row is not None and member.host == named:
+        claims.append(f"the journal names it ({row_words(row)})")
+    if member.group == "source":
+        claims.append("the inventory's group semisync_source has it")
+    if member.info is None:
+        claims.append("it could not be read")
+    elif takes_writes(member):
+        claims.append("it takes writes")
+    else:
+        claims.append("it is read-only")
+    if member.host in edges:
+        claims.append(f"it follows {edges[member.host]}")
+    elif member.info is not None:
+        claims.append("it follows nobody")
+    return claims
+
+
+def contradiction(hosts: list[str], writing: tuple[str, ...], claims: dict[str, list[str]]) -> str:
+    """Who claims what, and what to do."""
+    listed = "; ".join(f"{host}: {', '.join(claims[host])}" for host in hosts)
+    if writing:
+        return (
+            f"{' and '.join(writing)} take writes, each for itself ({listed}). Keep the clients on"
+            " one of them and make the other read-only; verify.yml says what each has that the"
+            " other lacks (two_sources)"
+        )
+    return (
+        f"it is not clear who is the source ({listed}). Nothing is changed before only one claims"
+        " to be: make the others follow it, and where roles were moved by hand, write a row into"
+        " the journal (docs/operations.md)"
+    )
+
+
+def announcement(name: str, sides: Sides) -> str:
+    """The one line that the groups are out of date; empty where they are not."""
+    if not sides.outdated or sides.problems:
+        return ""
+    since = ""
+    row = sides.row
+    if row and row["state"] == journal.DONE and row["to_host"] == sides.source:
+        since = f" since {row['happened']} ({row['operation']})"
+    return (
+        f"The inventory's groups are out of date: {sides.source} is the source of cluster"
+        f" {name}{since}"
+    )

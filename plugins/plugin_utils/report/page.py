@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run for people: report.html, one page that needs nothing else, and summary.md."""
+
+from __future__ import annotations
+
+import base64
+import glob
+import json
+import os
+import re
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots, words
+
+HTML, SUMMARY = "report.html", "summary.md"
+# The page carries the raw data as long as it stays well below 3 MB; base64 makes it a third larger.
+RAW_BYTES = 1500 * 1000
+HERE = os.path.dirname(os.path.abspath(__file__))
+MISSING = object()
+
+
+def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
+    """Whatever a run has left: (name -> value of its JSON files, names of those that cannot be
+    read).
+    """
+    paths = [
+        os.path.join(folder, name) for name in ("checkpoints.json", "findings.json", "drill.json")
+    ]
+    paths += sorted(glob.glob(os.path.join(glob.escape(folder), "benchmark-*.json")))
+    files, broken = {}, []
+    for path in paths:
+        if os.path.exists(path):
+            value = results.read_json(path, MISSING)
+            if value is MISSING:
+                broken.append(os.path.basename(path))
+            else:
+                files[os.path.basename(path)] = value
+    return files, broken
+
+
+def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str]:
+    """Write summary.md, and report.html where it can be drawn.
+
+    Args:
+        folder: of the run.
+        cluster: its name.
+        made_at: when the report is made, as results.stamp().
+
+    Returns:
+        (path of summary.md, path of report.html or None where matplotlib is missing, the verdict's
+        line).
+
+    Raises:
+        ValueError: there is nothing to report.
+    """
+    files, broken = gather(folder)
+    if not files and not broken:
+        raise ValueError(f"{folder} holds no checkpoints, drill or benchmark to report")
+    overview = words.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
+    summary = os.path.join(folder, SUMMARY)
+    results.write_text(summary, words.markdown(overview))
+    page = None
+    if plots.HAS_MATPLOTLIB:
+        page = os.path.join(folder, HTML)
+        results.write_text(page, html(overview, files))
+    return summary, page, overview["verdict"]["headline"]
+
+
+def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
+    """The page. Everything that came from a host or a file is escaped by the template."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.ChainableUndefined,
+    )
+    environment.filters.update(short=words.short, moment=words.moment, name=words.name_of)
+    # Anything else in a link, such as javascript:, would be the page's own doing.
+    environment.tests["match_url"] = lambda text: bool(re.match(r"https?://", text))
+    with open(os.path.join(HERE, "page.css")) as stream:
+        style = stream.read()
+    return environment.get_template("page.html.j2").render(
+        overview=overview,
+        style=jinja2.utils.markupsafe.Markup(style),
+        pictures=drawn(overview),
+        raw=raw(files),
+        svg=jinja2.utils.markupsafe.Markup,
+    )
+
+
+def drawn(overview: dict[str, Any]) -> dict[str, Any]:
+    """Pictures by what they belong to: drill -> list, suite's identifier -> list."""
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+        plots_benchmark,
+        plots_drill,
+    )
+
+    drills = enumerate(overview["drills"], 1)
+    return {
+        "drills": [plots_drill.timeline(drill, number) for number, drill in drills],
+        "suites": [plots_benchmark.pictures(benchmark) for benchmark in overview["benchmarks"]],
+    }
+
+
+def raw(files: dict[str, Any]) -> list[dict[str, Any]]:
+    """The run's files to keep with the page: name, bytes, and a data URL where there is room."""
+    listed, room = [], RAW_BYTES
+    for name, value in files.items():
+        text = json.dumps(value, indent=2).encode("utf-8")
+        fits = len(text) <= room
+        room -= len(text) if fits else 0
+        url = (
+            "data:application/json;base64," + base64.b64encode(text).decode("ascii")
+            if fits
+            else None
+        )
+        listed.append({"name": name, "bytes": len(text), "url": url})
+    return listed

@@ -1,0 +1,72 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happened to a source since the last run: its counters against those that were kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
+
+COUNTERS = ("yes_tx", "no_tx", "no_times")
+# Clocks and whole seconds of uptime: a reset that seems this much younger than the last run may be
+# the same one.
+TOLERANCE_SECONDS = 3
+
+
+def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
+    """What is kept of a source for the next run, or None where its counters cannot be read."""
+    status = info["semisync"]["source"]["status"]
+    if any(status.get(key) is None for key in COUNTERS):
+        return None
+    state: dict[str, Any] = {key: int(status[key]) for key in COUNTERS}
+    since = info["uptime"]["since_reset"]
+    state.update(
+        server=checkpoints.identity(info),
+        at=at,
+        clock=info["clock"],
+        counting_since=None if since is None else info["clock"] - since,
+    )
+    return state
+
+
+def compare(saved: dict[str, Any] | None, now: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How far the counters rose since the last run.
+
+    FLUSH STATUS and a restart set them to zero. Then what they show is the least that happened.
+
+    Args:
+        saved: snapshot() of the run before, or None.
+        now: snapshot() of this run, or None.
+
+    Returns:
+        {'no_tx', 'no_times': increase, 'since': when the last run was, 'reset': whether they began
+        anew since}, or None where there is nothing to compare.
+    """
+    if not now or not saved or saved.get("server") != now["server"]:
+        return None
+    reset = any(now[key] < saved.get(key, 0) for key in COUNTERS) or began_anew(saved, now)
+    start = dict.fromkeys(COUNTERS, 0)
+    if not reset:
+        start.update((key, saved[key]) for key in COUNTERS if key in saved)
+    return dict(rises(start, now, COUNTERS), since=saved["at"], reset=reset)
+
+
+def began_anew(saved: dict[str, Any], now: dict[str, Any]) -> bool:
+    return (
+        now["counting_since"] is not None
+        and saved.get("clock") is not None
+        and now["counting_since"] > saved["clock"] + TOLERANCE_SECONDS
+    )
+
+
+def degraded_since(saved: dict[str, Any] | None, info: dict[str, Any], at: str) -> str | None:
+    """When a run first saw that the source replicates asynchronously; None where it does not."""
+    if not apply.fell_back(info):
+        return None
+    if saved and saved.get("server") == checkpoints.identity(info) and saved.get("degraded_since"):
+        return saved["degraded_since"]
+    return at

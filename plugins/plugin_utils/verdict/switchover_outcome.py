@@ -1,0 +1,243 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What became of a switchover, from what its parts said: the outcome, one timeline of all hosts,
+and the checkpoints S1 and following.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
+
+DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
+SILENT = "its part ended without a word"
+# A part that heard of it from another.
+HEARSAY = "says why"
+# Clocks that differ by less are not shifted: the other's flag is seen within this time.
+SEEN_SECONDS = 0.05
+TITLES = {
+    "S1": "The target has caught up before writers are kept out",
+    "S2": "No long transaction is left",
+    "S3": "The replicas acknowledge when writers are kept out",
+    "S4": "Nobody waits, and the position stands still",
+    "S5": "The target has applied everything",
+    "S6": "Enough replicas acknowledge before it opens",
+    "S7": "The first commit is acknowledged",
+    "S8": "The former source follows",
+    "S9": "The option files have the roles",
+}
+
+
+def outcome(plan: dict[str, Any], parts: dict[str, Any]) -> tuple[str, str]:
+    """(what became of it, why in words).
+
+    Args:
+        parts: host -> result of its part; one that failed without one has a msg alone.
+    """
+    source, target = (parts.get(plan[key]) or {} for key in ("from", "to"))
+    reasons = [
+        f"{host}: {reason}"
+        for host, reason in ((host, reason_of(result)) for host, result in parts.items())
+        if reason
+    ]
+    telling = [words for words in reasons if HEARSAY not in words] or reasons
+    why = "; ".join(telling)
+    if DONE in (target.get("outcome"), source.get("outcome")):
+        return DONE, why
+    if source.get("outcome") in (UNDONE, REFUSED):
+        return source["outcome"], why
+    return UNKNOWN, why
+
+
+def reason_of(result: dict[str, Any] | None) -> str:
+    if not result or "outcome" not in result:
+        words = " ".join(str((result or {}).get("msg") or "").split())
+        return f"{SILENT}{': ' + words[:300] if words else ''}"
+    return str(result["reason"])
+
+
+def left_over(parts: dict[str, Any]) -> list[str]:
+    """Hosts whose part is not done although the role has moved."""
+    return [host for host, result in parts.items() if (result or {}).get("outcome") != DONE]
+
+
+def timeline(plan: dict[str, Any], parts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of all parts in one order, in milliseconds from the moment at which writers were
+    kept out.
+    """
+    events = {
+        host: {event["event"]: event["at"] for event in (result or {}).get("timeline", [])}
+        for host, result in parts.items()
+    }
+    here, there = events.get(plan["from"], {}), events.get(plan["to"], {})
+    begin = here.get("freeze")
+    shifts = {plan["from"]: 0.0}
+    shifts[plan["to"]] = shift(here.get("frozen"), there.get("frozen_seen"))
+    for host, seen in events.items():
+        if host not in shifts:
+            ready = there.get("ready")
+            there_is = None if ready is None else ready + shifts[plan["to"]]
+            shifts[host] = shift(there_is, seen.get("attach"))
+    lines = [
+        {
+            "host": host,
+            "event": event["event"],
+            "words": event["words"],
+            "at_ms": None
+            if begin is None
+            else round(1000 * (event["at"] + shifts[host] - begin), 1),
+            "at": event["at"] + shifts[host],
+        }
+        for host, result in parts.items()
+        for event in (result or {}).get("timeline", [])
+    ]
+    lines.sort(key=lambda line: line["at"])
+    return [{key: line[key] for key in ("at_ms", "host", "event", "words")} for line in lines]
+
+
+def shift(said: float | None, seen: float | None) -> float:
+    """By how much a clock is wrong that saw a flag before it was there, or long after."""
+    if said is None or seen is None or 0 <= seen - said <= SEEN_SECONDS:
+        return 0.0
+    return said - seen
+
+
+def points(parts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The checkpoints that the parts have seen, as rows."""
+    return [
+        checkpoints.row(
+            one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"]
+        )
+        for host, result in parts.items()
+        for one in (result or {}).get("points", [])
+    ]
+
+
+def settled(
+    plan: dict[str, Any], members: list[Member], plans: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """S8 and S9, from what the servers say when everything is done.
+
+    Args:
+        plans: host -> semisync_plan's result, after the last change.
+    """
+    rows = []
+    for member in members:
+        if member.host == plan["from"]:
+            good = member.info is not None and channels.running(member.channel)
+            status = member.info["semisync"]["replica"]["status"]["status"] if good else "OFF"
+            rows.append(
+                checkpoints.row(
+                    "S8",
+                    member.host,
+                    TITLES["S8"],
+                    f"it follows {plan['to']}, semi-sync status ON",
+                    f"{channels.describe_channel(member.channel)}, semi-sync status {status}"
+                    if member.info is not None
+                    else member.error,
+                    good and status == "ON",
+                )
+            )
+        changes = (plans.get(member.host) or {}).get("server_changes")
+        rows.append(
+            checkpoints.row(
+                "S9",
+                member.host,
+                TITLES["S9"],
+                "nothing is left to change",
+                "it was not read" if changes is None else "changes are left" if changes else "so",
+                changes is False,
+            )
+        )
+    return rows
+
+
+def table(lines: list[dict[str, Any]]) -> list[str]:
+    """The timeline for people."""
+    return [
+        f"  {'' if line['at_ms'] is None else format(line['at_ms'], '.0f'):>8} ms  {line['host']}:"
+        f" {line['event']}{' ' + line['words'] if line['words'] else ''}"
+        for line in lines
+    ]
+
+
+def record(
+    plan: dict[str, Any],
+    parts: dict[str, Any],
+    outcome_word: str,
+    reason: str,
+    rows: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """What is kept as switchover.json."""
+    source = parts.get(plan["from"]) or {}
+    return {
+        "cluster": plan["cluster"],
+        "mode": plan["mode"],
+        "from": plan["from"],
+        "to": plan["to"],
+        "token": plan["token"],
+        "outcome": outcome_word,
+        "reason": reason,
+        "writers_waited_ms": source.get("writers_waited_ms"),
+        "position": source.get("position") or "",
+        "premises": plan["premises"],
+        "points": sorted(rows, key=lambda row: row["id"]),
+        "timeline": timeline(plan, parts),
+        "statements": [
+            {"host": host, "statement": statement}
+            for host, result in parts.items()
+            for statement in (result or {}).get("statements", [])
+        ],
+    }
+
+
+def told(record_of: dict[str, Any]) -> list[str]:
+    """A record for people."""
+    waited = record_of["writers_waited_ms"]
+    lines = [
+        f"Switchover of cluster {record_of['cluster']} from {record_of['from']} to"
+        f" {record_of['to']}: {record_of['outcome']}"
+        + (f" ({record_of['reason']})" if record_of["reason"] else "")
+    ]
+    if waited is not None:
+        lines.append(f"  nobody took writes for {waited:.0f} ms")
+    lines += table(record_of["timeline"])
+    return lines + [
+        f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
+        for row in record_of["points"]
+    ]
+
+
+def complaint(record_of: dict[str, Any], parts: dict[str, Any], settled_too: bool) -> str:
+    """Why the run fails; empty where the role is where it should be, and all else with it."""
+    source, target, reason = record_of["from"], record_of["to"], record_of["reason"]
+    where = f"Cluster {record_of['cluster']!r}"
+    if record_of["mode"] == "undo":
+        if record_of["outcome"] == UNDONE:
+            return ""
+        return f"{where}: the switchover that was interrupted could not be undone: {reason}"
+    if record_of["outcome"] == REFUSED:
+        return f"{where}: nothing was changed, {source} is the source: {reason}"
+    if record_of["outcome"] == UNDONE:
+        return f"{where}: everything was undone, {source} is the source: {reason}"
+    if record_of["outcome"] == UNKNOWN:
+        return (
+            f"{where}: it is not known who is the source: {reason}. Run switchover.yml again when"
+            f" {source} and {target} answer: it finishes or undoes"
+        )
+    left = left_over(parts)
+    if left and not settled_too:
+        return (
+            f"{where}: {target} is the source, but {', '.join(left)} did not come to the end:"
+            f" {reason}. Run switchover.yml again"
+        )
+    failed = [row for row in record_of["points"] if row["outcome"] == checkpoints.FAILED]
+    if settled_too and failed:
+        return f"{where}: {target} is the source, but " + "; ".join(
+            f"{row['id']} {row['host']}: {row['observed']}" for row in failed
+        )
+    return ""

@@ -1,0 +1,308 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Answers a router over HTTP whether the MySQL or MariaDB server of this host takes writes.
+
+GET /source is 200 only where the server takes writes, follows nobody, and the journal of changes of
+roles names it; GET /replica only where it follows a source. Everything else is 503, above all
+whatever is not known: each answer is asked of the server while the router waits, and nothing is
+remembered.
+
+systemd hands it the listening socket. Its argument is a file with its settings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import ThreadingMixIn
+from urllib.parse import parse_qs, urlsplit
+
+import pymysql
+import pymysql.cursors
+
+# Seconds after which what the server says is no answer any more.
+LIMIT = 1.0
+# Seconds a client may take to say what it wants.
+PATIENCE = 2.0
+# Requests that are answered at the same time; more of them are told 503 at once.
+AT_ONCE = 32
+# The first file descriptor that systemd passes (sd_listen_fds(3)).
+FIRST_SOCKET = 3
+NOT_THERE = (1049, 1146)
+DENIED = (1044, 1045, 1130, 1142, 1227, 1251, 1524, 1698)
+VARIABLES = (
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only',"
+    " 'innodb_read_only', 'offline_mode', 'server_uuid', 'server_id')"
+)
+
+
+class UnknownError(Exception):
+    """What the server is cannot be said now; the text says why.
+
+    Args:
+        kind: login where the account is refused, otherwise server.
+    """
+
+    def __init__(self, words, kind="server"):
+        super().__init__(words)
+        self.kind = kind
+
+
+def answer(yes, why, kind="state"):
+    return {"yes": yes, "why": why, "kind": kind}
+
+
+def identity(variables):
+    """What the journal knows the server by."""
+    return str(variables.get("server_uuid") or variables.get("server_id") or "")
+
+
+def named(row):
+    """Whom the newest row of the journal says to be the source, by its identity.
+
+    As long as an operation is neither done nor undone it is the one that was.
+    """
+    went = row["state"] == "done" or row["operation"] == "rejoin"
+    return str(row["to_id"] if went else row["from_id"])
+
+
+def runs(channel):
+    """True where a thread of a channel runs or tries to."""
+    return any(channel.get(thread) not in (None, "No") for thread in ("io", "sql"))
+
+
+def judge_source(variables, channels, row, begins):
+    """Whether the server takes writes and is the one that should.
+
+    Args:
+        variables: name -> value.
+        channels: what each replication channel's threads do: [{'io': …, 'sql': …, 'behind': …}].
+        row: the newest row of the journal, or None where there was no change of roles.
+        begins: whether the cluster began with this server as its source, which counts until then.
+    """
+    for name in ("read_only", "super_read_only", "innodb_read_only", "offline_mode"):
+        if variables.get(name, "OFF") != "OFF":
+            return answer(False, f"{name} is {variables[name]}")
+    if "read_only" not in variables:
+        return answer(False, "the server does not say whether it is read-only", "server")
+    if any(runs(channel) for channel in channels):
+        return answer(False, "it follows a source")
+    if row is None:
+        if begins:
+            return answer(True, "it takes writes; no change of roles was ever written down")
+        return answer(False, "it takes writes, but the cluster began with another source")
+    words = f"row {row['number']} of the journal ({row['operation']} {row['state']})"
+    if named(row) != identity(variables):
+        return answer(False, f"it takes writes, but {words} names another source")
+    return answer(True, f"it takes writes, and {words} names it")
+
+
+def judge_replica(variables, channels, row, max_lag=None):
+    """Whether the server follows a source.
+
+    Args:
+        max_lag: seconds it may be behind; None for any.
+    """
+    if variables.get("offline_mode", "OFF") != "OFF":
+        return answer(False, "offline_mode is ON")
+    if row is not None and named(row) == identity(variables):
+        return answer(False, "the journal names it as the source")
+    if not channels:
+        return answer(False, "it follows nobody")
+    for channel in channels:
+        if (channel["io"], channel["sql"]) != ("Yes", "Yes"):
+            return answer(False, f"IO thread {channel['io']}, SQL thread {channel['sql']}")
+        if max_lag is not None and (channel["behind"] is None or channel["behind"] > max_lag):
+            return answer(False, f"{channel['behind']} seconds behind")
+    return answer(True, "it follows a source")
+
+
+def channel_of(row):
+    """One row of SHOW REPLICA STATUS, of whatever version, by three of its columns."""
+    short = {
+        name.lower().replace("slave", "replica").replace("master", "source"): row[name]
+        for name in row
+    }
+    behind = short.get("seconds_behind_source")
+    return {
+        "io": short.get("replica_io_running"),
+        "sql": short.get("replica_sql_running"),
+        "behind": None if behind is None else int(behind),
+    }
+
+
+class Server:
+    """The server behind one connection that stays, and is made again where it broke.
+
+    Args:
+        settings: socket, user, password_file, channels (a statement), journal (a table's name).
+    """
+
+    def __init__(self, settings):
+        self.settings, self.connection, self.lock = settings, None, threading.Lock()
+
+    def connect(self):
+        with open(self.settings["password_file"], encoding="utf-8") as stream:
+            password = stream.read().strip()
+        # Without autocommit it would read the journal as it was at the first time.
+        return pymysql.connect(
+            unix_socket=self.settings["socket"],
+            user=self.settings["user"],
+            password=password,
+            autocommit=True,
+            connect_timeout=LIMIT,
+            read_timeout=LIMIT,
+            write_timeout=LIMIT,
+            cursorclass=pymysql.cursors.DictCursor,
+        )
+
+    def drop(self):
+        if self.connection is not None:
+            # It is broken, whatever it says to that.
+            with contextlib.suppress(Exception):
+                self.connection.close()
+            self.connection = None
+
+    def look(self):
+        """(variables, channels, newest row of the journal), as they are now."""
+        if self.connection is None:
+            self.connection = self.connect()
+        with self.connection.cursor() as cursor:
+            cursor.execute(VARIABLES)
+            variables = {row["Variable_name"].lower(): row["Value"] for row in cursor.fetchall()}
+            cursor.execute(self.settings["channels"])
+            channels = [channel_of(row) for row in cursor.fetchall()]
+            try:
+                cursor.execute(
+                    "SELECT number, operation, state, from_id, to_id FROM"
+                    f" {self.settings['journal']} ORDER BY number DESC LIMIT 1"
+                )
+                row = cursor.fetchone()
+            except pymysql.Error as error:
+                if error.args[:1] and error.args[0] in NOT_THERE:
+                    row = None
+                else:
+                    raise
+        return variables, channels, row
+
+    def ask(self):
+        """What look() returns, not older than LIMIT.
+
+        Raises:
+            UnknownError: it could not be had in time, or not at all.
+        """
+        begin = time.monotonic()
+        if not self.lock.acquire(timeout=LIMIT):
+            raise UnknownError("the server is slow")
+        try:
+            known = self.patiently(begin)
+        finally:
+            self.lock.release()
+        if time.monotonic() - begin > LIMIT:
+            raise UnknownError(f"the server took longer than {LIMIT} s")
+        return known
+
+    def patiently(self, begin):
+        """look(), once more where a connection that was there broke: the server was restarted."""
+        kept = self.connection is not None
+        try:
+            return self.look()
+        except Exception as error:  # pymysql's, the system's, and what a torn packet does to either
+            self.drop()
+            denied = isinstance(error, pymysql.Error) and error.args[:1] and error.args[0] in DENIED
+            if kept and not denied and time.monotonic() - begin < LIMIT / 2:
+                return self.patiently(begin)
+            words = " ".join(str(error).split()) or type(error).__name__
+            raise UnknownError(words, "login" if denied else "server") from error
+
+
+class Answers:
+    """What is said to GET /source and GET /replica.
+
+    Each has a connection of its own: SHOW REPLICA STATUS of a replica may hang while its channel is
+    stopped.
+    """
+
+    def __init__(self, settings, server=Server):
+        self.begins = bool(settings["begins"])
+        self.servers = {"/source": server(settings), "/replica": server(settings)}
+
+    def to(self, target):
+        """(HTTP status, answer) for the target of a request."""
+        parts = urlsplit(target)
+        server = self.servers.get(parts.path)
+        if server is None:
+            return 404, answer(False, "there are /source and /replica", "request")
+        max_lag = parse_qs(parts.query).get("max_lag", [None])[-1]
+        if max_lag is not None and not max_lag.isdigit():
+            return 400, answer(False, "max_lag is a number of seconds", "request")
+        try:
+            variables, channels, row = server.ask()
+        except UnknownError as error:
+            return 503, answer(False, str(error), error.kind)
+        if parts.path == "/source":
+            said = judge_source(variables, channels, row, self.begins)
+        else:
+            said = judge_replica(
+                variables, channels, row, None if max_lag is None else int(max_lag)
+            )
+        return (200 if said["yes"] else 503), said
+
+
+class Handler(BaseHTTPRequestHandler):
+    timeout = PATIENCE
+    server_version, sys_version = "dbre-semisync", ""
+
+    def do_GET(self):
+        if self.server.free.acquire(blocking=False):
+            try:
+                status, said = self.server.answers.to(self.path)
+            finally:
+                self.server.free.release()
+        else:
+            status, said = 503, answer(False, "too many requests at once", "request")
+        body = (json.dumps(said) + "\n").encode("utf-8")
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_HEAD = do_OPTIONS = do_GET
+
+    def log_message(self, *words):
+        """Routers ask several times a second: nothing is logged."""
+
+
+class HTTP(ThreadingMixIn, HTTPServer):
+    daemon_threads = True
+
+    def __init__(self, listening, answers):
+        HTTPServer.__init__(self, listening.getsockname(), Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.address_family = listening, listening.family
+        self.answers, self.free = answers, threading.BoundedSemaphore(AT_ONCE)
+
+    def handle_error(self, request, client_address):
+        """A client that went away while it was answered is no news."""
+
+
+def main():
+    if os.environ.get("LISTEN_FDS") != "1":
+        sys.exit("answer.py: systemd passes no socket; start its socket unit")
+    with open(sys.argv[1], encoding="utf-8") as stream:
+        settings = json.load(stream)
+    HTTP(socket.socket(fileno=FIRST_SOCKET), Answers(settings)).serve_forever()
+
+
+if __name__ == "__main__":
+    main()
