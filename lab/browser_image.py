@@ -8,7 +8,9 @@ import debian
 import docker_image
 from common import LabError
 
-BROWSER = debian.Server("browser", "13", "trixie", 257, "", "", ("chromium", "fonts-inter", "fonts-dejavu-core"))
+BROWSER = debian.Server(
+    "browser", "13", "trixie", 257, "", "", ("chromium", "fonts-inter", "fonts-dejavu-core")
+)
 
 
 def image() -> str:

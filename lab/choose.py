@@ -20,7 +20,9 @@ def kind() -> str:
 
 
 def _has_netem() -> bool:
-    """Whether this kernel has netem: tried where that is possible, else by what the kernel was built with."""
+    """Whether this kernel has netem: tried where that is possible, else by what the kernel was
+    built with.
+    """
     if os.geteuid() == 0 and shutil.which("tc") and shutil.which("unshare"):
         return subprocess.run(TRY, check=False, capture_output=True).returncode == 0
     if Path("/sys/module/sch_netem").exists():

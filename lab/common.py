@@ -47,10 +47,14 @@ def cache(*parts: str) -> Path:
 
 
 def lab_name() -> str:
-    """Tells labs of one machine and user apart; plain names for the one that SEMISYNC_LAB does not name."""
+    """Tells labs of one machine and user apart; plain names for the one that SEMISYNC_LAB does not
+    name.
+    """
     name = os.environ.get("SEMISYNC_LAB", "")
     if not re.fullmatch(r"[a-z0-9]{0,12}", name):
-        raise LabError(f"SEMISYNC_LAB is {name!r}; up to 12 lower-case letters and digits are possible")
+        raise LabError(
+            f"SEMISYNC_LAB is {name!r}; up to 12 lower-case letters and digits are possible"
+        )
     return name
 
 
@@ -72,11 +76,19 @@ def locked(name: str):
         yield
 
 
-def run(*command: str, check: bool = True, timeout: float | None = None,
-        input_text: str | None = None) -> subprocess.CompletedProcess:
+def run(
+    *command: str, check: bool = True, timeout: float | None = None, input_text: str | None = None
+) -> subprocess.CompletedProcess:
     """Run a command quietly and keep its output; with `check`, its failure is a LabError."""
-    done = subprocess.run(command, text=True, capture_output=True, check=False, timeout=timeout,
-                          input=input_text, stdin=None if input_text is not None else subprocess.DEVNULL)
+    done = subprocess.run(
+        command,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=timeout,
+        input=input_text,
+        stdin=None if input_text is not None else subprocess.DEVNULL,
+    )
     if check and done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
         raise LabError(f"{' '.join(command[:3])} failed with status {done.returncode}: {lines[-1]}")
@@ -86,8 +98,13 @@ def run(*command: str, check: bool = True, timeout: float | None = None,
 def logged(command: list[str], log: Path, env: dict[str, str] | None = None) -> bool:
     """Run a long command with its output in a file; true when it succeeded."""
     with log.open("w", encoding="utf-8") as handle:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=handle, stderr=subprocess.STDOUT,
-                                 env={**os.environ, **(env or {})})
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(env or {})},
+        )
         try:
             return child.wait() == 0
         except BaseException:
@@ -120,7 +137,9 @@ def need_packages(program: str, *packages: str) -> None:
         return
     wanted = " ".join(packages)
     if not shutil.which("apt-get"):
-        raise LabError(f"{program} is missing: install it with your package manager ({wanted} on Debian)")
+        raise LabError(
+            f"{program} is missing: install it with your package manager ({wanted} on Debian)"
+        )
     say(f"{program} is missing: installing {wanted}")
     log = cache("logs") / "apt.log"
     install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
@@ -136,4 +155,6 @@ def need_packages(program: str, *packages: str) -> None:
 def need_linux() -> None:
     """The hosts need a Linux kernel under them."""
     if sys.platform != "linux":
-        raise LabError("the lab runs on Linux only; on another system run it in a Linux virtual machine")
+        raise LabError(
+            "the lab runs on Linux only; on another system run it in a Linux virtual machine"
+        )

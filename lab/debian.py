@@ -1,7 +1,7 @@
 """Debian releases, the servers they carry, and root filesystems made from their packages.
 
-A root filesystem is a tarball in the cache, named after a hash of its recipe: the same recipe is built
-once, a changed one is built anew, and a build that was interrupted never counts.
+A root filesystem is a tarball in the cache, named after a hash of its recipe: the same recipe is
+built once, a changed one is built anew, and a build that was interrupted never counts.
 """
 
 from __future__ import annotations
@@ -15,8 +15,17 @@ from pathlib import Path
 from common import Clock, LabError, cache, locked, logged, need_packages, run, say, tail
 
 # Every host has these, of whatever kind it is.
-HOST_PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-pymysql", "sudo", "iproute2",
-                 "iputils-ping", "procps")
+HOST_PACKAGES = (
+    "systemd",
+    "systemd-sysv",
+    "dbus",
+    "python3",
+    "python3-pymysql",
+    "sudo",
+    "iproute2",
+    "iputils-ping",
+    "procps",
+)
 # What would only make an image larger.
 LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 # sid's Release file can be past its date between two mirror runs; the signature is still checked.
@@ -40,10 +49,22 @@ class Server:
         """How people and tags call it, such as mariadb:12."""
         return f"{self.engine}:{self.release}"
 
+    @property
+    def title(self) -> str:
+        """What to call it in messages."""
+        return self.name
+
 
 def _mariadb(release: str, suite: str, systemd: int) -> Server:
-    return Server("mariadb", release, suite, systemd, "mariadb", "mariadb-admin",
-                  ("mariadb-server", "mariadb-client", "mariadb-backup"))
+    return Server(
+        "mariadb",
+        release,
+        suite,
+        systemd,
+        "mariadb",
+        "mariadb-admin",
+        ("mariadb-server", "mariadb-client", "mariadb-backup"),
+    )
 
 
 # The first of each engine is its default.
@@ -53,6 +74,8 @@ SERVERS = (
     _mariadb("11", "bullseye", 247),
     _mariadb("13", "trixie", 257),
 )
+# A host in front of the servers, with the router that docs/clients.md configures.
+PROXY = Server("haproxy", "12", "bookworm", 252, "haproxy", "", ("haproxy",))
 
 
 def server(engine: str, release: str | None = None) -> Server:
@@ -68,16 +91,19 @@ def server(engine: str, release: str | None = None) -> Server:
 def forget_identity() -> str:
     """Shell lines, run inside a root, after which two hosts made from it share no identity.
 
-    MySQL makes auto.cnf (its server uuid) and its TLS keys anew at the first start, systemd the machine id.
+    MySQL makes auto.cnf (its server uuid) and its TLS keys anew at the first start, systemd the
+    machine id.
     """
-    return "; ".join((
-        "rm -f /var/lib/mysql/auto.cnf /var/lib/mysql/*.pem",
-        ": > /etc/machine-id",
-        # Most releases link this to the file above, some make it a file of its own.
-        "[ -L /var/lib/dbus/machine-id ] || rm -f /var/lib/dbus/machine-id",
-        "rm -f /etc/ssh/ssh_host_*",
-        "rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/apt /var/log/dpkg.log",
-    ))
+    return "; ".join(
+        (
+            "rm -f /var/lib/mysql/auto.cnf /var/lib/mysql/*.pem",
+            ": > /etc/machine-id",
+            # Most releases link this to the file above, some make it a file of its own.
+            "[ -L /var/lib/dbus/machine-id ] || rm -f /var/lib/dbus/machine-id",
+            "rm -f /etc/ssh/ssh_host_*",
+            "rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/apt /var/log/dpkg.log",
+        )
+    )
 
 
 def in_root(shell: str) -> str:
@@ -91,13 +117,19 @@ def fingerprint(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
-def rootfs(suite: str, packages: list[str] | tuple[str, ...], *, name: str,
-           customize: list[str] | tuple[str, ...] = (), salt: str = "") -> Path:
+def rootfs(
+    suite: str,
+    packages: list[str] | tuple[str, ...],
+    *,
+    name: str,
+    customize: list[str] | tuple[str, ...] = (),
+    salt: str = "",
+) -> Path:
     """A tarball of a Debian root filesystem with these packages, made when the cache has none.
 
-    `customize` are mmdebstrap customize hooks: shell lines run on this machine with the root as "$1"
-    (see in_root), or mmdebstrap's own copy-in and upload. `salt` stands for whatever else the result
-    depends on, such as the content of files that a hook copies in.
+    `customize` are mmdebstrap customize hooks: shell lines run on this machine with the root as
+    "$1" (see in_root), or mmdebstrap's own copy-in and upload. `salt` stands for whatever else the
+    result depends on, such as the content of files that a hook copies in.
     """
     recipe = fingerprint(suite, packages, list(customize), salt, LEFT_OUT, APT_OPTIONS)
     target = cache("rootfs") / f"{name}-{recipe}.tar"
@@ -160,12 +192,14 @@ def _mirrors():
 def mirror_of_apt() -> str | None:
     """The Debian mirror in this machine's apt configuration, if there is one."""
     try:
-        listed = run("apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)", check=False)
+        listed = run(
+            "apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)", check=False
+        )
     except FileNotFoundError:
         return None
     for line in listed.stdout.splitlines():
-        origin, dummy, rest = line.partition(" ")
-        codename, dummy, uri = rest.partition(" ")
+        origin, _space, rest = line.partition(" ")
+        codename, _space, uri = rest.partition(" ")
         if origin == "Debian" and "-" not in codename and "security" not in uri:
             return uri
     return None

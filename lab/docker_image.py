@@ -1,7 +1,8 @@
 """Images of the test hosts, with systemd and a database server as its Debian package installs it.
 
 The base is the public Debian image where it can be pulled; where not, a root filesystem made from
-Debian's packages. A label holds the recipe's hash: an image of the same recipe is never built twice.
+Debian's packages. A label holds the recipe's hash: an image of the same recipe is never built
+twice.
 """
 
 from __future__ import annotations
@@ -11,16 +12,24 @@ import subprocess
 from pathlib import Path
 
 import debian
+import tarball_host
 from common import Clock, cache, locked, logged, say, tail
 from container import docker
+from tarball import TarballServer
 
 LABEL = "dbre-semisync.recipe"
 PULL_SECONDS = 60
 # systemd reads this to know that it is in a container.
 CHANGES = ("ENV container=docker", 'CMD ["/lib/systemd/systemd"]')
 # Units that have no business in a container, or fail there.
-MASKED = ("systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "dev-hugepages.mount",
-          "sys-fs-fuse-connections.mount", "systemd-remount-fs.service", "e2scrub_reap.service")
+MASKED = (
+    "systemd-binfmt.service",
+    "proc-sys-fs-binfmt_misc.automount",
+    "dev-hugepages.mount",
+    "sys-fs-fuse-connections.mount",
+    "systemd-remount-fs.service",
+    "e2scrub_reap.service",
+)
 
 
 def tag(server: debian.Server) -> str:
@@ -41,6 +50,8 @@ def finish() -> str:
 
 def recipe(server: debian.Server) -> str:
     """The hash of everything that decides what is in the image."""
+    if isinstance(server, TarballServer):
+        return debian.fingerprint(recipe(tarball_host.BASE), tarball_host.recipe(server))
     return debian.fingerprint(server.suite, packages(server), finish(), CHANGES, debian.LEFT_OUT)
 
 
@@ -54,7 +65,9 @@ def ensure(server: debian.Server) -> str:
         clock = Clock()
         say(f"building the image {name}" + (": its recipe changed" if old is not None else ""))
         before = _identity(name)
-        if not _from_public_image(server, name, wanted):
+        if isinstance(server, TarballServer):
+            _from_tarball(server, name, wanted)
+        elif not _from_public_image(server, name, wanted):
             _from_packages(server, name, wanted)
         if before:
             # In use by a container it stays, as an image without a name.
@@ -78,20 +91,46 @@ def _identity(name: str) -> str | None:
 
 def _changes(wanted: str) -> list[str]:
     """The image's settings, for docker import and docker commit."""
-    return [word for change in (*CHANGES, f"LABEL {LABEL}={wanted}") for word in ("--change", change)]
+    return [
+        word for change in (*CHANGES, f"LABEL {LABEL}={wanted}") for word in ("--change", change)
+    ]
+
+
+def _from_tarball(server: TarballServer, name: str, wanted: str) -> None:
+    """Unpack a server on top of the image that all servers from tarballs begin with."""
+    base = ensure(tarball_host.BASE)
+    maker = f"semisync-build-{server.engine}-{server.release}"
+    try:
+        # A build that was killed leaves its container.
+        docker("rm", "--force", maker, check=False)
+        docker("run", "--detach", "--name", maker, base, "sleep", "infinity")
+        say(f"unpacking {server.path.name}")
+        version = tarball_host.install(server, ("docker", "exec", "--interactive", maker))
+        say(f"it is MySQL {'.'.join(map(str, version))}")
+        docker("commit", *_changes(wanted), maker, name)
+    finally:
+        docker("rm", "--force", maker, check=False)
 
 
 def _from_packages(server: debian.Server, name: str, wanted: str) -> None:
-    """Import a root filesystem made by mmdebstrap; the tag appears only when the import is complete."""
-    tarball = debian.rootfs(server.suite, packages(server), name=f"docker-{server.engine}-{server.release}",
-                            customize=[debian.in_root(finish())])
+    """Import a root filesystem made by mmdebstrap; the tag appears only when the import is
+    complete.
+    """
+    tarball = debian.rootfs(
+        server.suite,
+        packages(server),
+        name=f"docker-{server.engine}-{server.release}",
+        customize=[debian.in_root(finish())],
+    )
     docker("import", *_changes(wanted), str(tarball), name)
     # Docker keeps its own copy, and the tarball is as large again.
     tarball.unlink(missing_ok=True)
 
 
 def _from_public_image(server: debian.Server, name: str, wanted: str) -> bool:
-    """Install the packages on top of the public Debian image, if that can be had; true when it worked."""
+    """Install the packages on top of the public Debian image, if that can be had; true when it
+    worked.
+    """
     base = f"debian:{server.suite}-slim"
     if not _pulled(base):
         return False
@@ -128,17 +167,29 @@ def _pulled(base: str) -> bool:
 
 def _install(server: debian.Server) -> str:
     """Shell lines that make a host out of the public image."""
-    lines = ["export DEBIAN_FRONTEND=noninteractive",
-             # No server may start while packages are installed; a real host has no such file.
-             "printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d"]
+    lines = [
+        "export DEBIAN_FRONTEND=noninteractive",
+        # No server may start while packages are installed; a real host has no such file.
+        "printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d",
+    ]
     mirror = os.environ.get("SEMISYNC_DEBIAN_MIRROR")
     if mirror:
-        lines += ["rm -f /etc/apt/sources.list.d/*",
-                  f"echo 'deb {mirror} {server.suite} main' > /etc/apt/sources.list"]
+        lines += [
+            "rm -f /etc/apt/sources.list.d/*",
+            f"echo 'deb {mirror} {server.suite} main' > /etc/apt/sources.list",
+        ]
     options = " ".join(f"-o {option.replace(' ', '=')}" for option in debian.APT_OPTIONS)
-    excluded = " ".join(f"-o DPkg::Options::=--path-exclude={pattern}" for pattern in debian.LEFT_OUT)
-    lines += [f"apt-get {options} update",
-              f"apt-get {options} {excluded} -o DPkg::Options::=--force-unsafe-io install -y "
-              f"--no-install-recommends {' '.join(packages(server))}",
-              "apt-get clean", "rm -f /usr/sbin/policy-rc.d", finish()]
+    excluded = " ".join(
+        f"-o DPkg::Options::=--path-exclude={pattern}" for pattern in debian.LEFT_OUT
+    )
+    lines += [
+        f"apt-get {options} update",
+        (
+            f"apt-get {options} {excluded} -o DPkg::Options::=--force-unsafe-io install -y "
+            f"--no-install-recommends {' '.join(packages(server))}"
+        ),
+        "apt-get clean",
+        "rm -f /usr/sbin/policy-rc.d",
+        finish(),
+    ]
     return "\n".join(lines)

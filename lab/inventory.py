@@ -20,7 +20,9 @@ HEADER = "# Written by `make lab-up`, removed by `make lab-down`. Not for versio
 
 def path(kind: str) -> Path:
     """The inventory file of a kind of hosts."""
-    return Path(os.environ.get("SEMISYNC_INVENTORY") or PROJECT / "inventory" / FOLDERS[kind], "hosts.yml")
+    return Path(
+        os.environ.get("SEMISYNC_INVENTORY") or PROJECT / "inventory" / FOLDERS[kind], "hosts.yml"
+    )
 
 
 def password(kind: str) -> str | None:
@@ -40,8 +42,9 @@ def group_of(host: str) -> str:
     return "semisync_replica" if host.startswith("replica") else f"semisync_{host}"
 
 
-def write(kind: str, hosts: dict[str, dict], *, keep_password: bool = False,
-          variables: dict | None = None) -> Path:
+def write(
+    kind: str, hosts: dict[str, dict], *, keep_password: bool = False, variables: dict | None = None
+) -> Path:
     """Write the inventory of these hosts (name: connection variables) and return its path.
 
     Hosts are put into groups by name: source, replica1, …; another name N gets a group semisync_N.

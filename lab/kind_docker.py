@@ -7,9 +7,12 @@ import time
 
 import debian
 import docker_image
-import inventory
+import servers
 from common import Clock, LabError, lab_name, locked, say
-from container import docker, flags as container_flags, need_docker, run_options
+from container import docker, need_docker, run_options
+from container import flags as container_flags
+
+import inventory
 
 NETWORK = "-".join(filter(None, ("semisync-lab", lab_name())))
 PREFIX = NETWORK + "-"
@@ -24,14 +27,14 @@ def image(opts) -> str:
     """Build the image if needed and return its tag."""
     if getattr(opts, "client", False):
         raise LabError("a client host is there with --kind uml only")
-    server = debian.server(opts.server, opts.release)
+    server = servers.chosen(opts)
     need_docker()
     return docker_image.ensure(server)
 
 
 def flags(opts) -> dict:
     """What a container of this server needs, for molecule.yml."""
-    server = debian.server(opts.server, opts.release)
+    server = servers.chosen(opts)
     return {"image": docker_image.tag(server), **container_flags(server)}
 
 
@@ -43,26 +46,41 @@ def up(opts) -> None:
 
 def _up(opts, clock: Clock) -> None:
     """What up() does, with nobody else making or removing hosts."""
-    tag = image(opts)
-    server = debian.server(opts.server, opts.release)
+    server = servers.chosen(opts)
+    need_docker()
+    tag = docker_image.ensure(server)
     hosts = ["source", *(f"replica{number}" for number in range(1, opts.replicas + 1))]
     its = container_flags(server)
     setup = f"{server.name} {debian.fingerprint(docker_image.recipe(server), its)}"
     there = _there()
     wanted = {PREFIX + host: setup for host in hosts}
+    proxies = ["proxy"] if getattr(opts, "proxy", False) else []
+    if proxies:
+        proxy_tag, proxy_its = docker_image.ensure(debian.PROXY), container_flags(debian.PROXY)
+        recipe = debian.fingerprint(docker_image.recipe(debian.PROXY), proxy_its)
+        proxy_setup = f"{debian.PROXY.name} {recipe}"
+        wanted[PREFIX + "proxy"] = proxy_setup
     kept = {name: made for name, (made, dummy) in there.items()} == wanted
     if kept:
         _start_stopped(there)
     else:
         if there:
-            was, asked = _describe(there), f"{server.name} with {opts.replicas} replica(s)"
-            say(f"replacing the lab, which was {was}: asked for is "
-                f"{asked if was != asked else 'the same of a newer image'}")
+            was, replicas = _describe(there), f"{opts.replicas} replica(s)"
+            same = was == f"{server.name} with {replicas}"
+            asked = "the same of a newer image" if same else f"{server.title} with {replicas}"
+            say(f"replacing the lab, which was {was}: asked for is {asked}")
         _remove(there)
         _create(hosts, tag, its, setup)
+        if proxies:
+            _create(proxies, proxy_tag, proxy_its, proxy_setup)
     _wait(hosts, server, clock)
-    written = inventory.write("docker", {host: _connection(host) for host in hosts}, keep_password=kept)
-    say(f"{len(hosts)} hosts with {server.name} up in {clock}; inventory: {os.path.relpath(written)}")
+    written = inventory.write(
+        "docker", {host: _connection(host) for host in hosts + proxies}, keep_password=kept
+    )
+    say(
+        f"{len(hosts)} hosts with {server.title} up in {clock}; inventory:"
+        f" {os.path.relpath(written)}"
+    )
 
 
 def down(_opts) -> None:
@@ -89,9 +107,9 @@ def start(opts) -> None:
     """Start a host that was cut and wait until its server answers."""
     clock = Clock()
     name = _name(opts.host)
-    engine, dummy, release = _there()[name][0].partition(" ")[0].partition(":")
+    engine, _dummy, release = _there()[name][0].partition(" ")[0].partition(":")
     docker("start", name)
-    _wait([name.removeprefix(PREFIX)], debian.server(engine, release), clock)
+    _wait([name.removeprefix(PREFIX)], servers.named(engine, release), clock)
 
 
 def shell(opts) -> None:
@@ -106,15 +124,24 @@ def _name(host: str) -> str:
     name = PREFIX + host.removeprefix(PREFIX)
     there = _there()
     if name not in there:
-        known = ", ".join(item.removeprefix(PREFIX) for item in sorted(there)) or "none; run lab up first"
+        known = (
+            ", ".join(item.removeprefix(PREFIX) for item in sorted(there))
+            or "none; run lab up first"
+        )
         raise LabError(f"no host {host}; there is: {known}")
     return name
 
 
 def _there() -> dict[str, tuple[str, str]]:
     """Our containers: name to what it was made from and its state."""
-    listed = docker("ps", "--all", "--filter", f"label={LABEL}", "--format",
-                    f'{{{{.Names}}}}\t{{{{.Label "{LABEL}"}}}}\t{{{{.State}}}}')
+    listed = docker(
+        "ps",
+        "--all",
+        "--filter",
+        f"label={LABEL}",
+        "--format",
+        f'{{{{.Names}}}}\t{{{{.Label "{LABEL}"}}}}\t{{{{.State}}}}',
+    )
     rows = (line.split("\t") for line in listed.stdout.splitlines())
     return {name: (made, state) for name, made, state in rows}
 
@@ -132,8 +159,23 @@ def _create(hosts: list[str], tag: str, its: dict, setup: str) -> None:
         docker("network", "create", "--label", f"{LABEL}=network", NETWORK)
     for host in hosts:
         say(f"starting {PREFIX}{host}")
-        docker("run", "--detach", "--name", PREFIX + host, "--hostname", host, "--network", NETWORK,
-               "--network-alias", host, "--label", f"{LABEL}={setup}", *run_options(its), tag, its["command"])
+        docker(
+            "run",
+            "--detach",
+            "--name",
+            PREFIX + host,
+            "--hostname",
+            host,
+            "--network",
+            NETWORK,
+            "--network-alias",
+            host,
+            "--label",
+            f"{LABEL}={setup}",
+            *run_options(its),
+            tag,
+            its["command"],
+        )
 
 
 def _remove(there: dict) -> None:
@@ -146,7 +188,7 @@ def _remove(there: dict) -> None:
 
 def _start_stopped(there: dict) -> None:
     """Start those of the hosts that do not run."""
-    for name, (dummy, state) in sorted(there.items()):
+    for name, (_dummy, state) in sorted(there.items()):
         say(f"keeping {name}" if state == "running" else f"starting {name} again, it was {state}")
         if state != "running":
             docker("start", name)
@@ -154,12 +196,15 @@ def _start_stopped(there: dict) -> None:
 
 def _connection(host: str) -> dict[str, str]:
     """How Ansible reaches a host."""
-    return {"ansible_connection": "community.docker.docker", "ansible_host": PREFIX + host,
-            "ansible_python_interpreter": "/usr/bin/python3"}
+    return {
+        "ansible_connection": "community.docker.docker",
+        "ansible_host": PREFIX + host,
+        "ansible_python_interpreter": "/usr/bin/python3",
+    }
 
 
 def _wait(hosts: list[str], server: debian.Server, clock: Clock) -> None:
-    """Wait until the server of each host answers, one bound for all; a failed unit ends it at once."""
+    """Wait until the server of each host answers; a unit that failed ends the waiting at once."""
     waiting, until = list(hosts), time.monotonic() + UP_SECONDS
     while waiting:
         for host in list(waiting):
@@ -174,17 +219,23 @@ def _wait(hosts: list[str], server: debian.Server, clock: Clock) -> None:
 
 
 def _state(host: str, server: debian.Server) -> str:
-    """The state of a server: answers, gone (its container stopped), or what systemd says of its unit."""
+    """The state of a server: answers, gone (its container stopped), or what systemd says of its
+    unit.
+    """
     # Some units are restarted for ever: a server that ended a few times already will not come up.
-    ask = (f"state=$(systemctl is-active {server.unit}); "
-           f"tries=$(systemctl show --property=NRestarts --value {server.unit}); "
-           f'if [ "$state" = active ] && {server.admin} --connect-timeout=2 ping >/dev/null 2>&1; '
-           f'then state=answers; elif [ "${{tries:-0}}" -ge {RESTARTS} ]; then state=failed; fi; '
-           'echo "$state"')
+    ask = (
+        f"state=$(systemctl is-active {server.unit}); "
+        f"tries=$(systemctl show --property=NRestarts --value {server.unit}); "
+        f'if [ "$state" = active ] && {server.admin} --connect-timeout=2 ping >/dev/null 2>&1; '
+        f'then state=answers; elif [ "${{tries:-0}}" -ge {RESTARTS} ]; then state=failed; fi; '
+        'echo "$state"'
+    )
     said = docker("exec", PREFIX + host, "sh", "-c", ask, check=False).stdout.strip()
     if said:
         return said
-    running = docker("inspect", "--format", "{{.State.Running}}", PREFIX + host, check=False).stdout.strip()
+    running = docker(
+        "inspect", "--format", "{{.State.Running}}", PREFIX + host, check=False
+    ).stdout.strip()
     return "starting" if running == "true" else "gone"
 
 
@@ -195,9 +246,14 @@ def _give_up(host: str, server: debian.Server, state: str, clock: Clock) -> None
         words = docker("logs", "--tail", "20", name, check=False)
     else:
         # The journal has systemd's view; MySQL gives its own reason in a file.
-        words = docker("exec", name, "sh", "-c",
-                       f"journalctl --no-pager --lines=30 --unit={server.unit}; "
-                       "log=/var/log/mysql/error.log; [ ! -e $log ] || tail -n 15 $log",
-                       check=False)
+        words = docker(
+            "exec",
+            name,
+            "sh",
+            "-c",
+            f"journalctl --no-pager --lines=30 --unit={server.unit}; "
+            "log=/var/log/mysql/error.log; [ ! -e $log ] || tail -n 15 $log",
+            check=False,
+        )
     say(f"what {name} says:\n{(words.stdout + words.stderr).strip()}")
     raise LabError(f"{name} did not come up within {clock}: {server.unit} is {state}")

@@ -1,4 +1,4 @@
-"""Test hosts with a kernel of their own: User-mode Linux, in a network namespace of the lab's own."""
+"""Test hosts with a kernel of their own: User-mode Linux in a network namespace of the lab."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import shutil
 from pathlib import Path
 
 import debian
-import inventory
+import servers
 import uml_host
 import uml_image
 import uml_net
 from common import Clock, LabError, lab_name, locked, say, uml_folder
 from uml_tools import need_machine
+
+import inventory
 
 UP_SECONDS = 300
 LOCK = "-".join(filter(None, ("uml-lab", lab_name())))
@@ -24,19 +26,22 @@ def image(opts) -> Path:
     need_machine()
     if getattr(opts, "client", False):
         uml_image.ensure(uml_image.CLIENT)
-    return uml_image.ensure(debian.server(opts.server, opts.release))
+    return uml_image.ensure(servers.chosen(opts))
 
 
 def up(opts) -> None:
     """Make the hosts, or keep those that are there, and wait until their servers answer."""
     clock = Clock()
+    if getattr(opts, "proxy", False):
+        raise LabError("a host with HAProxy is there with --kind docker only")
     need_machine()
     with locked(LOCK):
-        server = debian.server(opts.server, opts.release)
+        server = servers.chosen(opts)
         hosts = ["source", *(f"replica{number}" for number in range(1, opts.replicas + 1))]
-        lab = {"server": [server.engine, server.release], "images": dict.fromkeys(hosts, str(image(opts)))}
+        images = dict.fromkeys(hosts, str(uml_image.ensure(server)))
         if opts.client:
-            lab["images"]["client"] = str(uml_image.ensure(uml_image.CLIENT))
+            images["client"] = str(uml_image.ensure(uml_image.CLIENT))
+        lab = {"server": [server.engine, server.release], "images": images}
         there = _lab()
         kept = there == lab
         if not kept:
@@ -46,24 +51,31 @@ def up(opts) -> None:
             _create(lab, server)
         elif not uml_net.exists():
             # This machine was started anew: a power cut for all of them.
-            uml_net.create(list(lab["images"]))
-        asleep = [host for host in lab["images"] if not uml_host.running(host)]
+            uml_net.create(list(images))
+        asleep = [host for host in images if not uml_host.running(host)]
         for host in asleep:
-            uml_host.boot(host, Path(lab["images"][host]), len(lab["images"]))
-        _wait(list(lab["images"]), server, clock)
+            uml_host.boot(host, Path(images[host]), len(images))
+        _wait(list(images), server, clock)
         # Only now does the lab count as one to keep: an `up` that was killed is begun anew.
         _state().write_text(json.dumps(lab), encoding="utf-8")
-        connections = {host: uml_host.connection(host) for host in lab["images"]}
+        connections = {host: uml_host.connection(host) for host in images}
         written = inventory.write("uml", connections, keep_password=kept)
-    say(f"{len(connections)} hosts with {server.name} up in {clock}; inventory: {os.path.relpath(written)}")
+    say(
+        f"{len(connections)} hosts with {server.title} up in {clock}; inventory:"
+        f" {os.path.relpath(written)}"
+    )
 
 
 def down(_opts) -> None:
     """Remove hosts, network and inventory; nothing to remove is no error."""
-    need_machine()
     with locked(LOCK):
         there = uml_net.exists() or any(uml_folder().iterdir())
-        _remove()
+        # A machine that cannot have such hosts has none to remove.
+        if there:
+            need_machine()
+            _remove()
+        else:
+            uml_folder().rmdir()
         inventory.remove("uml")
     say("hosts, their disks and their network removed" if there else "no lab to remove")
 
@@ -86,12 +98,12 @@ def start(opts) -> None:
     need_machine()
     with locked(LOCK):
         host = _host(opts.host)
-        lab = _lab()
+        lab = _lab() or {}
         if not uml_net.exists():
             uml_net.create(list(lab["images"]))
         if not uml_host.running(host):
             uml_host.boot(host, Path(lab["images"][host]))
-        _wait([host], debian.server(*lab["server"]), clock)
+        _wait([host], servers.named(*lab["server"]), clock)
 
 
 def shell(opts) -> None:
@@ -140,7 +152,7 @@ def _remove() -> None:
 
 def _wait(hosts: list[str], server: debian.Server, clock: Clock) -> None:
     """Wait for the hosts, with a line for each."""
-    units = {host: (server.unit, f"{server.admin} ping") for host in hosts}
+    units = dict.fromkeys(hosts, (server.unit, f"{server.admin} ping"))
     if "client" in units:
         units["client"] = (uml_image.CLIENT.unit, uml_image.CLIENT.admin)
 

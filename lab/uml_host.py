@@ -20,9 +20,12 @@ CLIENT_MEMORY = 512
 READY = "lab-host-ready"
 ASK_SECONDS = 60
 ENDED_LOOKS = 5
-# It says a host's time and is told by how much to set it. How long the connection takes does not matter that way.
-SET_CLOCK = ("import sys, time; print(time.time(), flush=True); "
-             "time.clock_settime(time.CLOCK_REALTIME, time.time() + float(sys.stdin.readline()))")
+# It says a host's time and is told by how much to set it. How long the connection takes does not
+# matter that way.
+SET_CLOCK = (
+    "import sys, time; print(time.time(), flush=True); "
+    "time.clock_settime(time.CLOCK_REALTIME, time.time() + float(sys.stdin.readline()))"
+)
 
 
 def folder(host: str) -> Path:
@@ -48,27 +51,50 @@ def key() -> Path:
 
 
 def ssh_options() -> list[str]:
-    """How to reach any host through the namespace. A host that was cut must not hang its callers for long."""
+    """How to reach any host through the namespace. A host that was cut must not hang its callers
+    for long.
+    """
     into = f"{shutil.which('ip')} netns exec {uml_net.NAMESPACE} {shutil.which('nc')} %h %p"
-    options = {"ProxyCommand": into, "StrictHostKeyChecking": "no", "UserKnownHostsFile": "/dev/null",
-               "IdentitiesOnly": "yes", "IdentityAgent": "none", "LogLevel": "ERROR",
-               "ServerAliveInterval": "5", "ServerAliveCountMax": "3"}
+    options = {
+        "ProxyCommand": into,
+        "StrictHostKeyChecking": "no",
+        "UserKnownHostsFile": "/dev/null",
+        "IdentitiesOnly": "yes",
+        "IdentityAgent": "none",
+        "LogLevel": "ERROR",
+        "ServerAliveInterval": "5",
+        "ServerAliveCountMax": "3",
+    }
     return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
 
 def connection(host: str) -> dict[str, str | bool]:
     """How Ansible reaches a host."""
-    return {"ansible_host": uml_net.address(host), "ansible_user": "root",
-            "ansible_ssh_private_key_file": str(key()), "ansible_ssh_common_args": shlex.join(ssh_options()),
-            # The hosts of every lab have the same addresses, by which Ansible names the connections that it keeps.
-            "ansible_control_path_dir": str(uml_folder("connections")),
-            "ansible_python_interpreter": "/usr/bin/python3", "ansible_pipelining": True}
+    return {
+        "ansible_host": uml_net.address(host),
+        "ansible_user": "root",
+        "ansible_ssh_private_key_file": str(key()),
+        "ansible_ssh_common_args": shlex.join(ssh_options()),
+        # The hosts of every lab have the same addresses, by which Ansible names the connections
+        # that it keeps.
+        "ansible_control_path_dir": str(uml_folder("connections")),
+        "ansible_python_interpreter": "/usr/bin/python3",
+        "ansible_pipelining": True,
+    }
 
 
 def ssh(host: str, *command: str) -> list[str]:
     """The command line that runs a command on a host, or opens a shell."""
-    return ["ssh", "-i", str(key()), *ssh_options(), "-o", "ConnectTimeout=10",
-            f"root@{uml_net.address(host)}", *command]
+    return [
+        "ssh",
+        "-i",
+        str(key()),
+        *ssh_options(),
+        "-o",
+        "ConnectTimeout=10",
+        f"root@{uml_net.address(host)}",
+        *command,
+    ]
 
 
 def running(host: str) -> bool:
@@ -79,8 +105,8 @@ def running(host: str) -> bool:
 def ended(host: str) -> bool:
     """Whether a host's kernel has ended; looked for several times.
 
-    For a moment a process has no command line while it executes another program, as five in a row do
-    until the kernel runs.
+    For a moment a process has no command line while it executes another program, as five in a row
+    do until the kernel runs.
     """
     for _look in range(ENDED_LOOKS):
         if running(host):
@@ -99,23 +125,52 @@ def boot(host: str, image: Path, together: int = 1) -> None:
     memory = CLIENT_MEMORY if host == "client" else MEMORY
     public = key().with_name("key.pub").read_text(encoding="utf-8").split()[1]
     # Relative paths: the kernel's command line knows no quotes, and the name of a socket is short.
-    words = [f"umid={host}", "uml_dir=../../umid/", f"ubd0=disk.cow,{os.path.relpath(image, folder(host))}",
-             "root=/dev/ubda", "rw", f"mem={memory}M",
-             f"vec0:transport=tap,ifname={uml_net.tap(host)},mac={uml_net.mac(host)},gro=1",
-             "con=null", "con0=null,fd:1", "ssl=null", "quiet", "TERM=dumb", f"systemd.hostname={host}",
-             f"lab.address={uml_net.address(host)}/24", f"lab.address6={uml_net.address6(host)}/64",
-             f"lab.key={public}"]
+    words = [
+        f"umid={host}",
+        "uml_dir=../../umid/",
+        f"ubd0=disk.cow,{os.path.relpath(image, folder(host))}",
+        "root=/dev/ubda",
+        "rw",
+        f"mem={memory}M",
+        f"vec0:transport=tap,ifname={uml_net.tap(host)},mac={uml_net.mac(host)},gro=1",
+        "con=null",
+        "con0=null,fd:1",
+        "ssl=null",
+        "quiet",
+        "TERM=dumb",
+        f"systemd.hostname={host}",
+        f"lab.address={uml_net.address(host)}/24",
+        f"lab.address6={uml_net.address6(host)}/64",
+        f"lab.key={public}",
+    ]
     environment = dict(os.environ, TMPDIR=str(memory_folder(MEMORY * together)))
     with console(host).open("wb") as log:
         # A session of its own: neither Ctrl-C nor a hangup of the caller may reach the host.
-        subprocess.Popen(["taskset", "--cpu-list", str(_cpu(host)), "ip", "netns", "exec", uml_net.NAMESPACE,
-                          str(uml_net.RUNNER), *words], env=environment, cwd=folder(host),
-                         start_new_session=True, stdin=subprocess.DEVNULL, stdout=log,
-                         stderr=subprocess.STDOUT)
+        subprocess.Popen(
+            [
+                "taskset",
+                "--cpu-list",
+                str(_cpu(host)),
+                "ip",
+                "netns",
+                "exec",
+                uml_net.NAMESPACE,
+                str(uml_net.RUNNER),
+                *words,
+            ],
+            env=environment,
+            cwd=folder(host),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
 
 
 def _cpu(host: str) -> int:
-    """The CPU a host is bound to: each system call goes to another process, which is thrice as fast there."""
+    """The CPU a host is bound to: each system call goes to another process, which is thrice as fast
+    there.
+    """
     cpus = sorted(os.sched_getaffinity(0))
     # The client works against the source, so it sits with the first replica.
     return cpus[(1 if host == "client" else uml_net.number(host)) % len(cpus)]
@@ -145,11 +200,18 @@ def ask(host: str, command: str) -> str | None:
 
 
 def answers(host: str, ping: str) -> bool:
-    """Whether the server on a host answers, asked over SSH; on the way the host's clock is set by this machine's."""
+    """Whether the server on a host answers, asked over SSH; on the way the host's clock is set by
+    this machine's.
+    """
     asking = ssh(host, f"{ping} >&2 && exec python3 -c '{SET_CLOCK}'")
-    with subprocess.Popen(["timeout", "--foreground", str(ASK_SECONDS), *asking], text=True, stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
-        said = child.stdout.readline()
+    with subprocess.Popen(
+        ["timeout", "--foreground", str(ASK_SECONDS), *asking],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        said = child.stdout.readline() if child.stdout else ""
         child.communicate(f"{time.time() - float(said)}\n" if said else None)
     return child.returncode == 0
 
@@ -185,5 +247,8 @@ def give_up(host: str, why: str, unit: str) -> None:
     """Show what a host has to say about its trouble, and stop."""
     words = f"the end of {host}'s console:\n{tail(console(host), 40)}"
     if started(host):
-        words += f"\nthe journal of {unit}:\n{ask(host, f'journalctl --no-pager --lines=30 --unit={unit}')}"
+        words += (
+            "\nthe journal of"
+            f" {unit}:\n{ask(host, f'journalctl --no-pager --lines=30 --unit={unit}')}"
+        )
     raise LabError(f"{host} did not come up: {why}; {words}")

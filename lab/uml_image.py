@@ -1,4 +1,6 @@
-"""Disk images of the hosts of kind uml: Debian's packages, the kernel's modules, and the files in uml/."""
+"""Disk images of the hosts of kind uml: Debian's packages, the kernel's modules, and the files in
+uml/.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,23 @@ import tempfile
 from pathlib import Path
 
 import debian
+import tarball_host
 import uml_net
 from common import Clock, cache, locked, run, say
+from tarball import TarballServer
 from uml_tools import MODULES, kernel_version
 
 FILES = Path(__file__).resolve().parent / "uml"
 SYSTEM = (*debian.HOST_PACKAGES, "kmod", "openssh-server")
-CLIENT = debian.Server("client", "12", "bookworm", 252, "ssh", "true",
-                       ("sysbench", "mariadb-client", "python3-cryptography"))
+CLIENT = debian.Server(
+    "client",
+    "12",
+    "bookworm",
+    252,
+    "ssh",
+    "true",
+    ("sysbench", "mariadb-client", "python3-cryptography"),
+)
 # A sparse file: it takes what is in it.
 SIZE = "6G"
 FORMAT = ("-t", "ext4", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1,root_owner=0:0")
@@ -22,14 +33,35 @@ FORMAT = ("-t", "ext4", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
 ENABLED = ("lab-link.service", "lab-ready.service")
 # Units that fail under this kernel, would reach for the internet, or only cost time at boot.
-MASKED = ("proc-sys-fs-binfmt_misc.automount", "systemd-binfmt.service", "kmod-static-nodes.service",
-          "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "fstrim.timer",
-          "e2scrub_all.timer", "e2scrub_reap.service", "man-db.timer", "logrotate.timer",
-          "getty@.service", "getty-static.service", "serial-getty@.service", "console-getty.service",
-          "sshd-keygen.service", "modprobe@drm.service", "modprobe@efi_pstore.service",
-          "modprobe@configfs.service", "modprobe@fuse.service", "sys-fs-fuse-connections.mount",
-          "sys-kernel-config.mount", "sys-kernel-debug.mount", "sys-kernel-tracing.mount",
-          "systemd-pstore.service", "dev-hugepages.mount", "ldconfig.service")
+MASKED = (
+    "proc-sys-fs-binfmt_misc.automount",
+    "systemd-binfmt.service",
+    "kmod-static-nodes.service",
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dpkg-db-backup.timer",
+    "fstrim.timer",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "man-db.timer",
+    "logrotate.timer",
+    "getty@.service",
+    "getty-static.service",
+    "serial-getty@.service",
+    "console-getty.service",
+    "sshd-keygen.service",
+    "modprobe@drm.service",
+    "modprobe@efi_pstore.service",
+    "modprobe@configfs.service",
+    "modprobe@fuse.service",
+    "sys-fs-fuse-connections.mount",
+    "sys-kernel-config.mount",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "systemd-pstore.service",
+    "dev-hugepages.mount",
+    "ldconfig.service",
+)
 
 
 def packages(server: debian.Server) -> tuple[str, ...]:
@@ -46,15 +78,32 @@ def finish() -> str:
 def files(server: debian.Server) -> list[tuple[Path, Path]]:
     """The files of ours that a host gets: name in the root, and the file here."""
     trees = [FILES / "guest", FILES / server.engine]
-    return [(file.relative_to(tree), file)
-            for tree in trees for file in sorted(tree.rglob("*")) if file.is_file()]
+    return [
+        (file.relative_to(tree), file)
+        for tree in trees
+        for file in sorted(tree.rglob("*"))
+        if file.is_file()
+    ]
 
 
 def path(server: debian.Server) -> Path:
-    """Where the image of a server is, or will be: the name has the hash of all that decides its content."""
+    """Where the image of a server is, or will be: the name has the hash of all that decides its
+    content.
+    """
     content = [(str(name), file.read_text(encoding="utf-8")) for name, file in files(server)]
-    recipe = debian.fingerprint(server.suite, packages(server), finish(), content, uml_net.names_file(),
-                                debian.LEFT_OUT, ENABLED, SIZE, FORMAT, kernel_version())
+    recipe = debian.fingerprint(
+        server.suite,
+        packages(server),
+        finish(),
+        content,
+        uml_net.names_file(),
+        debian.LEFT_OUT,
+        ENABLED,
+        SIZE,
+        FORMAT,
+        kernel_version(),
+        *([tarball_host.recipe(server)] if isinstance(server, TarballServer) else []),
+    )
     return cache("images") / f"uml-{server.engine}-{server.release}-{recipe}.ext4"
 
 
@@ -64,26 +113,43 @@ def ensure(server: debian.Server) -> Path:
     with locked(f"uml-image-{server.engine}-{server.release}"):
         if not target.exists():
             clock = Clock()
-            say(f"building the disk image of {server.name}")
+            say(f"building the disk image of {server.title}")
             _build(server, target)
-            say(f"disk image of {server.name} built in {clock}")
+            say(f"disk image of {server.title} built in {clock}")
     return target
 
 
 def _build(server: debian.Server, target: Path) -> None:
     """Make the image under a temporary name, then rename it."""
     family = f"uml-{server.engine}-{server.release}-"
-    tarball = debian.rootfs(server.suite, packages(server), name=family.rstrip("-"),
-                            customize=[debian.in_root(finish())])
+    tarball = debian.rootfs(
+        server.suite,
+        packages(server),
+        name=family.rstrip("-"),
+        customize=[debian.in_root(finish())],
+    )
     for left in cache("images").glob(f"{family}*.part"):
         shutil.rmtree(left, ignore_errors=True)
     part = Path(tempfile.mkdtemp(prefix=family, suffix=".part", dir=cache("images")))
     try:
         root = part / "root"
         root.mkdir()
-        run(*WITH_US, "tar", "-xpf", str(tarball), "-C", str(root), "--numeric-owner", "--xattrs",
-            "--xattrs-include=*")
+        run(
+            *WITH_US,
+            "tar",
+            "-xpf",
+            str(tarball),
+            "-C",
+            str(root),
+            "--numeric-owner",
+            "--xattrs",
+            "--xattrs-include=*",
+        )
         _complete(root, server)
+        if isinstance(server, TarballServer):
+            say(f"unpacking {server.path.name}")
+            version = tarball_host.install(server, (*WITH_US, "chroot", str(root)))
+            say(f"it is MySQL {'.'.join(map(str, version))}")
         say("writing the file system")
         run(*WITH_US, "mke2fs", "-q", "-F", *FORMAT, "-d", str(root), str(part / "image"), SIZE)
         (part / "image").rename(target)
@@ -94,7 +160,9 @@ def _build(server: debian.Server, target: Path) -> None:
 
 
 def drop_older(server: debian.Server) -> None:
-    """Remove images of the same server made by older recipes; to call when no host has one as its disk."""
+    """Remove images of the same server made by older recipes; to call when no host has one as its
+    disk.
+    """
     current = path(server)
     for other in current.parent.glob(f"uml-{server.engine}-{server.release}-*.ext4"):
         if other != current:

@@ -1,4 +1,4 @@
-"""The network of the User-mode Linux hosts: a namespace of its own, found and removed as a whole."""
+"""The network of the User-mode Linux hosts: a namespace, found and removed as a whole."""
 
 from __future__ import annotations
 
@@ -58,10 +58,17 @@ def names_file() -> str:
 def create(hosts: list[str]) -> None:
     """Make the namespace with one bridge and a tap for each host."""
     run("ip", "netns", "add", NAMESPACE)
-    commands = ["link set lo up", "link add bridge0 type bridge",
-                f"address add {BRIDGE_ADDRESS}/24 dev bridge0", "link set bridge0 up"]
+    commands = [
+        "link set lo up",
+        "link add bridge0 type bridge",
+        f"address add {BRIDGE_ADDRESS}/24 dev bridge0",
+        "link set bridge0 up",
+    ]
     for host in hosts:
-        commands += [f"tuntap add dev {tap(host)} mode tap", f"link set {tap(host)} master bridge0 up"]
+        commands += [
+            f"tuntap add dev {tap(host)} mode tap",
+            f"link set {tap(host)} master bridge0 up",
+        ]
     for command in commands:
         run("ip", "-netns", NAMESPACE, *command.split())
 
@@ -91,9 +98,12 @@ def processes(*words: str) -> list[int]:
 
 
 def kill(*words: str) -> None:
-    """Kill those processes at once and wait until they, and what they started, hold nothing any more."""
+    """Kill those processes at once and wait until they, and what they started, hold nothing any
+    more.
+    """
     deadline = time.monotonic() + KILL_SECONDS
-    killed, groups = set(), set()
+    killed: set[int] = set()
+    groups: set[int] = set()
     while pids := set(processes(*words)) | _left(killed, groups):
         if time.monotonic() > deadline:
             raise LabError(f"processes {sorted(pids)} do not end although they were killed")
@@ -136,13 +146,14 @@ def remove() -> None:
     if NAMESPACES.is_dir() and not os.listdir(NAMESPACES):
         if is_mounted(NAMESPACES):
             run("umount", str(NAMESPACES), check=False)
-        try:
+        # Someone else may just have begun to use it.
+        with contextlib.suppress(OSError):
             NAMESPACES.rmdir()
-        except OSError:  # someone else has just begun to use it
-            pass
 
 
 def is_mounted(folder: Path) -> bool:
-    """Whether a folder is a mount point; os.path.ismount does not see a bind mount of the same disk."""
+    """Whether a folder is a mount point; os.path.ismount does not see a bind mount of the same
+    disk.
+    """
     lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     return any(line.split()[4] == str(folder) for line in lines)

@@ -1,7 +1,8 @@
 """Start User-mode Linux with no open file but the standard ones.
 
 User-mode Linux reboots by executing its own argv[0] again, and every file stays open in it: the old
-memory would never be freed and the tap would be busy. With this file as argv[0] a reboot starts clean.
+memory would never be freed and the tap would be busy. With this file as argv[0] a reboot starts
+clean.
 """
 
 import os

@@ -10,9 +10,17 @@ from pathlib import Path
 from common import LabError, need_packages, run, uml_folder
 
 # Command -> the Debian package that has it.
-TOOLS = {"linux.uml": "user-mode-linux", "mke2fs": "e2fsprogs", "ip": "iproute2", "nc": "netcat-openbsd",
-         "ssh": "openssh-client", "tar": "tar", "taskset": "util-linux", "timeout": "coreutils",
-         "setpriv": "util-linux"}
+TOOLS = {
+    "linux.uml": "user-mode-linux",
+    "mke2fs": "e2fsprogs",
+    "ip": "iproute2",
+    "nc": "netcat-openbsd",
+    "ssh": "openssh-client",
+    "tar": "tar",
+    "taskset": "util-linux",
+    "timeout": "coreutils",
+    "setpriv": "util-linux",
+}
 MODULES = Path("/usr/lib/uml/modules")
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -41,7 +49,9 @@ def kernel_version() -> str:
 
 
 def memory_folder(megabytes: int) -> Path:
-    """Where the hosts' memory is kept: in RAM if there is room and code may run from it, else on disk."""
+    """Where the hosts' memory is kept: in RAM if there is room and code may run from it, else on
+    disk.
+    """
     try:
         shared = os.statvfs(SHARED_MEMORY)
     except OSError:

@@ -1,4 +1,4 @@
-"""The lab's decisions that need no Docker: names, cgroup mounts, recipes, inventory, command line."""
+"""The lab without Docker: names, cgroup mounts, recipes, inventory, command line."""
 
 import json
 import os
@@ -8,29 +8,36 @@ import subprocess
 import sys
 from pathlib import Path
 
+import common
+import container
+import debian
+import docker_image
 import pytest
 
-LAB = Path(__file__).resolve().parents[2] / "lab"
-sys.path.insert(0, str(LAB))
+import inventory
 
-import common  # noqa: E402
-import container  # noqa: E402
-import debian  # noqa: E402
-import docker_image  # noqa: E402
-import inventory  # noqa: E402
+LAB = Path(__file__).resolve().parents[2] / "lab"
 
 
 def lab(*arguments, **environment):
     """Run the command line with some of the environment replaced."""
-    return subprocess.run([sys.executable, str(LAB), *arguments], text=True, capture_output=True,
-                          check=False, env={**os.environ, **environment})
+    return subprocess.run(
+        [sys.executable, str(LAB), *arguments],
+        text=True,
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
 
 
-@pytest.mark.parametrize("files, mode", [
-    (["cgroup.controllers"], "v2"),
-    (["unified/cgroup.procs", "systemd/cgroup.procs"], "hybrid"),
-    (["systemd/cgroup.procs"], "v1"),
-])
+@pytest.mark.parametrize(
+    "files, mode",
+    [
+        (["cgroup.controllers"], "v2"),
+        (["unified/cgroup.procs", "systemd/cgroup.procs"], "hybrid"),
+        (["systemd/cgroup.procs"], "v1"),
+    ],
+)
 def test_cgroup_mode(tmp_path, files, mode):
     for name in files:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -38,13 +45,16 @@ def test_cgroup_mode(tmp_path, files, mode):
     assert container.cgroup_mode(tmp_path) == mode
 
 
-@pytest.mark.parametrize("mode, systemd, source", [
-    ("v2", 247, "/sys/fs/cgroup"),
-    ("v2", 262, "/sys/fs/cgroup"),
-    ("hybrid", 252, "/sys/fs/cgroup"),
-    ("hybrid", 257, "/sys/fs/cgroup/unified"),
-    ("v1", 252, "/sys/fs/cgroup"),
-])
+@pytest.mark.parametrize(
+    "mode, systemd, source",
+    [
+        ("v2", 247, "/sys/fs/cgroup"),
+        ("v2", 262, "/sys/fs/cgroup"),
+        ("hybrid", 252, "/sys/fs/cgroup"),
+        ("hybrid", 257, "/sys/fs/cgroup/unified"),
+        ("v1", 252, "/sys/fs/cgroup"),
+    ],
+)
 def test_cgroup_volume(mode, systemd, source):
     assert container.cgroup_volume(mode, systemd) == f"{source}:/sys/fs/cgroup:rw"
 
@@ -99,11 +109,15 @@ def test_identity_is_forgotten_inside_the_root(tmp_path):
     assert hook == "chroot \"$1\" sh -ec 'echo '\\''a b'\\'' > /x'"
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["up", "--replicas", "0"], "not a number from 1 to 9"),
-    (["up", "--server", "oracle"], "invalid choice"),
-    (["flags", "--server", "mysql", "--release", "12"], "there is: sid"),
-])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["up", "--replicas", "0"], "not a number from 1 to 9"),
+        (["up", "--server", "oracle"], "invalid choice"),
+        (["flags", "--server", "mysql", "--release", "12"], "there is: sid"),
+        (["up", "--kind", "uml", "--proxy"], "with --kind docker only"),
+    ],
+)
 def test_bad_arguments(arguments, words):
     done = lab(*arguments)
     assert done.returncode and words in done.stderr and "Traceback" not in done.stderr
@@ -126,10 +140,22 @@ def test_docker_does_not_answer(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
 def test_labs_whose_hosts_have_the_same_addresses_share_no_connection(tmp_path):
-    """Ansible names its kept connections by address: one lab's playbook once ran on another's hosts."""
+    """Ansible names its kept connections by address: one lab's playbook once ran on another's
+    hosts.
+    """
     ask = "import json, uml_host; print(json.dumps(uml_host.connection('source')))"
-    one, other = (json.loads(subprocess.run(
-        [sys.executable, "-c", ask], cwd=LAB, text=True, capture_output=True, check=True,
-        env={**os.environ, "SEMISYNC_CACHE": str(tmp_path), "SEMISYNC_LAB": name}).stdout) for name in ("a", "b"))
+    one, other = (
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", ask],
+                cwd=LAB,
+                text=True,
+                capture_output=True,
+                check=True,
+                env={**os.environ, "SEMISYNC_CACHE": str(tmp_path), "SEMISYNC_LAB": name},
+            ).stdout
+        )
+        for name in ("a", "b")
+    )
     assert one["ansible_host"] == other["ansible_host"]
     assert one["ansible_control_path_dir"] != other["ansible_control_path_dir"]

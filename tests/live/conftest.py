@@ -1,5 +1,5 @@
 """What pytest is told about the live tests."""
 
-import only
+from support import only
 
 pytest_collection_modifyitems = only.deselect

@@ -1,4 +1,6 @@
-"""benchmark.yml on a real pair: what it leaves, what it catches, and how it goes on after it was killed."""
+"""benchmark.yml on a real pair: what it leaves, what it catches, and how it goes on after it was
+killed.
+"""
 
 import json
 import os
@@ -6,8 +8,10 @@ import signal
 import subprocess
 import time
 
-import live_hosts
 import pytest
+
+from support import live_hosts
+from support.eventually import eventually
 
 SUITE = """
 title: A small one
@@ -20,9 +24,22 @@ load:
   query: INSERT INTO t (v) VALUES ('x')
 cells:
   - {{id: none, replication: none}}
-  - {{id: async, replication: async, durability: {{sync_binlog: 0, innodb_flush_log_at_trx_commit: 0}}}}
+  - id: async
+    replication: async
+    durability: {{sync_binlog: 0, innodb_flush_log_at_trx_commit: 0}}
   - {{id: semisync, replication: semisync, baseline: async, timeout_ms: 100000000}}
   - {{id: slap, replication: semisync, load: {{tool: mysqlslap, clients: 4, queries: 200}}}}
+"""
+LONG = """
+title: A cell of half an hour
+repetitions: 1
+warm_up: false
+time_limit: 1900
+load: {tool: client, seconds: 1800, create: CREATE TABLE t (v INT), query: INSERT INTO t VALUES (1)}
+cells:
+  - id: none
+    replication: none
+    durability: {sync_binlog: 0, innodb_flush_log_at_trx_commit: 0}
 """
 ONE = """
 title: One long cell
@@ -33,7 +50,12 @@ load: {tool: client, seconds: 12, create: CREATE TABLE t (v INT), query: INSERT 
 cells:
   - {id: semisync, replication: semisync}
 """
-VARIABLES = ("sync_binlog", "innodb_flush_log_at_trx_commit", "rpl_semi_sync_source_enabled", "rpl_semi_sync_source_timeout")
+VARIABLES = (
+    "sync_binlog",
+    "innodb_flush_log_at_trx_commit",
+    "rpl_semi_sync_source_enabled",
+    "rpl_semi_sync_source_timeout",
+)
 
 
 @pytest.fixture(scope="module", name="hosts")
@@ -70,33 +92,57 @@ class Pair:
 
     def start(self, text):
         """Start it in a process group of its own."""
-        return subprocess.Popen(["ansible-playbook", "-i", str(self.file), "dbre.semisync.benchmark", *self.arguments(text)],
-                                cwd=self.path, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen(
+            [
+                "ansible-playbook",
+                "-i",
+                str(self.file),
+                "dbre.semisync.benchmark",
+                *self.arguments(text),
+            ],
+            cwd=self.path,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     def document(self):
-        return json.loads((self.path / "results" / "default" / "latest" / "benchmark-ours.json").read_text())
+        return json.loads(
+            (self.path / "results" / "default" / "latest" / "benchmark-ours.json").read_text()
+        )
 
     def state(self):
-        """What a benchmark may change: variables, the channel's threads, schemas, accounts, timers."""
+        """What a benchmark may change: variables, channel threads, schemas, accounts, timers."""
         names = ", ".join(f"'{name}'" for name in VARIABLES)
-        return (self.source.value(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names}); SHOW DATABASES;"
-                                  "SELECT User FROM mysql.user ORDER BY User"),
-                self.replica.value("SELECT COUNT(*) FROM performance_schema.replication_connection_status"
-                                   " WHERE SERVICE_STATE = 'ON'"),
-                [host.shell("systemctl list-units --plain --no-legend 'semisync-*'; ls /run/dbre-semisync 2>/dev/null",
-                            check=False).stdout for host in (self.source, self.replica)])
+        return (
+            self.source.value(
+                f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names}); SHOW DATABASES;"
+                "SELECT User FROM mysql.user ORDER BY User"
+            ),
+            self.replica.value(
+                "SELECT COUNT(*) FROM performance_schema.replication_connection_status"
+                " WHERE SERVICE_STATE = 'ON'"
+            ),
+            [
+                host.shell(
+                    "systemctl list-units --plain --no-legend 'semisync-*'; ls /run/dbre-semisync"
+                    " 2>/dev/null",
+                    check=False,
+                ).stdout
+                for host in (self.source, self.replica)
+            ],
+        )
 
     def loaded(self):
         """Whether the load is at work."""
-        return self.source.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA LIKE 'semisync\\_bench%'"
-                                 " AND TABLE_ROWS >= 0") != "0"
-
-
-def eventually(condition, what, seconds=60):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, f"not within {seconds} s: {what}"
-        time.sleep(0.2)
+        return (
+            self.source.value(
+                "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA LIKE"
+                " 'semisync\\_bench%' AND TABLE_ROWS >= 0"
+            )
+            != "0"
+        )
 
 
 def test_a_suite_runs_and_leaves_the_pair_as_it_was(pair):
@@ -108,14 +154,22 @@ def test_a_suite_runs_and_leaves_the_pair_as_it_was(pair):
     assert document["complete"] and [cell["valid"] for cell in document["cells"]] == [True] * 4
     rates = {cell["id"]: cell["statistics"]["median"] for cell in document["cells"]}
     assert all(rate > 0 for rate in rates.values())
-    assert document["cells"][2]["latency_ms"]["p95"] >= document["cells"][2]["latency_ms"]["p50"] > 0
+    assert (
+        document["cells"][2]["latency_ms"]["p95"] >= document["cells"][2]["latency_ms"]["p50"] > 0
+    )
     assert "semisync, run 1" in done.stdout and "left" in done.stdout
 
 
-@pytest.mark.parametrize("text,words", [
-    (SUITE.format(seconds=2).replace("seconds", "second"), "ours.yml, line 7: load has no key 'second'; did you mean seconds?"),
-    (SUITE.format(seconds=0), "ours.yml, line 7: seconds is 0; from 1 to 86400"),
-])
+@pytest.mark.parametrize(
+    "text,words",
+    [
+        (
+            SUITE.format(seconds=2).replace("seconds", "second"),
+            "ours.yml, line 7: load has no key 'second'; did you mean seconds?",
+        ),
+        (SUITE.format(seconds=0), "ours.yml, line 7: seconds is 0; from 1 to 86400"),
+    ],
+)
 def test_a_suite_with_a_mistake_is_refused_before_anything_is_touched(pair, text, words):
     before = pair.state()
     done = pair.run(text)
@@ -130,11 +184,16 @@ def test_without_consent_nothing_is_touched(pair):
     assert pair.state() == before
 
 
-def test_a_host_without_the_suites_tool_is_named_before_anything_is_touched(pair):
+@pytest.mark.parametrize("name", ["durability", "b3"])
+def test_a_host_without_the_suites_tool_is_named_before_anything_is_touched(pair, name):
     before = pair.state()
-    done = live_hosts.playbook("benchmark", pair.file, "-e", "semisync_suite=b3", "-e", "semisync_allow_disruption=true")
+    suite = ["-e", f"semisync_suite={name}", "-e", "semisync_allow_disruption=true"]
+    done = live_hosts.playbook("benchmark", pair.file, *suite)
     assert done.returncode != 0
-    assert "Nothing was changed. The suite's load cannot run: %s has no sysbench" % pair.source.name in live_hosts.words(done)
+    assert (
+        f"Nothing was changed. The suite's load cannot run: {pair.source.name} has no sysbench"
+        in live_hosts.words(done)
+    )
     assert pair.state() == before
 
 
@@ -145,8 +204,12 @@ def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
     kept = pair.path / "results" / "default" / "latest" / "benchmark-ours.json"
 
     def two_kept():
-        return kept.exists() and not pair.document()["complete"] and sum(
-            len(cell["repetitions"]) for cell in pair.document()["cells"]) >= 2
+        return (
+            kept.exists()
+            and not pair.document()["complete"]
+            and sum(len(cell["repetitions"]) for cell in pair.document()["cells"]) >= 2
+        )
+
     eventually(two_kept, "two runs are kept")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -160,12 +223,43 @@ def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
 
 
 @pytest.mark.long
+def test_everything_is_back_a_minute_after_the_controller_was_killed(pair):
+    before = pair.state()
+    process = pair.start(LONG)
+    eventually(pair.loaded, "the load is at work")
+    # Longer than a host waits for a sign of life: they arrive.
+    time.sleep(70)
+    assert pair.loaded() and pair.state()[1] == "0"
+    # The worker that waits for the load lives on, and so does the load.
+    process.kill()
+    process.wait()
+    eventually(lambda: pair.state() == before, "both hosts have put everything back", 75)
+
+
+@pytest.mark.long
 def test_a_host_puts_settings_back_by_itself(pair):
     before = pair.state()
     for host, role in ((pair.replica, "replica"), (pair.source, "source")):
-        done = live_hosts.run("ansible", "-i", pair.file, host.name, "-m", "dbre.semisync.semisync_setting", "-a", json.dumps(
-            {"role": role, "replication": "none", "schema": "semisync_bench_t", "rollback_after": 10,
-             "variables": {"sync_binlog": 0}}), cwd=pair.path, check=False)
+        done = live_hosts.run(
+            "ansible",
+            "-i",
+            pair.file,
+            host.name,
+            "-m",
+            "dbre.semisync.semisync_setting",
+            "-a",
+            json.dumps(
+                {
+                    "side": role,
+                    "replication": "none",
+                    "schema": "semisync_bench_t",
+                    "rollback_after": 10,
+                    "variables": {"sync_binlog": 0},
+                }
+            ),
+            cwd=pair.path,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout
     assert pair.state() != before
     eventually(lambda: pair.state() == before, "everything is back", 40)
@@ -187,11 +281,14 @@ def disturb_server_killed(pair):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("disturb,words", [
-    (disturb_replica_fell_behind, "were not acknowledged (no_tx)"),
-    (disturb_replica_stopped, "semi-sync"),
-    (disturb_server_killed, "the server restarted during the run"),
-])
+@pytest.mark.parametrize(
+    "disturb,words",
+    [
+        (disturb_replica_fell_behind, "were not acknowledged (no_tx)"),
+        (disturb_replica_stopped, "semi-sync"),
+        (disturb_server_killed, "the server restarted during the run"),
+    ],
+)
 def test_a_cell_that_was_disturbed_does_not_count(pair, disturb, words):
     before = pair.state()
     process = pair.start(ONE)
@@ -200,7 +297,10 @@ def test_a_cell_that_was_disturbed_does_not_count(pair, disturb, words):
     disturb(pair)
     time.sleep(1)
     if disturb is disturb_replica_stopped:
-        eventually(lambda: "DOES NOT COUNT" in process.stdout.readline() or process.poll() is not None, "it is seen")
+        eventually(
+            lambda: "DOES NOT COUNT" in process.stdout.readline() or process.poll() is not None,
+            "it is seen",
+        )
         pair.replica.shell("systemctl start mysql")
     said = process.communicate(timeout=200)[0]
     assert process.returncode != 0
@@ -209,15 +309,31 @@ def test_a_cell_that_was_disturbed_does_not_count(pair, disturb, words):
     eventually(lambda: pair.state() == before, "the pair is as it was")
 
 
-@pytest.mark.parametrize("more,words", [
-    ({"login_user": "root", "login_password": "not-this-one", "login_host": "127.0.0.1"}, "wrong login"),
-    ({"schema": "important"}, "the schema important exists"),
-    ({"tool": "sysbench"}, "sysbench is missing on this host"),
-    ({"clients": 0}, "clients is 0"),
-])
+@pytest.mark.parametrize(
+    "more,words",
+    [
+        (
+            {"login_user": "root", "login_password": "not-this-one", "login_host": "127.0.0.1"},
+            "wrong login",
+        ),
+        ({"schema": "important"}, "the schema important exists"),
+        ({"tool": "sysbench"}, "sysbench is missing on this host"),
+        ({"clients": 0}, "clients is 0"),
+    ],
+)
 def test_a_load_that_cannot_run_is_refused(pair, more, words):
     before = pair.state()
-    done = live_hosts.run("ansible", "-i", pair.file, pair.source.name, "-m", "dbre.semisync.semisync_load", "-a",
-                          json.dumps(more), cwd=pair.path, check=False)
+    done = live_hosts.run(
+        "ansible",
+        "-i",
+        pair.file,
+        pair.source.name,
+        "-m",
+        "dbre.semisync.semisync_load",
+        "-a",
+        json.dumps(more),
+        cwd=pair.path,
+        check=False,
+    )
     assert done.returncode != 0 and words in live_hosts.words(done)
     assert pair.state() == before

@@ -1,18 +1,31 @@
-"""candidate.yml with a source that is gone: the replica that has received most is named, although it has not applied it."""
+"""candidate.yml with a source that is gone: the replica that has received most is named, although
+it has not applied it.
+"""
 
-import live_hosts
 import pytest
+
+from support import live_hosts
 
 THREADS = {"mysql": "REPLICA", "mariadb": "SLAVE"}
 
 
-@pytest.fixture(scope="module", name="cluster", params=[
-    pytest.param(("mysql", None), marks=pytest.mark.long, id="mysql"), pytest.param(("mariadb", "12"), id="mariadb")])
+@pytest.fixture(
+    scope="module",
+    name="cluster",
+    params=[
+        pytest.param(("mysql", None), marks=pytest.mark.long, id="mysql"),
+        pytest.param(("mariadb", "12"), id="mariadb"),
+    ],
+)
 def fixture_cluster(request, tmp_path_factory):
     names = ("source", "replica1", "replica2")
-    for made in live_hosts.hosts(*((name, *request.param) for name in names), turn="candidate-" + request.param[0]):
+    for made in live_hosts.hosts(
+        *((name, *request.param) for name in names), turn="candidate-" + request.param[0]
+    ):
         source, *replicas = made
-        file = live_hosts.inventory(tmp_path_factory.mktemp("candidate"), {source: {}}, dict.fromkeys(replicas, {}))
+        file = live_hosts.inventory(
+            tmp_path_factory.mktemp("candidate"), {source: {}}, {key: {} for key in replicas}
+        )
         done = live_hosts.playbook("site", file)
         assert done.returncode == 0, done.stdout + done.stderr
         yield source, replicas, file
@@ -27,7 +40,10 @@ def test_the_replica_that_received_most_is_named(cluster):
     word = THREADS[source.server]
     done = live_hosts.playbook("candidate", file)
     assert done.returncode == 0, done.stdout
-    assert live_hosts.words(done).count("has everything that any replica has received; all applied") == 2
+    assert (
+        live_hosts.words(done).count("has everything that any replica has received; all applied")
+        == 2
+    )
 
     first.sql(f"STOP {word} IO_THREAD")
     second.sql(f"STOP {word} SQL_THREAD")
@@ -36,7 +52,10 @@ def test_the_replica_that_received_most_is_named(cluster):
     done = live_hosts.playbook("candidate", file)
     said = live_hosts.words(done)
     assert done.returncode == 0, said
-    assert f"{second.name}: has everything that any replica has received; 7 transaction(s) to apply; its SQL thread is stopped" in said
+    assert (
+        f"{second.name}: has everything that any replica has received; 7 transaction(s) to apply;"
+        " its SQL thread is stopped" in said
+    )
     assert f"{first.name}: lacks 7 transaction(s)" in said
     assert f"Every commit that a replica of this inventory acknowledged is on {second.name}" in said
 

@@ -1,19 +1,19 @@
-"""drill.yml on a source with two replicas: who is blocked and who is not, what it refuses, and what becomes of it when
-a connection or the controller is lost in the middle. The molecule scenarios have the drill of a pair."""
+"""drill.yml on a source with two replicas: who is blocked and who is not, what it refuses, and what
+becomes of it when a connection or the controller is lost in the middle. The molecule scenarios have
+the drill of a pair.
+"""
 
 import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 
 import pytest
-from live_hosts import PROJECT, hosts, inventory, playbook, words
 
-sys.path.insert(0, str(PROJECT / "tests" / "stalls"))
-
-from stalls import Writers, longest  # noqa: E402
+from support.eventually import eventually
+from support.live_hosts import hosts, inventory, playbook, words
+from support.waits import Writers, longest
 
 # Its hosts take a minute to set up.
 pytestmark = pytest.mark.long
@@ -44,14 +44,20 @@ class Tree:
         self.last = None
 
     def inventory(self, **variables):
-        return inventory(self.folder, {self.source: {}}, {host: {} for host in self.replicas},
-                         **{"semisync_timeout": TIMEOUT_MS, **variables})
+        return inventory(
+            self.folder,
+            {self.source: {}},
+            {host: {} for host in self.replicas},
+            **{"semisync_timeout": TIMEOUT_MS, **variables},
+        )
 
     def setting(self, name, value):
-        self.source.sql("SET GLOBAL rpl_semi_sync_%s_%s = %s" % (self.side, name, value))
+        self.source.sql(f"SET GLOBAL rpl_semi_sync_{self.side}_{name} = {value}")
 
     def status(self, name):
-        return self.source.value("SHOW GLOBAL STATUS LIKE 'rpl_semi_sync_%s_%s'" % (self.side, name)).split()[-1]
+        return self.source.value(
+            f"SHOW GLOBAL STATUS LIKE 'rpl_semi_sync_{self.side}_{name}'"
+        ).split()[-1]
 
     def drill(self, *arguments, consent=CONSENT, **variables):
         """(exit status, the drills in drill.json, what was said)."""
@@ -63,7 +69,9 @@ class Tree:
         path = self.folder / "results/default/latest"
         before, self.last = self.last, path.resolve()
         file = path / "drill.json"
-        return json.loads(file.read_text())["drills"] if self.last != before and file.exists() else []
+        return (
+            json.loads(file.read_text())["drills"] if self.last != before and file.exists() else []
+        )
 
     def whole(self):
         """Wait until the source counts both replicas and waits for them."""
@@ -75,7 +83,9 @@ class Tree:
 
 def started(host):
     """When systemd last started this host's server."""
-    return host.shell("systemctl show --property=ActiveEnterTimestampMonotonic " + host.server).stdout.strip()
+    return host.shell(
+        "systemctl show --property=ActiveEnterTimestampMonotonic " + host.server
+    ).stdout.strip()
 
 
 def is_active(host):
@@ -84,30 +94,34 @@ def is_active(host):
 
 def is_gone(host):
     """Whether the server has stopped, and not only begun to."""
-    return host.shell("systemctl is-active " + host.server, check=False).stdout.strip() in ("inactive", "failed")
+    return host.shell("systemctl is-active " + host.server, check=False).stdout.strip() in (
+        "inactive",
+        "failed",
+    )
 
 
 def timers(host):
-    return host.shell("systemctl list-units --all --plain --no-legend 'dbre-semisync-rescue-*'").stdout.split()[:1]
+    return host.shell(
+        "systemctl list-units --all --plain --no-legend 'dbre-semisync-rescue-*'"
+    ).stdout.split()[:1]
 
 
 def journal(host):
     """What systemd did on this host, and what it still will do."""
-    return host.shell("systemctl list-timers --all 'dbre*'; systemctl status %s; systemctl list-units --all 'dbre*';"
-                      " journalctl --no-pager --lines=60" % host.server, check=False).stdout
+    return host.shell(
+        f"systemctl list-timers --all 'dbre*'; systemctl status {host.server}; systemctl list-units"
+        " --all 'dbre*'; journalctl --no-pager --lines=60",
+        check=False,
+    ).stdout
 
 
-def eventually(condition, what, seconds=60):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, what if isinstance(what, str) else what()
-        time.sleep(0.1)
-
-
-@pytest.fixture(scope="module", params=[("mysql", ""), ("mariadb", "12")],
-                ids=lambda param: param[0])
+@pytest.fixture(
+    scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0]
+)
 def tree(request, tmp_path_factory):
-    for made in hosts(*[(name,) + request.param for name in ("source", "replica1", "replica2")], turn="live-drill"):
+    for made in hosts(
+        *[(name, *request.param) for name in ("source", "replica1", "replica2")], turn="live-drill"
+    ):
         one = Tree(made, tmp_path_factory.mktemp("drill"))
         result = playbook("site", one.inventory())
         assert result.returncode == 0, result.stdout
@@ -126,8 +140,11 @@ def test_nobody_is_blocked_where_enough_others_acknowledge(tree):
     for one in drills:
         assert not one["expected_fallback"] and one["blocked_ms"] == one["unprotected"] == 0
         assert one["longest_ms"] < TIMEOUT_MS
-        assert {point["outcome"] for point in one["checkpoints"] if point["id"] in ("P6.2", "P6.3", "P6.4")} == {
-            "not_applicable"}
+        assert {
+            point["outcome"]
+            for point in one["checkpoints"]
+            if point["id"] in ("P6.2", "P6.3", "P6.4")
+        } == {"not_applicable"}
     assert said.count("nobody blocked") == 2
     # The servers' own words, and other writers.
     assert tree.status("no_tx") == before
@@ -140,14 +157,18 @@ def test_check_mode_and_refusals_stop_nothing(tree):
     assert checked[:2] == (0, []), checked[2]
     assert [started(host) for host in tree.replicas] == before
     # Several clusters at once.
-    both = inventory(tree.folder, {tree.source: {"semisync_cluster": "a"}, tree.replicas[0]: {"semisync_cluster": "b"}}, {})
+    both = inventory(
+        tree.folder,
+        {tree.source: {"semisync_cluster": "a"}, tree.replicas[0]: {"semisync_cluster": "b"}},
+        {},
+    )
     refused = playbook("drill", both, *CONSENT)
     assert refused.returncode == 2 and "A drill disturbs one cluster at a time" in words(refused)
     # A cluster that is not healthy, though enough are left.
-    tree.replicas[1].sql("STOP %s IO_THREAD" % tree.thread)
+    tree.replicas[1].sql(f"STOP {tree.thread} IO_THREAD")
     status, drills, said = tree.drill()
     assert status == 2 and drills == [] and "P0 on " + tree.replicas[1].name in said
-    tree.replicas[1].sql("START %s IO_THREAD" % tree.thread)
+    tree.replicas[1].sql(f"START {tree.thread} IO_THREAD")
     tree.whole()
     assert [started(host) for host in tree.replicas] == before
 
@@ -158,7 +179,9 @@ def test_writers_are_blocked_where_every_acknowledgement_is_wanted(tree):
     tree.setting("wait_for_replica_count", 2)
     writers = Writers(tree.source, CLIENTS)
     writers.start()
-    status, drills, said = tree.drill("-e", "semisync_drill_replica=" + tree.replicas[1].name, semisync_wait_for_replica_count=2)
+    status, drills, said = tree.drill(
+        "-e", "semisync_drill_replica=" + tree.replicas[1].name, semisync_wait_for_replica_count=2
+    )
     found = writers.stop()
     tree.setting("wait_for_replica_count", 1)
     assert status == 0, said
@@ -167,7 +190,7 @@ def test_writers_are_blocked_where_every_acknowledgement_is_wanted(tree):
     # Who comes while another one waits already waits less.
     assert 0.5 * TIMEOUT_MS < one["blocked_ms"] <= TIMEOUT_MS + LATE_MS
     assert TIMEOUT_MS - 2 <= max(one["blocked_ms"], longest(found["rows"])) <= TIMEOUT_MS + LATE_MS
-    assert "writers blocked for %.2f s (timeout 2.00 s)" % (one["blocked_ms"] / 1000) in said
+    assert f"writers blocked for {one['blocked_ms'] / 1000:.2f} s (timeout 2.00 s)" in said
 
 
 def test_a_named_replica_is_drilled_and_no_other(tree):
@@ -175,7 +198,10 @@ def test_a_named_replica_is_drilled_and_no_other(tree):
     status, drills, said = tree.drill("-e", "semisync_drill_replica=" + tree.replicas[1].name)
     assert status == 0, said
     assert [one["replica"] for one in drills] == [tree.replicas[1].name]
-    assert [started(host) == then for host, then in zip(tree.replicas, before)] == [True, False]
+    assert [started(host) == then for host, then in zip(tree.replicas, before, strict=False)] == [
+        True,
+        False,
+    ]
     tree.whole()
 
 
@@ -183,13 +209,18 @@ def test_a_timeout_of_a_tenth_of_a_second(tree):
     """The other replica acknowledges nothing here, so that writers fall back."""
     one = tree.replicas[0]
     alone = inventory(tree.folder, {tree.source: {}}, {one: {}}, semisync_timeout=100)
-    tree.replicas[1].sql("STOP %s IO_THREAD" % tree.thread)
+    tree.replicas[1].sql(f"STOP {tree.thread} IO_THREAD")
     tree.setting("timeout", 100)
-    eventually(lambda: tree.source.sql("INSERT INTO important.stuff (details) VALUES ('written by a test')")
-               and tree.status("clients") == "1", "the source counts one client")
+    eventually(
+        lambda: (
+            tree.source.sql("INSERT INTO important.stuff (details) VALUES ('written by a test')")
+            and tree.status("clients") == "1"
+        ),
+        "the source counts one client",
+    )
     result = playbook("drill", alone, *CONSENT)
     tree.setting("timeout", TIMEOUT_MS)
-    tree.replicas[1].sql("START %s IO_THREAD" % tree.thread)
+    tree.replicas[1].sql(f"START {tree.thread} IO_THREAD")
     assert result.returncode == 0, result.stdout
     (drill,) = tree.drills()
     assert drill["expected_fallback"] and 98 <= drill["blocked_ms"] <= 100 + LATE_MS
@@ -199,10 +230,25 @@ def test_a_timeout_of_a_tenth_of_a_second(tree):
 
 def begin(tree, *arguments, **environment):
     """A drill of the first replica, running."""
-    command = ["ansible-playbook", "-i", str(tree.inventory()), "dbre.semisync.drill", *CONSENT, *arguments,
-               "-e", "semisync_drill_replica=" + tree.replicas[0].name]
-    return subprocess.Popen(command, cwd=tree.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                            stderr=subprocess.STDOUT, env=dict(os.environ, COLUMNS="1000", **environment))
+    command = [
+        "ansible-playbook",
+        "-i",
+        str(tree.inventory()),
+        "dbre.semisync.drill",
+        *CONSENT,
+        *arguments,
+        "-e",
+        "semisync_drill_replica=" + tree.replicas[0].name,
+    ]
+    return subprocess.Popen(
+        command,
+        cwd=tree.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        stderr=subprocess.STDOUT,
+        env=dict(os.environ, COLUMNS="1000", **environment),
+    )
 
 
 @pytest.mark.parametrize("lost", ["source", "replica"])
@@ -212,46 +258,66 @@ def test_a_lost_connection_breaks_the_drill_off_and_the_server_is_started(tree, 
     listed.write_text("")
     wrapper.write_text(UNPLUGGED.format(list=listed, docker=shutil.which("docker")))
     wrapper.chmod(0o755)
-    # Without pipelining each task begins with a command of its own, whose failure means: unreachable.
-    with begin(tree, "-e", "semisync_drill_rescue_after=%d" % RESCUE_AFTER, ANSIBLE_PIPELINING="false",
-               PATH="%s:%s" % (tmp_path, os.environ["PATH"])) as run:
+    # Without pipelining each task begins with a command of its own, whose failure means:
+    # unreachable.
+    with begin(
+        tree,
+        "-e",
+        f"semisync_drill_rescue_after={RESCUE_AFTER}",
+        ANSIBLE_PIPELINING="false",
+        PATH=f"{tmp_path}:{os.environ['PATH']}",
+    ) as run:
         eventually(lambda: not is_active(replica), "the drill stops the server")
         listed.write_text(host.name)
         said = " ".join(run.communicate(timeout=120)[0].split())
     at_once = is_active(replica)
     assert run.returncode == 2, said
-    assert "drill of %s failed" % replica.name in said and "not reachable" in said
+    assert f"drill of {replica.name} failed" in said and "not reachable" in said
     (drill,) = tree.drills()
     assert drill["outcome"] == "failed"
     # By the drill itself where it could, else by the timer on the host.
     assert at_once is (lost == "source") and ("MAY NOT RUN" in said) is (lost == "replica"), said
-    eventually(lambda: is_active(replica), "the timer starts the server", RESCUE_AFTER + TIMEOUT_MS / 1000 + 20)
+    eventually(
+        lambda: is_active(replica),
+        "the timer starts the server",
+        RESCUE_AFTER + TIMEOUT_MS / 1000 + 20,
+    )
     tree.whole()
-    status, dummy, said = tree.drill("-e", "semisync_drill_replica=" + replica.name)
+    status, _dummy, said = tree.drill("-e", "semisync_drill_replica=" + replica.name)
     assert status == 0 and timers(replica) == [], said
 
 
 def test_a_killed_controller_leaves_it_to_the_hosts_timer(tree):
     replica = tree.replicas[0]
-    with begin(tree, "-e", "semisync_drill_rescue_after=%d" % RESCUE_AFTER) as run:
+    with begin(tree, "-e", "semisync_drill_rescue_after=900") as run:
         eventually(lambda: not is_active(replica), "the drill stops the server")
         run.kill()
     eventually(lambda: is_gone(replica), "the server has stopped")
     assert len(timers(replica)) == 1
-    eventually(lambda: is_active(replica), "the timer starts the server", RESCUE_AFTER + TIMEOUT_MS / 1000 + 20)
+    eventually(lambda: is_active(replica), "the timer starts the server", 70)
     tree.whole()
     eventually(lambda: timers(replica) == [], "the timer is gone")
 
 
 def test_a_server_that_does_not_start_is_named_and_its_host_tries_again(tree):
     replica = tree.replicas[0]
-    folder = "/etc/systemd/system/%s.service.d" % replica.server
-    replica.shell("mkdir -p %s && printf '[Service]\nExecStartPre=/bin/sh -c \"echo no room; exit 1\"\n' > %s/broken.conf"
-                  " && systemctl daemon-reload" % (folder, folder))
-    status, drills, said = tree.drill("-e", "semisync_drill_replica=" + replica.name,
-                                      "-e", "semisync_drill_rescue_after=%d" % RESCUE_AFTER)
+    folder = f"/etc/systemd/system/{replica.server}.service.d"
+    replica.shell(
+        f"mkdir -p {folder} && printf '[Service]\nExecStartPre=/bin/sh -c \"echo no room; exit"
+        f" 1\"\n' > {folder}/broken.conf && systemctl daemon-reload"
+    )
+    status, drills, said = tree.drill(
+        "-e",
+        "semisync_drill_replica=" + replica.name,
+        "-e",
+        f"semisync_drill_rescue_after={RESCUE_AFTER}",
+    )
     assert status == 2 and "DOES NOT RUN" in said and "no room" in said, said
     assert drills[0]["outcome"] == "failed" and not is_active(replica) and len(timers(replica)) == 1
-    replica.shell("rm %s/broken.conf && systemctl daemon-reload" % folder)
-    eventually(lambda: is_active(replica), lambda: "its host starts the server\n" + journal(replica), RESCUE_AFTER + 30)
+    replica.shell(f"rm {folder}/broken.conf && systemctl daemon-reload")
+    eventually(
+        lambda: is_active(replica),
+        lambda: "its host starts the server\n" + journal(replica),
+        RESCUE_AFTER + 30,
+    )
     tree.whole()

@@ -1,26 +1,63 @@
 """A server that does not come up with the new option file is started again with the old one."""
 
 import pytest
-from live_hosts import hosts, inventory, playbook, words
+
+from support.live_hosts import hosts, inventory, playbook, words
 
 # RFC 6761: never resolves, so no server can bind it.
 NOWHERE = "nonsense.invalid"
+RETRY = {
+    "mysql": (
+        "STOP REPLICA IO_THREAD; CHANGE REPLICATION SOURCE TO SOURCE_CONNECT_RETRY = 60;"
+        " START REPLICA IO_THREAD"
+    ),
+    "mariadb": "STOP SLAVE; CHANGE MASTER TO MASTER_CONNECT_RETRY = 60; START SLAVE",
+}
 
 
-@pytest.fixture(scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0])
+@pytest.fixture(
+    scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0]
+)
 def pair(request):
-    yield from hosts(("source",) + request.param, ("replica",) + request.param)
+    yield from hosts(("source", *request.param), ("replica", *request.param))
 
 
 def test_the_old_option_file_is_back_and_the_next_run_finishes(pair, tmp_path):
     source, replica = pair
     before = source.shell("find /etc/mysql -type f -exec sha256sum {} + | sort").stdout
-    result = playbook("site", inventory(tmp_path, {source: {}}, {replica: {}}, semisync_bind_address=NOWHERE,
-                                        semisync_restart_timeout=20))
+    result = playbook(
+        "site",
+        inventory(
+            tmp_path,
+            {source: {}},
+            {replica: {}},
+            semisync_bind_address=NOWHERE,
+            semisync_restart_timeout=20,
+        ),
+    )
     assert result.returncode != 0
-    assert "The old option file is back and the server was started with it" in words(result)
+    assert "the server was started with it, and answers" in words(result)
     assert source.shell("find /etc/mysql -type f -exec sha256sum {} + | sort").stdout == before
     source.wait()
     file = inventory(tmp_path, {source: {}}, {replica: {}})
     assert playbook("site", file).returncode == 0
     assert playbook("verify", file).returncode == 0
+
+
+def test_a_source_that_goes_back_has_its_replica_at_once(pair, tmp_path):
+    source, replica = pair
+    # The servers' own, for which a replica that has lost its source would stay away.
+    replica.sql(RETRY[source.server])
+    result = playbook(
+        "site",
+        inventory(
+            tmp_path,
+            {source: {"semisync_bind_address": NOWHERE}},
+            {replica: {}},
+            semisync_restart_timeout=20,
+        ),
+    )
+    assert result.returncode != 0
+    assert "the server was started with it, and answers" in words(result)
+    assert source.seconds_alone() <= 10
+    assert playbook("verify", inventory(tmp_path, {source: {}}, {replica: {}})).returncode == 0

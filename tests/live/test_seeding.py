@@ -1,26 +1,34 @@
-"""A replica is seeded from a source that takes writes: what `make seed` shows with 1 GB, with little data."""
-
-import sys
+"""A replica is seeded from a source that takes writes: what `make seed` shows with 1 GB, with
+little data.
+"""
 
 import pytest
-from live_hosts import CLIENTS, PROJECT, hosts, inventory, playbook, run, words
 
-sys.path.insert(0, str(PROJECT / "tests" / "seed"))
+from support.live_hosts import CLIENTS, hosts, inventory, playbook, run, words
+from support.seeding import Site, Writers, compare, fill, stated
 
-from seeding import Site, Writers, compare, fill, stated  # noqa: E402
-
-# Once the channel runs, nothing is applied for so many seconds; what is received meanwhile lies there.
+# Once the channel runs, nothing is applied for so many seconds; what is received meanwhile lies
+# there.
 BEHIND_SECONDS = 20
-BEHIND = ("until %s -e 'SHOW REPLICA STATUS' 2>/dev/null | grep -q .; do sleep 0.1; done;"
-          "%s -e 'FLUSH TABLES WITH READ LOCK; SELECT SLEEP(%d)'")
+BEHIND = (
+    "until %s -e 'SHOW REPLICA STATUS' 2>/dev/null | grep -q .; do sleep 0.1; done;"
+    "%s -e 'FLUSH TABLES WITH READ LOCK; SELECT SLEEP(%d)'"
+)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("server,release,way", [("mysql", "", "clone"), ("mariadb", "12", "backup")])
-def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_source_is_lost(server, release, way, tmp_path):
+@pytest.mark.parametrize(
+    "server,release,way", [("mysql", "", "clone"), ("mariadb", "12", "backup")]
+)
+def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_source_is_lost(
+    server, release, way, tmp_path
+):
     for source, replica in hosts(("source", server, release), ("replica", server, release)):
         fill(source, 1)
-        replica.sql("CREATE DATABASE mine; CREATE TABLE mine.own (id INT PRIMARY KEY); INSERT INTO mine.own VALUES (1)")
+        replica.sql(
+            "CREATE DATABASE mine; CREATE TABLE mine.own (id INT PRIMARY KEY); INSERT INTO mine.own"
+            " VALUES (1)"
+        )
         before = replica.fingerprint()
         file = inventory(tmp_path, {source: {}}, {replica: {}})
         refused = playbook("site", file)
@@ -32,7 +40,10 @@ def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_sourc
         assert compare(source, replica, writers.confirmed) >= 5 and len(writers.confirmed) > 100
         assert "mine" not in replica.value("SHOW DATABASES").split()
         for host in (source, replica):
-            assert "clone" not in host.value("SELECT PLUGIN_NAME FROM information_schema.PLUGINS").split()
+            assert (
+                "clone"
+                not in host.value("SELECT PLUGIN_NAME FROM information_schema.PLUGINS").split()
+            )
             assert "dbre_semisync_seed" not in host.value("SELECT User FROM mysql.user")
 
 
@@ -42,10 +53,21 @@ def test_a_replica_that_is_behind_after_its_seeding_is_waited_for(server, releas
     for source, replica in hosts(("source", server, release), ("replica", server, release)):
         fill(source, 1)
         file, client = inventory(tmp_path, {source: {}}, {replica: {}}), CLIENTS[server]
-        run("docker", "exec", "--detach", replica.name, "sh", "-c", BEHIND % (client, client, BEHIND_SECONDS))
+        run(
+            "docker",
+            "exec",
+            "--detach",
+            replica.name,
+            "sh",
+            "-c",
+            BEHIND % (client, client, BEHIND_SECONDS),
+        )
         with Writers(source) as writers:
             refused = playbook("site", file, "-e", "semisync_catch_up_timeout=7")
-            assert refused.returncode != 0 and "transactions are missing, and it applies none" in words(refused), words(refused)
+            assert (
+                refused.returncode != 0
+                and "transactions are missing, and it applies none" in words(refused)
+            ), words(refused)
             assert "transactions to apply" in words(refused)
             text = Site(file, tmp_path / "site.log").end()
         assert "Ask the source how far it is" in text

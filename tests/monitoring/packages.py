@@ -1,4 +1,5 @@
-"""Prometheus, promtool and the MySQL exporter of Debian's packages, in the cache; nothing is installed on the machine.
+"""Prometheus, promtool and the MySQL exporter of Debian's packages, in the cache; nothing is
+installed on the machine.
 
 Run as a program it prints the path of promtool: the one on the PATH, or the package's.
 """
@@ -24,35 +25,48 @@ def _apt(folder: Path) -> list[str]:
     """An apt-get that knows one Debian release and keeps everything in the folder."""
     mirror = os.environ.get("SEMISYNC_DEBIAN_MIRROR") or mirror_of_apt()
     if not mirror:
-        raise LabError("this machine's apt has no Debian mirror; name one in SEMISYNC_DEBIAN_MIRROR")
+        raise LabError(
+            "this machine's apt has no Debian mirror; name one in SEMISYNC_DEBIAN_MIRROR"
+        )
     sources = folder / "sources.list"
     sources.write_text(f"deb [signed-by={KEYS}] {mirror} {SUITE} main\n", encoding="utf-8")
     for name in ("lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    settings = (f"Dir::Etc::sourcelist={sources}", "Dir::Etc::sourceparts=/dev/null", f"Dir::State::lists={folder}/lists",
-                f"Dir::Cache={folder}/cache", "Acquire::Languages=none", "APT::Sandbox::User=root",
-                "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
-                *(option.replace(" ", "=", 1).replace('"', "") for option in APT_OPTIONS))
+    settings = (
+        f"Dir::Etc::sourcelist={sources}",
+        "Dir::Etc::sourceparts=/dev/null",
+        f"Dir::State::lists={folder}/lists",
+        f"Dir::Cache={folder}/cache",
+        "Acquire::Languages=none",
+        "APT::Sandbox::User=root",
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
+        *(option.replace(" ", "=", 1).replace('"', "") for option in APT_OPTIONS),
+    )
     return ["apt-get", *(f"--option={setting}" for setting in settings)]
 
 
 def package(name: str) -> Path:
-    """The .deb of a package, downloaded when the cache has none; its signature chain is apt's to check."""
+    """The .deb of a package, downloaded when the cache has none; its signature chain is apt's to
+    check.
+    """
     folder = cache("debian", SUITE)
     with locked(f"debian-{SUITE}"):
         for there in folder.glob(f"{name}_*.deb"):
             return there
         if not shutil.which("apt-get") or not KEYS.exists():
-            raise LabError(f"{name} comes from Debian's packages, and apt-get or {KEYS} is missing on this machine")
+            raise LabError(
+                f"{name} comes from Debian's packages, and apt-get or {KEYS} is missing on this"
+                " machine"
+            )
         say(f"downloading {name} of Debian {SUITE}")
         work, log = folder / "apt", cache("logs") / "monitoring-apt.log"
         work.mkdir(exist_ok=True)
         (folder / "part").mkdir(exist_ok=True)
         download = ["env", "-C", str(folder / "part"), *_apt(work), "--quiet", "download", name]
-        if not logged(download, log):
-            # No package list yet, or an old one.
-            if not logged([*_apt(work), "--quiet", "update"], log) or not logged(download, log):
-                raise LabError(f"could not download {name}; the end of {log}:\n{tail(log, 5)}")
+        # There may be no package list yet, or an old one.
+        update = [*_apt(work), "--quiet", "update"]
+        if not logged(download, log) and not (logged(update, log) and logged(download, log)):
+            raise LabError(f"could not download {name}; the end of {log}:\n{tail(log, 5)}")
         made = next((folder / "part").glob(f"{name}_*.deb"))
         return made.rename(folder / made.name)
 

@@ -1,4 +1,6 @@
-"""A picture of a run's report for the README: picture.py RUN-FOLDER [TARGET]. The run must have its report.html."""
+"""A picture of a run's report for the README: picture.py RUN-FOLDER [TARGET]. The run must have its
+report.html.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,15 @@ from pathlib import Path
 
 from PIL import Image
 
-import browser
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
-TARGET = Path(__file__).resolve().parents[2] / "docs" / "images" / "report.png"
+from support import browser  # noqa: E402
+
+TARGET = PROJECT / "docs" / "images" / "report.png"
 WIDTH, MARGIN = 1280, 24
 # The verdict and the pictures; the tables between them are left out.
-PARTS = ("header", "#rehearsal figure.plot", "#suite-1 figure.plot")
+PARTS = ("header", "#drill figure.plot", "#suite-1 figure.plot")
 MOST_BYTES = 300 * 1000
 
 
@@ -23,11 +28,17 @@ def main() -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work, browser.chromium(folder, Path(work)) as started:
         visit = browser.Visit(started, "report.html", WIDTH, "light")
-        boxes = [visit.page.locator(part).first.bounding_box() for part in PARTS if visit.page.locator(part).count()]
+        boxes = [
+            visit.page.locator(part).first.bounding_box()
+            for part in PARTS
+            if visit.page.locator(part).count()
+        ]
         visit.page.screenshot(path=target, full_page=True)
     page = Image.open(target).convert("RGB")
     spans = [(int(box["y"]) - MARGIN, int(box["y"] + box["height"]) + MARGIN) for box in boxes]
-    made = Image.new("RGB", (WIDTH, sum(end - begin for begin, end in spans)), page.getpixel((0, 0)))
+    made = Image.new(
+        "RGB", (WIDTH, sum(end - begin for begin, end in spans)), page.getpixel((0, 0))
+    )
     place = 0
     for begin, end in spans:
         made.paste(page.crop((0, begin, WIDTH, end)), (0, place))

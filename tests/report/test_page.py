@@ -1,52 +1,66 @@
-"""report.html in a real Chromium: it draws, fits, keeps to itself, in light and dark, wide and narrow, and prints."""
+"""report.html in a real Chromium: it draws, fits, keeps to itself, in light and dark, wide and
+narrow, and prints.
+"""
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page
+from ansible_collections.dbre.semisync.tests.unit import benchmarks
+
+from support import browser
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[0] / "unit")]
 
-import conftest as unit  # noqa: E402 - lets ansible_collections be imported
-from ansible_collections.dbre.semisync.plugins.plugin_utils import report, statement  # noqa: E402
-from ansible_collections.dbre.semisync.tests.unit import benchmarks  # noqa: E402
-
-import browser  # noqa: E402
-
-PICTURES = ["drill-1", "b0-phases", "b1-distance", "b1-latency", "b2-rates", "b2-latency", "b3-rates", "b4-clients"]
-OUTPUT = Path(unit.CHECKOUT) / "tests" / "output" / "report"
+PICTURES = [
+    "drill-1",
+    "clients-clients",
+    "durability-rates",
+    "four-phases-phases",
+    "one-client-distance",
+    "one-client-latency",
+    "row-latency-rates",
+    "row-latency-latency",
+]
+OUTPUT = HERE.parents[1] / "tests" / "output" / "report"
 READERS = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
 
 # Of every picture that is shown: its box, how many shapes it has, and the boxes of its texts.
 DRAWN = """() => [...document.querySelectorAll("figure.plot")].map(figure => {
-  const svgs = [...figure.querySelectorAll(":scope svg")].filter(svg => svg.getBoundingClientRect().width > 0);
-  const box = element => { const b = element.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
+  const extent = element => element.getBoundingClientRect();
+  const box = element => (b => [b.left, b.top, b.right, b.bottom])(extent(element));
+  const svgs = [...figure.querySelectorAll(":scope svg")].filter(svg => extent(svg).width > 0);
+  const all = selector => svgs.flatMap(svg => [...svg.querySelectorAll(selector)]);
+  const drawn = shape => !shape.closest("defs, clipPath") &&
+      extent(shape).width + extent(shape).height > 0;
   return {name: figure.id, svgs: svgs.length, box: svgs.length ? box(svgs[0]) : null,
-          shapes: svgs.flatMap(svg => [...svg.querySelectorAll("path, use")])
-                      .filter(shape => !shape.closest("defs, clipPath") && (b => b.width + b.height > 0)(shape.getBoundingClientRect())).length,
-          fonts: [...new Set(svgs.flatMap(svg => [...svg.querySelectorAll("text")]).map(text => getComputedStyle(text).fontFamily))],
-          unpainted: svgs.flatMap(svg => [...svg.querySelectorAll("path, use, text")]).filter(
+          shapes: all("path, use").filter(drawn).length,
+          fonts: [...new Set(all("text").map(text => getComputedStyle(text).fontFamily))],
+          unpainted: all("path, use, text").filter(
               shape => /#0[0-9a]0/.test(shape.getAttribute("style") || "")).length,
-          texts: svgs.flatMap(svg => [...svg.querySelectorAll("text")]).map(text => ({words: text.textContent.trim(), box: box(text)}))};
+          texts: all("text").map(text => ({words: text.textContent.trim(), box: box(text)}))};
 })"""
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-# Text may come this close to a neighbour or an edge, in pixels: boxes are taller than the letters in them.
+# Text may come this close to a neighbour or an edge, in pixels: boxes are taller than the letters
+# in them.
 SLACK = 3
 
 
 @pytest.fixture(name="run", scope="module")
 def fixture_run(tmp_path_factory):
-    """A run's folder: checkpoints, findings and rehearsal of real hosts, benchmarks as analyse() fills them."""
+    """A run's folder: checkpoints, findings and drill of real hosts, benchmarks as analyse()
+    fills them.
+    """
     folder = tmp_path_factory.mktemp("runs") / "2026-11-21T144245.706771Z"
     shutil.copytree(HERE / "run", folder)
-    for name in ("b0", "b1", "b2", "b3", "b4"):
+    for name in ("four_phases", "one_client", "row_latency", "durability", "clients"):
         if not (folder / f"benchmark-{name}.json").exists():
-            made = statement.analyse(getattr(benchmarks, name)())
+            made = analysis.analyse(getattr(benchmarks, name)())
             (folder / f"benchmark-{name}.json").write_text(json.dumps(made), encoding="utf-8")
-    report.write(str(folder), "default", "2026-11-21T15:00:00Z")
+    page.write(str(folder), "default", "2026-11-21T15:00:00Z")
     return folder
 
 
@@ -60,17 +74,26 @@ def overlapping(texts):
     """Pairs of texts that cover each other."""
     found = []
     for number, one in enumerate(texts):
-        for other in texts[number + 1:]:
+        for other in texts[number + 1 :]:
             (left, top, right, bottom), (left2, top2, right2, bottom2) = one["box"], other["box"]
-            if min(right, right2) - max(left, left2) > SLACK and min(bottom, bottom2) - max(top, top2) > SLACK:
+            if (
+                min(right, right2) - max(left, left2) > SLACK
+                and min(bottom, bottom2) - max(top, top2) > SLACK
+            ):
                 found.append((one["words"], other["words"]))
     return found
 
 
 def outside(texts, box):
     """Texts that leave their picture."""
-    return [text["words"] for text in texts if text["box"][0] < box[0] - SLACK or text["box"][2] > box[2] + SLACK
-            or text["box"][1] < box[1] - SLACK or text["box"][3] > box[3] + SLACK]
+    return [
+        text["words"]
+        for text in texts
+        if text["box"][0] < box[0] - SLACK
+        or text["box"][2] > box[2] + SLACK
+        or text["box"][1] < box[1] - SLACK
+        or text["box"][3] > box[3] + SLACK
+    ]
 
 
 @pytest.mark.parametrize("width,scheme", READERS)
@@ -85,15 +108,23 @@ def test_the_page_draws_and_fits_and_keeps_to_itself(chromium, width, scheme):
     for picture in drawn:
         box = picture["box"]
         assert picture["svgs"] == 1, picture["name"]
-        assert box[2] - box[0] > 0.8 * min(width - 64, 960) and box[3] - box[1] > 80, picture["name"]
-        assert picture["shapes"] >= 3 and len(picture["texts"]) >= 3 and not picture["unpainted"], picture["name"]
-        assert len(picture["fonts"]) == 1 and picture["fonts"][0].startswith("Inter"), picture["name"]
+        assert box[2] - box[0] > 0.8 * min(width - 64, 960) and box[3] - box[1] > 80, picture[
+            "name"
+        ]
+        assert picture["shapes"] >= 3 and len(picture["texts"]) >= 3 and not picture["unpainted"], (
+            picture["name"]
+        )
+        assert len(picture["fonts"]) == 1 and picture["fonts"][0].startswith("Inter"), picture[
+            "name"
+        ]
         assert overlapping(picture["texts"]) == [], picture["name"]
         assert outside(picture["texts"], box) == [], picture["name"]
 
 
-COLOURS = """() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,
-                    getComputedStyle(document.querySelector("#b0-phases .wide text")).fill]"""
+COLOURS = """() => [getComputedStyle(document.body).backgroundColor,
+                    getComputedStyle(document.body).color,
+                    getComputedStyle(document.querySelector(
+                        "#four-phases-phases .wide text")).fill]"""
 
 
 def test_dark_is_dark_and_light_is_light(chromium):
@@ -101,7 +132,9 @@ def test_dark_is_dark_and_light_is_light(chromium):
     for scheme in ("light", "dark"):
         with browser.Visit(chromium, "report.html", 1280, scheme) as visit:
             colours = visit.measure(COLOURS)
-        found[scheme] = [sum(int(part) for part in colour.strip("rgb()").split(",")) for colour in colours]
+        found[scheme] = [
+            sum(int(part) for part in colour.strip("rgb()").split(",")) for colour in colours
+        ]
     (light_back, *light_ink), (dark_back, *dark_ink) = found["light"], found["dark"]
     assert light_back > 700 and dark_back < 120
     assert max(light_ink) < 120 and min(dark_ink) > 600
@@ -110,14 +143,20 @@ def test_dark_is_dark_and_light_is_light(chromium):
 def test_it_prints_in_ink_on_paper_with_the_raw_tables(chromium):
     with browser.Visit(chromium, "report.html", 1280, "dark") as visit:
         visit.page.emulate_media(media="print")
-        assert visit.measure("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        printed = visit.page.pdf(format="A4", margin={side: "15mm" for side in ("top", "bottom", "left", "right")})
+        assert (
+            visit.measure("() => getComputedStyle(document.body).backgroundColor")
+            == "rgb(255, 255, 255)"
+        )
+        printed = visit.page.pdf(
+            format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "15mm")
+        )
     assert printed.startswith(b"%PDF") and len(printed) > 50000
     (OUTPUT / "report.pdf").write_bytes(printed)
 
 
 SAVED = """() => JSON.parse(new TextDecoder().decode(Uint8Array.from(
-    atob(document.querySelector('a.data[download="drill.json"]').href.split(",")[1]), c => c.charCodeAt(0))))"""
+    atob(document.querySelector('a.data[download="drill.json"]').href.split(",")[1]),
+    letter => letter.charCodeAt(0))))"""
 
 
 def test_the_raw_data_can_be_saved(chromium, run):
@@ -139,15 +178,30 @@ def broken(run, name, old, new):
 
 
 def test_the_checks_see_what_they_are_for(chromium, run):
-    with browser.Visit(chromium, broken(run, "wide.html", "<footer>", '<footer style="width: 3000px">'), 1280, "light") as visit:
+    with browser.Visit(
+        chromium,
+        broken(run, "wide.html", "<footer>", '<footer style="width: 3000px">'),
+        1280,
+        "light",
+    ) as visit:
         assert visit.measure(OVERFLOW) > 0
-    with browser.Visit(chromium, broken(run, "asks.html", "<footer>", FAR + "<footer>"), 1280, "light") as visit:
+    with browser.Visit(
+        chromium, broken(run, "asks.html", "<footer>", FAR + "<footer>"), 1280, "light"
+    ) as visit:
         assert visit.complaints
     (run / "open.html").write_text(FAR, encoding="utf-8")
     with browser.Visit(chromium, "open.html", 1280, "light") as visit:
         assert visit.elsewhere() == ["http://192.0.2.1/x.png"]
-    with browser.Visit(chromium, broken(run, "empty.html", "</style>", "figure.plot svg { display: none; }</style>"),
-                       400, "light") as visit:
+    with browser.Visit(
+        chromium,
+        broken(run, "empty.html", "</style>", "figure.plot svg { display: none; }</style>"),
+        400,
+        "light",
+    ) as visit:
         assert all(picture["svgs"] == 0 for picture in visit.measure(DRAWN))
-    texts = [{"words": "a", "box": [0, 0, 50, 12]}, {"words": "b", "box": [40, 2, 90, 14]}, {"words": "c", "box": [95, 0, 120, 12]}]
+    texts = [
+        {"words": "a", "box": [0, 0, 50, 12]},
+        {"words": "b", "box": [40, 2, 90, 14]},
+        {"words": "c", "box": [95, 0, 120, 12]},
+    ]
     assert overlapping(texts) == [("a", "b")] and outside(texts, [0, 0, 100, 20]) == ["c"]

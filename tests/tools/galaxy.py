@@ -1,8 +1,10 @@
-"""What a Galaxy server checks of the collection, and what an installation gives: no error, no warning.
+"""What a Galaxy server checks of the collection, and what an installation gives: no error, no
+warning.
 
-Builds it, lets galaxy-importer look at it (the importer knows no other collection, as Galaxy's own does not), installs it
-into an empty place, asks ansible-doc for everything there, lints the changelog, and lets ansible-builder read what an
-execution environment needs. Compiles what runs on hosts for the oldest Python that ansible-core 2.17 and 2.19 manage.
+Builds it, lets galaxy-importer look at it (the importer knows no other collection, as Galaxy's own
+does not), installs it into an empty place, asks ansible-doc for everything there, lints the
+changelog, and lets ansible-builder read what an execution environment needs. Compiles what runs on
+hosts for the oldest Python that ansible-core 2.17 and 2.19 manage.
 """
 
 from __future__ import annotations
@@ -33,10 +35,21 @@ OLDEST = ("3.7", "3.8")
 
 def run(*command: str, cwd: Path = PROJECT, **environment: str) -> str:
     """The output of a command, errors with it; its failure is ours."""
-    done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, check=False, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        check=False,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     if done.returncode:
-        sys.exit(f"galaxy: error: {' '.join(command[:4])} ended with {done.returncode}:\n{done.stdout[-4000:]}")
+        sys.exit(
+            f"galaxy: error: {' '.join(command[:4])} ended with"
+            f" {done.returncode}:\n{done.stdout[-4000:]}"
+        )
     return done.stdout
 
 
@@ -44,23 +57,40 @@ def importer(archive: Path, folder: Path) -> None:
     """galaxy-importer's log must have neither error nor warning."""
     config = folder / "importer.cfg"
     config.write_text(IMPORTER, encoding="utf-8")
-    said = run("python", "-m", "galaxy_importer.main", str(archive), cwd=folder, GALAXY_IMPORTER_CONFIG=str(config))
+    said = run(
+        "python",
+        "-m",
+        "galaxy_importer.main",
+        str(archive),
+        cwd=folder,
+        GALAXY_IMPORTER_CONFIG=str(config),
+    )
     bad = [line for line in said.splitlines() if "ERROR" in line or "WARNING" in line]
     if bad or "successfully" not in said:
-        sys.exit("galaxy: error: galaxy-importer says:\n" + "\n".join(bad or said.splitlines()[-10:]))
+        sys.exit(
+            "galaxy: error: galaxy-importer says:\n" + "\n".join(bad or said.splitlines()[-10:])
+        )
     print("galaxy-importer: no error, no warning", flush=True)
 
 
 def misused(name: str, page: dict) -> list[str]:
     """What a module's examples get wrong: options it does not have, and required ones left out."""
     plays = yaml.safe_load(page["examples"])
-    tasks = [task for play in plays for task in (play.get("tasks", []) if "hosts" in play else [play])]
-    tasks = [inner for task in tasks for inner in (task.get("block", []) + task.get("always", []) if "block" in task else [task])]
+    tasks = [
+        task for play in plays for task in (play.get("tasks", []) if "hosts" in play else [play])
+    ]
+    tasks = [
+        inner
+        for task in tasks
+        for inner in (task.get("block", []) + task.get("always", []) if "block" in task else [task])
+    ]
     options, found = page["doc"].get("options", {}), []
     used = [task[name] or {} for task in tasks if name in task]
     for arguments in used:
         required = {key for key, option in options.items() if option.get("required")}
-        found += [f"{name} has no option {key}" for key in sorted(arguments.keys() - options.keys())]
+        found += [
+            f"{name} has no option {key}" for key in sorted(arguments.keys() - options.keys())
+        ]
         found += [f"{name} needs {key}" for key in sorted(required - arguments.keys())]
     return found if used else [f"{name} is in none of its own examples"]
 
@@ -69,16 +99,49 @@ def documented(folder: Path) -> None:
     """Every plugin and role of the installation has its page."""
     counts = []
     for kind in ("module", "callback", "lookup", "filter", "role"):
-        there = sorted(json.loads(run("ansible-doc", "--type", kind, "--list", "--json", NAME,
-                                      cwd=folder, ANSIBLE_COLLECTIONS_PATH=str(folder))))
+        there = sorted(
+            json.loads(
+                run(
+                    "ansible-doc",
+                    "--type",
+                    kind,
+                    "--list",
+                    "--json",
+                    NAME,
+                    cwd=folder,
+                    ANSIBLE_COLLECTIONS_PATH=str(folder),
+                )
+            )
+        )
         if there:
-            pages = json.loads(run("ansible-doc", "--type", kind, "--json", *there, cwd=folder,
-                                   ANSIBLE_COLLECTIONS_PATH=str(folder)))
+            pages = json.loads(
+                run(
+                    "ansible-doc",
+                    "--type",
+                    kind,
+                    "--json",
+                    *there,
+                    cwd=folder,
+                    ANSIBLE_COLLECTIONS_PATH=str(folder),
+                )
+            )
             missing = set(there) - set(pages)
-            bare = {name for name, page in pages.items() if kind == "module" and not page.get("examples")}
+            bare = {
+                name
+                for name, page in pages.items()
+                if kind == "module" and not page.get("examples")
+            }
             if missing or bare:
-                sys.exit(f"galaxy: error: without documentation: {sorted(missing)}; without examples: {sorted(bare)}")
-            wrong = [words for name, page in pages.items() if kind == "module" for words in misused(name, page)]
+                sys.exit(
+                    f"galaxy: error: without documentation: {sorted(missing)}; without examples:"
+                    f" {sorted(bare)}"
+                )
+            wrong = [
+                words
+                for name, page in pages.items()
+                if kind == "module"
+                for words in misused(name, page)
+            ]
             if wrong:
                 sys.exit("galaxy: error: examples: " + "; ".join(wrong))
             counts.append(f"{len(there)} {kind}{'s' if len(there) > 1 else ''}")
@@ -97,13 +160,31 @@ def environment(installed: Path) -> None:
 def compiles(installed: Path) -> None:
     """What runs on hosts is valid in the oldest Python, where one is on this machine."""
     for version in OLDEST:
-        python = next((path for path in (shutil.which(f"python{version}"),
-                                         *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))) if path
-                       and not subprocess.run([path, "-c", ""], check=False, capture_output=True).returncode), None)
+        python = next(
+            (
+                path
+                for path in (
+                    shutil.which(f"python{version}"),
+                    *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python")),
+                )
+                if path
+                and not subprocess.run(
+                    [path, "-c", ""], check=False, capture_output=True
+                ).returncode
+            ),
+            None,
+        )
         if python is None:
             print(f"Python {version}: not on this machine, not tried", flush=True)
             continue
-        run(python, "-m", "compileall", "-q", "-f", *(str(installed / "plugins" / part) for part in ("modules", "module_utils")))
+        run(
+            python,
+            "-m",
+            "compileall",
+            "-q",
+            "-f",
+            *(str(installed / "plugins" / part) for part in ("modules", "module_utils")),
+        )
         print(f"Python {version}: modules and module_utils compile", flush=True)
 
 
@@ -115,8 +196,16 @@ def main() -> None:
         archive = next(folder.glob("*.tar.gz"))
         print(f"{archive.name}: {archive.stat().st_size // 1024} kB", flush=True)
         importer(archive, folder)
-        run("ansible-galaxy", "collection", "install", str(archive), "--no-deps", "--collections-path", name,
-            ANSIBLE_COLLECTIONS_PATH=name)
+        run(
+            "ansible-galaxy",
+            "collection",
+            "install",
+            str(archive),
+            "--no-deps",
+            "--collections-path",
+            name,
+            ANSIBLE_COLLECTIONS_PATH=name,
+        )
         installed = folder / "ansible_collections" / "dbre" / "semisync"
         documented(folder)
         environment(installed)

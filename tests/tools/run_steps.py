@@ -1,7 +1,8 @@
 """Run the steps of `make test`, some at a time, however each ends, and close with a count of them.
 
-Usage: run_steps.py [--lanes=N] NAME=COMMAND …; the exit status is 0 only when every step passed. A step that runs alone
-shows its output as it comes; of steps that run side by side each is shown whole when it ends.
+Usage: run_steps.py [--lanes=N] NAME=COMMAND …; the exit status is 0 only when every step passed. A
+step that runs alone shows its output as it comes; of steps that run side by side each is shown
+whole when it ends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import threading
 import time
 
 # A step that takes this long hangs.
-STEP_SECONDS = 30 * 60
+STEP_SECONDS = 40 * 60
 GRACE_SECONDS = 60
 
 
@@ -39,7 +40,8 @@ class Steps:
     """Steps that run in a number of lanes."""
 
     def __init__(self, lanes: int) -> None:
-        self.lanes, self.children, self.stopped, self.lock = lanes, [], False, threading.Lock()
+        self.lanes, self.stopped, self.lock = lanes, False, threading.Lock()
+        self.children: list[subprocess.Popen] = []
 
     def run(self, name: str, command: str) -> tuple[str, bool, float]:
         """Run one step: its name, whether it passed, its seconds."""
@@ -50,8 +52,14 @@ class Steps:
             with self.lock:
                 if self.stopped:
                     return name, False, 0.0
-                child = subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, start_new_session=True,
-                                         stdout=shown, stderr=shown and subprocess.STDOUT)
+                child = subprocess.Popen(
+                    command,
+                    shell=True,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                    stdout=shown,
+                    stderr=shown and subprocess.STDOUT,
+                )
                 self.children.append(child)
             late = False
             try:
@@ -65,7 +73,13 @@ class Steps:
                     print(f"\n===== output of {name}", flush=True)
                     output.seek(0)
                     shutil.copyfileobj(output, sys.stdout)
-                words = "passed" if passed else f"ended after {STEP_SECONDS} s, FAILED" if late else "FAILED"
+                words = (
+                    "passed"
+                    if passed
+                    else f"ended after {STEP_SECONDS} s, FAILED"
+                    if late
+                    else "FAILED"
+                )
                 print(f"===== {name}: {words} in {seconds:.0f} s", flush=True)
         return name, passed, seconds
 
@@ -84,11 +98,16 @@ def main() -> int:
     parser.add_argument("--lanes", type=int, default=1)
     parser.add_argument("steps", nargs="+", metavar="NAME=COMMAND")
     options = parser.parse_args()
+    if not sys.stdout.isatty():
+        # A colour that a terminal would show is noise in a log.
+        os.environ.update(NO_COLOR="1", ANSIBLE_NOCOLOR="1")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     steps, begin = Steps(options.lanes), time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as pool:
         try:
-            pending = [pool.submit(steps.run, *argument.split("=", 1)) for argument in options.steps]
+            pending = [
+                pool.submit(steps.run, *argument.split("=", 1)) for argument in options.steps
+            ]
             results = [each.result() for each in pending]
         except KeyboardInterrupt:
             # Once is enough.
@@ -101,7 +120,10 @@ def main() -> int:
     for name, passed, seconds in results:
         print(f"{'passed' if passed else 'FAILED'}  {seconds:5.0f} s  {name}")
     failed = sum(not passed for dummy, passed, dummy2 in results)
-    print(f"{len(results) - failed} passed, {failed} failed, {time.monotonic() - begin:.0f} s", flush=True)
+    print(
+        f"{len(results) - failed} passed, {failed} failed, {time.monotonic() - begin:.0f} s",
+        flush=True,
+    )
     return 1 if failed else 0
 
 

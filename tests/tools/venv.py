@@ -1,6 +1,8 @@
-"""Make the virtual environment of the development tools, unless there is one of these requirements; print its path.
+"""Make the virtual environment of the development tools, unless there is one of these requirements;
+print its path.
 
-Usage: venv.py [REQUIREMENTS]; tools that only one target needs have a file and an environment of their own.
+Usage: venv.py [REQUIREMENTS]; tools that only one target needs have a file and an environment of
+their own.
 """
 
 from __future__ import annotations
@@ -26,7 +28,13 @@ DONE = "complete"
 
 def name() -> str:
     """The folder's name: a hash of everything that decides what is in it."""
-    recipe = "\n".join((REQUIREMENTS.read_text(encoding="utf-8"), platform.python_version(), os.path.realpath(sys.executable)))
+    recipe = "\n".join(
+        (
+            REQUIREMENTS.read_text(encoding="utf-8"),
+            platform.python_version(),
+            os.path.realpath(sys.executable),
+        )
+    )
     return f"venv-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
 
 
@@ -34,16 +42,26 @@ def works(folder: Path) -> bool:
     """Whether the environment is complete and its interpreter still there."""
     if not (folder / DONE).exists():
         return False
-    return subprocess.run([folder / "bin" / "python", "-c", ""], check=False, capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            [folder / "bin" / "python", "-c", ""], check=False, capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 def need_ensurepip() -> None:
-    """Debian's Python comes without what a virtual environment needs; install it, or say what to install."""
+    """Debian's Python comes without what a virtual environment needs; install it, or say what to
+    install.
+    """
     if importlib.util.find_spec("ensurepip"):
         return
     package = f"python3.{sys.version_info.minor}-venv"
     if not shutil.which("apt-get"):
-        raise LabError(f"{sys.executable} cannot make virtual environments: install its venv module ({package} on Debian)")
+        raise LabError(
+            f"{sys.executable} cannot make virtual environments: install its venv module ({package}"
+            " on Debian)"
+        )
     say(f"{sys.executable} cannot make virtual environments: installing {package}")
     log = cache("logs") / "apt.log"
     install = as_root("apt-get", "install", "-y", "--no-install-recommends", package)
@@ -61,7 +79,16 @@ def make(folder: Path) -> None:
     clock, log = Clock(), cache("logs") / f"{folder.name}.log"
     say(f"installing the development tools into {folder}, about two minutes")
     python = str(folder / "bin" / "python")
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "-r", str(REQUIREMENTS)]
+    pip = [
+        python,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        "install",
+        "-r",
+        str(REQUIREMENTS),
+    ]
     for command in ([sys.executable, "-m", "venv", str(folder)], pip):
         if not logged(command, log):
             raise LabError(f"{' '.join(command[:4])} … failed; the end of {log}:\n{tail(log, 5)}")

@@ -3,13 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Lets plain pytest import ansible_collections.* as Ansible does.
 
-This checkout is found wherever it lies, other collections where ANSIBLE_COLLECTIONS_PATH and the installed Ansible
-bundle have them. Under ansible-test, which does the same, and without Ansible nothing is done.
+This checkout is found wherever it lies, other collections where ANSIBLE_COLLECTIONS_PATH and the
+installed Ansible bundle have them. Under ansible-test, which does the same, and without Ansible
+nothing is done.
 """
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 import os
 import sys
@@ -30,8 +29,12 @@ def install_finder():
     namespace = os.path.join(folder.name, "ansible_collections", "dbre")
     os.makedirs(namespace)
     os.symlink(CHECKOUT, os.path.join(namespace, "semisync"))
-    others = [path for path in os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").split(os.pathsep) if path]
-    _AnsibleCollectionFinder(paths=[folder.name] + [os.path.expanduser(path) for path in others])._install()
+    others = [
+        path for path in os.environ.get("ANSIBLE_COLLECTIONS_PATH", "").split(os.pathsep) if path
+    ]
+    _AnsibleCollectionFinder(
+        paths=[folder.name] + [os.path.expanduser(path) for path in others]
+    )._install()
     return folder
 
 

@@ -3,60 +3,107 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What servers said, and what a plan does to it.
 
-The files in fixtures/ are results of semisync_info, captured from Debian's MySQL 9.7.4 and MariaDB 10.11.19 in an
-asynchronous-then-semi-synchronous pair that site.yml set up. Other servers are derived from them here.
+The files in fixtures/ are results of semisync_info, captured from Debian's MySQL 9.7.4 and MariaDB
+10.11.19 in an asynchronous-then-semi-synchronous pair that site.yml set up; the lines and plugins
+of the side that a host does not have were added to them as carry_out() does. Other servers are
+derived from them here.
 """
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 import copy
 import json
 import os
 
-from ansible_collections.dbre.semisync.plugins.module_utils import names, options, plan, state
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, names, read
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import make
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import OTHER_SIDE
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 
-SETTINGS = {
-    "replication_user": "repl",
-    "replication_user_host": "%",
-    "replication_password": "pass word",
-    "replication_ssl": "auto",
-    "replication_ssl_ca": "",
-    "replication_ssl_verify_name": False,
-    "connect_retry": 1,
-    "seed_method": "auto",
-    "seed_overwrite": False,
-    "bind_address": "*",
-    "replica_read_only": True,
-    "timeout": 10000,
-    "wait_point": "AFTER_SYNC",
-    "wait_for_replica_count": 1,
-    "wait_no_replica": True,
-    "trace_level": 32,
-    "sync_binlog": 1,
-    "innodb_flush_log_at_trx_commit": 1,
-    "canary_schema": "important",
-}
+SETTINGS = Settings(
+    {
+        "apply": "restart",
+        "stage": "full",
+        "replication_user": "repl",
+        "replication_user_host": "%",
+        "replication_password": "pass word",
+        "replication_ssl": "auto",
+        "replication_ssl_ca": "",
+        "replication_ssl_verify_name": False,
+        "replication_connect_retry": 1,
+        "seed_method": "auto",
+        "seed_overwrite": False,
+        "bind_address": "*",
+        "replica_read_only": True,
+        "timeout_ms": 10000,
+        "wait_point": "AFTER_SYNC",
+        "wait_for_replica_count": 1,
+        "wait_no_replica": True,
+        "trace_level": 32,
+        "sync_binlog": 1,
+        "innodb_flush_log_at_trx_commit": 1,
+        "canary_schema": "important",
+        "http_port": 0,
+        "http_address": "",
+    }
+)
 
 # What a server has before anything is configured; SHOW GLOBAL VARIABLES of the bare servers.
 DEFAULTS = {
-    "mysql": {"server_id": "1", "gtid_mode": "OFF", "enforce_gtid_consistency": "OFF", "relay_log": "HOST-relay-bin",
-              "bind_address": "127.0.0.1", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1",
-              "log_bin": "ON", "log_slave_updates": "ON", "log_replica_updates": "ON", "read_only": "OFF"},
-    "mariadb": {"server_id": "1", "log_bin": "OFF", "log_slave_updates": "OFF", "relay_log": "",
-                "bind_address": "127.0.0.1", "sync_binlog": "0", "innodb_flush_log_at_trx_commit": "1", "read_only": "OFF"},
+    "mysql": {
+        "server_id": "1",
+        "gtid_mode": "OFF",
+        "enforce_gtid_consistency": "OFF",
+        "relay_log": "HOST-relay-bin",
+        "bind_address": "127.0.0.1",
+        "sync_binlog": "1",
+        "innodb_flush_log_at_trx_commit": "1",
+        "log_bin": "ON",
+        "log_slave_updates": "ON",
+        "log_replica_updates": "ON",
+        "read_only": "OFF",
+    },
+    "mariadb": {
+        "server_id": "1",
+        "log_bin": "OFF",
+        "log_slave_updates": "OFF",
+        "relay_log": "",
+        "bind_address": "127.0.0.1",
+        "sync_binlog": "0",
+        "innodb_flush_log_at_trx_commit": "1",
+        "read_only": "OFF",
+    },
 }
-SEMISYNC_DEFAULTS = {"enabled": "OFF", "timeout": "10000", "trace_level": "32", "wait_no_replica": "ON",
-                     "wait_point": "AFTER_SYNC", "wait_for_replica_count": "1"}
-SWITCHES = ("enabled", "wait_no_replica", "log_slave_updates", "log_replica_updates", "gtid_mode",
-            "enforce_gtid_consistency", "read_only")
+SEMISYNC_DEFAULTS = {
+    "enabled": "OFF",
+    "timeout": "10000",
+    "trace_level": "32",
+    "wait_no_replica": "ON",
+    "wait_point": "AFTER_SYNC",
+    "wait_for_replica_count": "1",
+}
+SWITCHES = (
+    "enabled",
+    "wait_no_replica",
+    "log_slave_updates",
+    "log_replica_updates",
+    "gtid_mode",
+    "enforce_gtid_consistency",
+    "read_only",
+)
 
 
 def settings(**changes):
-    return dict(SETTINGS, **changes)
+    return Settings(SETTINGS, **changes)
 
 
 def fixture(name):
@@ -64,17 +111,20 @@ def fixture(name):
         return json.load(stream)
 
 
-def captured(engine, role):
-    return fixture({"mysql": "mysql-9.7-", "mariadb": "mariadb-10.11-"}[engine] + role)
+def captured(engine, side):
+    return fixture({"mysql": "mysql-9.7-", "mariadb": "mariadb-10.11-"}[engine] + side)
 
 
-def member(host, role, info, **more):
-    return plan.Member(host, role, info, **more)
+def member(host, side, info, **more):
+    return Member(host, side, info, **more)
 
 
 def pair(engine):
     """The captured pair, set up by the collection and semi-synchronous."""
-    return [member("db1", "source", captured(engine, "source")), member("db2", "replica", captured(engine, "replica"))]
+    return [
+        member("db1", "source", captured(engine, "source")),
+        member("db2", "replica", captured(engine, "replica")),
+    ]
 
 
 def server(engine, host="db1", version=None):
@@ -83,16 +133,27 @@ def server(engine, host="db1", version=None):
     if version:
         speak(info, engine, version)
     table = names.Names(info["engine"], parsed(info), ())
-    info.update(plugins={}, plugins_registered={}, channel=None, accounts=[], schemas=[], persisted={},
-                names=state.names_in_use(table))
-    info["variables"].update(DEFAULTS[engine], hostname=host, pid_file="/var/lib/mysql/%s.pid" % host)
+    info.update(
+        plugins={},
+        plugins_registered={},
+        channel=None,
+        accounts=[],
+        schemas=[],
+        persisted={},
+        names=read.names_in_use(table),
+    )
+    info["variables"].update(DEFAULTS[engine], hostname=host, pid_file=f"/var/lib/mysql/{host}.pid")
     info["variables"]["relay_log"] = DEFAULTS[engine]["relay_log"].replace("HOST", host)
     if info["variables"]["server_uuid"]:
         info["variables"]["server_uuid"] = uuid(host)
     for name in ("log_replica_updates", "log_slave_updates"):
-        if engine == "mysql" and not table.since((8, 0, 26), names.NEVER) and name == "log_replica_updates":
+        if (
+            engine == "mysql"
+            and not table.since((8, 0, 26), names.NEVER)
+            and name == "log_replica_updates"
+        ):
             info["variables"][name] = None
-    info["gtid"] = dict((name, "") for name in info["gtid"])
+    info["gtid"] = dict.fromkeys(info["gtid"], "")
     info["option_files"].update(exists=False, ours=None, options={"bind_address": "127.0.0.1"})
     for side in ("source", "replica"):
         unload(info, side)
@@ -102,7 +163,8 @@ def server(engine, host="db1", version=None):
 
 
 def uuid(host):
-    return "91c92dd4-e5a0-11f1-9b95-%012x" % sum(ord(letter) << (8 * place) for place, letter in enumerate(host[:5]))
+    number = sum(ord(letter) << (8 * place) for place, letter in enumerate(host[:5]))
+    return f"91c92dd4-e5a0-11f1-9b95-{number:012x}"
 
 
 def parsed(info):
@@ -114,20 +176,23 @@ def speak(info, engine, version):
     info.update(engine=engine, version=version, version_full=version)
     info["variables"]["version"] = version
     table = names.Names(engine, parsed(info), ())
-    info["names"] = state.names_in_use(table)
+    info["names"] = read.names_in_use(table)
     for side in ("source", "replica"):
         unload(info, side)
 
 
 def unload(info, side):
     table = info["names"][side]
-    info["semisync"][side] = {"variables": dict.fromkeys(table["variables"]), "status": dict.fromkeys(table["statuses"])}
+    info["semisync"][side] = {
+        "variables": dict.fromkeys(table["variables"]),
+        "status": dict.fromkeys(table["statuses"]),
+    }
 
 
 def load(info, side):
     """What INSTALL PLUGIN does: variables and statuses appear, with the option files' values."""
     table = info["names"][side]
-    current = dict((key, SEMISYNC_DEFAULTS[key]) for key in table["variables"])
+    current = {key: SEMISYNC_DEFAULTS[key] for key in table["variables"]}
     for key, name in table["variables"].items():
         if name in info["option_files"]["options"]:
             current[key] = shown(key, info["option_files"]["options"][name])
@@ -138,7 +203,7 @@ def load(info, side):
 
 def shown(key, value):
     """A value as SHOW VARIABLES spells it."""
-    text = options.canonical_value(value)
+    text = canonical_value(value)
     return ("ON" if text == "1" else "OFF") if key in SWITCHES else str(value)
 
 
@@ -154,20 +219,22 @@ def install_plugin(info, side):
 
 def write_option_file(info, content):
     files = info["option_files"]
-    old = options.parse_ours(files["ours"])
+    old = option_files.parse_ours(files["ours"])
     files.update(exists=True, ours=content)
-    files["options"] = dict((name, value) for name, value in files["options"].items() if name not in old)
-    files["options"].update(options.parse_ours(content))
+    files["options"] = {name: value for name, value in files["options"].items() if name not in old}
+    files["options"].update(option_files.parse_ours(content))
 
 
 def restart(info):
-    """Every variable takes its value from the option files; semi-sync starts where its plugin is."""
+    """Variables take their values from the option files; semi-sync starts where its plugin is."""
     engine, given = info["engine"], info["option_files"]["options"]
     for name, default in DEFAULTS[engine].items():
         if info["variables"].get(name) is None and name.startswith("log_"):
             continue
         value = given.get(name, default.replace("HOST", info["variables"]["hostname"]))
-        info["variables"][name] = "ON" if name == "log_bin" and name in given else shown(name, value)
+        info["variables"][name] = (
+            "ON" if name == "log_bin" and name in given else shown(name, value)
+        )
     for side in ("source", "replica"):
         if info["names"]["builtin"] or info["names"][side]["plugin"] in info["plugins_registered"]:
             load(info, side)
@@ -184,51 +251,78 @@ def set_global(info, values):
 
 
 def connect(replica, source):
-    """A channel that runs, as CHANGE REPLICATION SOURCE TO and START REPLICA leave it."""
+    """A channel that runs, as CHANGE REPLICATION SOURCE TO and START REPLICA leave it; the account
+    arrives by it.
+    """
+    replica.info["accounts"] = copy.deepcopy(source.info["accounts"])
     replica.info["channel"] = {
-        "name": "", "source_host": source.address, "source_port": 3306, "source_user": "repl",
+        "name": "",
+        "source_host": source.address,
+        "source_port": 3306,
+        "source_user": "repl",
         "source_uuid": source.info["variables"]["server_uuid"],
-        "source_server_id": int(source.info["variables"]["server_id"]), "io_running": "Yes", "sql_running": "Yes",
-        "gtid": True, "retrieved": "", "seconds_behind": 0, "last_io_error": "", "last_sql_error": "",
-        "connect_retry": 1}
+        "source_server_id": int(source.info["variables"]["server_id"]),
+        "io_running": "Yes",
+        "sql_running": "Yes",
+        "gtid": True,
+        "retrieved": "",
+        "seconds_behind": 0,
+        "last_io_error": "",
+        "last_sql_error": "",
+        "connect_retry": 1,
+    }
 
 
 def never_met(replica, source):
     """A channel that is configured, but could not log in."""
     connect(replica, source)
-    replica.info["channel"].update(source_uuid=None, source_server_id=0, io_running="Connecting",
-                                   last_io_error="Access denied for user 'repl'@'db2'")
+    replica.info["channel"].update(
+        source_uuid=None,
+        source_server_id=0,
+        io_running="Connecting",
+        last_io_error="Access denied for user 'repl'@'db2'",
+    )
 
 
 def settle(members):
     """Statuses follow the variables, once channels and IO threads have had their time."""
-    source = plan.source_of(members)
+    source = source_of(members)
     ready = 0
     for one in members:
-        side, other = one.info["semisync"][one.role], None
-        if side["variables"]["enabled"] is None:
+        semisync = one.info["semisync"][one.side]
+        if semisync["variables"]["enabled"] is None:
             continue
-        alive = one.role == "source" or state.running(one.channel)
-        side["status"]["status"] = "ON" if side["variables"]["enabled"] == "ON" and alive else "OFF"
-        ready += one.role == "replica" and side["status"]["status"] == "ON"
+        alive = one.side == "source" or channels.running(one.channel)
+        semisync["status"]["status"] = (
+            "ON" if semisync["variables"]["enabled"] == "ON" and alive else "OFF"
+        )
+        ready += one.side == "replica" and semisync["status"]["status"] == "ON"
     if source.info["semisync"]["source"]["variables"]["enabled"] is not None:
         source.info["semisync"]["source"]["status"]["clients"] = str(ready)
 
 
-def steps(members, wanted_settings, stage="full", apply="restart", hold_back=True):
+def steps(members, wanted_settings, hold_back=True):
     """What the roles do for a cluster, in order: functions without arguments."""
-    plans = dict((one.host, plan.make(one, members, wanted_settings, stage, apply, hold_back)) for one in members)
+    plans = {one.host: make(one, members, wanted_settings, hold_back) for one in members}
     todo = []
-    source = plan.source_of(members)
-    if plans[source.host]["install_plugin"]:
-        todo.append(lambda: install_plugin(source.info, "source"))
-    for one in sorted(members, key=lambda each: plans[each.host]["wave"]):
+    source = source_of(members)
+    todo += [
+        lambda side=side: install_plugin(source.info, side)
+        for side in plans[source.host]["install"]
+    ]
+    for one in sorted(members, key=lambda each: plans[each.host]["turn"]):
         todo += server_steps(one, plans[one.host])
     if plans[source.host]["account"]:
-        todo.append(lambda: source.info["accounts"].append(
-            {"user": wanted_settings["replication_user"], "host": wanted_settings["replication_user_host"],
-             "privileges": ["REPLICATION SLAVE ON *.*"]}))
-    for one in plan.replicas_of(members):
+        todo.append(
+            lambda: source.info["accounts"].append(
+                {
+                    "user": wanted_settings["replication_user"],
+                    "host": wanted_settings["replication_user_host"],
+                    "privileges": ["REPLICATION SLAVE ON *.*"],
+                }
+            )
+        )
+    for one in replicas_of(members):
         if plans[one.host]["channel"] == "configure":
             todo.append(lambda one=one: never_met(one, source))
             todo.append(lambda one=one: connect(one, source))
@@ -239,8 +333,8 @@ def steps(members, wanted_settings, stage="full", apply="restart", hold_back=Tru
 
 def server_steps(one, planned):
     todo = []
-    if planned["install_plugin"] and one.role == "replica":
-        todo.append(lambda: install_plugin(one.info, "replica"))
+    if one.side == "replica":
+        todo += [lambda side=side: install_plugin(one.info, side) for side in planned["install"]]
     if planned["option_file"]["changed"]:
         todo.append(lambda: write_option_file(one.info, planned["option_file"]["content"]))
     if planned["restart"]:
@@ -253,10 +347,11 @@ def server_steps(one, planned):
 def carry_out(members, wanted_settings, stage="full", apply="restart", stop_after=None):
     """Do what the plans say, or only the first steps of it; the plans' number of steps."""
     done = 0
+    wanted_settings = Settings(wanted_settings, stage=stage, apply=apply)
     for hold_back in (True, False):
-        held = any(plan.make(one, members, wanted_settings, stage, apply)["held"] for one in members)
-        todo = steps(members, wanted_settings, stage, apply, hold_back)
-        for step in todo if stop_after is None else todo[:max(0, stop_after - done)]:
+        held = any(make(one, members, wanted_settings)["held"] for one in members)
+        todo = steps(members, wanted_settings, hold_back)
+        for step in todo if stop_after is None else todo[: max(0, stop_after - done)]:
             step()
         settle(members)
         done += len(todo)
@@ -267,8 +362,36 @@ def carry_out(members, wanted_settings, stage="full", apply="restart", stop_afte
 
 def bare(engine, replicas=1, version=None):
     """A cluster of servers as their packages leave them."""
-    hosts = [("db1", "source")] + [("db%d" % (number + 2), "replica") for number in range(replicas)]
-    return [member(host, role, server(engine, host, version)) for host, role in hosts]
+    hosts = [("db1", "source")] + [(f"db{number + 2}", "replica") for number in range(replicas)]
+    return [member(host, side, server(engine, host, version)) for host, side in hosts]
+
+
+def earlier(engine):
+    """The captured pair as a version set it up that prepared nobody for the other side."""
+    members = pair(engine)
+    for one in members:
+        files, other = one.info["option_files"], OTHER_SIDE[one.side]
+        gone = set(one.info["names"][other]["variables"].values())
+        if one.side == "replica":
+            gone |= {"bind_address", "sync_binlog", "innodb_flush_log_at_trx_commit"}
+            one.info["variables"].update(
+                bind_address="127.0.0.1", sync_binlog=DEFAULTS[engine]["sync_binlog"]
+            )
+        files["ours"] = "".join(
+            line
+            for line in files["ours"].splitlines(keepends=True)
+            if option_files.canonical_name(line.partition(" = ")[0]) not in gone
+        )
+        files["options"] = {
+            name: text for name, text in files["options"].items() if name not in gone
+        }
+        if one.side == "replica":
+            files["options"]["bind_address"] = "127.0.0.1"
+        if engine == "mysql":
+            plugin = one.info["names"][other]["plugin"]
+            del one.info["plugins"][plugin], one.info["plugins_registered"][plugin]
+            unload(one.info, other)
+    return members
 
 
 def replicating(engine, replicas=1, version=None):
@@ -276,12 +399,18 @@ def replicating(engine, replicas=1, version=None):
     members = bare(engine, replicas, version)
     for number, one in enumerate(members):
         one.info["variables"].update(server_id=str(101 + number), log_bin="ON", bind_address="*")
-        one.info["option_files"]["options"].update(server_id=str(101 + number), log_bin="bin", bind_address="*")
+        one.info["option_files"]["options"].update(
+            server_id=str(101 + number), log_bin="bin", bind_address="*"
+        )
         one.info["schemas"] = ["important", "shop"]
         if engine == "mysql":
             one.info["variables"].update(gtid_mode="ON", enforce_gtid_consistency="ON")
-            one.info["option_files"]["options"].update(gtid_mode="ON", enforce_gtid_consistency="ON")
-            one.info["gtid"]["gtid_executed"] = members[0].info["variables"]["server_uuid"] + ":1-900"
+            one.info["option_files"]["options"].update(
+                gtid_mode="ON", enforce_gtid_consistency="ON"
+            )
+            one.info["gtid"]["gtid_executed"] = (
+                members[0].info["variables"]["server_uuid"] + ":1-900"
+            )
         else:
             one.info["gtid"]["gtid_binlog_state"] = "0-101-900"
     for one in members[1:]:
@@ -290,8 +419,9 @@ def replicating(engine, replicas=1, version=None):
     return members
 
 
-def plans(members, wanted_settings=None, **how):
-    return dict((one.host, plan.make(one, members, wanted_settings or SETTINGS, **how)) for one in members)
+def plans(members, wanted_settings=None, hold_back=True, **how):
+    wanted_settings = Settings(wanted_settings or SETTINGS, **how)
+    return {one.host: make(one, members, wanted_settings, hold_back) for one in members}
 
 
 def changed(found):

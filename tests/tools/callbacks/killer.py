@@ -1,18 +1,19 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kills the controller after a given task, as a lost terminal or a power cut would; lists the tasks of a whole run."""
+"""Kills the controller after a given task, as a lost terminal or a power cut would; lists the tasks
+of a whole run.
+"""
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: killer
 type: notification
 short_description: Kill the controller after its n-th task
 description:
-  - Counts the tasks of a run. Before the one that follows the given number, the controller sends itself SIGKILL.
+  - Counts the tasks of a run. Before the one that follows the given number, the controller sends
+    itself SIGKILL.
   - Writes the tasks that began, each with its time and what came of it, one JSON value a line.
 options:
   after:
@@ -45,7 +46,7 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def __init__(self, *args, **kwargs):
-        super(CallbackModule, self).__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs)
         self._number = 0
         self._task = None
 
@@ -54,9 +55,16 @@ class CallbackModule(CallbackBase):
         if self._number and self._number == self.get_option("after"):
             os.kill(os.getpid(), signal.SIGKILL)
         self._number += 1
-        self._task = {"number": self._number, "name": task.get_name(), "at": time.time(), "ran": [], "changed": []}
+        self._task = {
+            "number": self._number,
+            "name": task.get_name(),
+            "at": time.time(),
+            "ran": [],
+            "changed": [],
+        }
 
     def v2_runner_on_ok(self, result):
+        assert self._task is not None, "a task has begun before it has a result"
         host = result._host.get_name()
         self._task["ran"].append(host)
         if result._result.get("changed"):

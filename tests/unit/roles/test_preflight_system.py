@@ -1,5 +1,6 @@
-"""What the role preflight knows of systems, from the facts that those systems have: none of the RedHat and SUSE families
-can be run here."""
+"""What the role preflight knows of systems, from the facts that those systems have: none of the
+RedHat and SUSE families can be run here.
+"""
 
 import json
 import os
@@ -23,22 +24,45 @@ PLAY = """
   gather_facts: false
   tasks:
     - ansible.builtin.set_fact: {os_family: "{{ facts[0] }}", distribution: "{{ facts[1] }}",
-                                 distribution_major_version: "{{ facts[2] }}", python: {version: {minor: "{{ facts[3] | int }}"}},
+                                 distribution_major_version: "{{ facts[2] }}",
+                                 python: {version: {minor: "{{ facts[3] | int }}"}},
                                  cacheable: true}
     - ansible.builtin.include_role: {name: dbre.semisync.preflight, tasks_from: system}
     - ansible.builtin.copy:
         dest: "{{ playbook_dir }}/{{ inventory_hostname }}.out"
-        content: "{{ [_semisync_pymysql, _semisync_option_files[0], _semisync_units | sort | join(' ')] | to_json }}"
+        content: >-
+          {{ [_semisync_pymysql, _semisync_option_files[0], _semisync_units | sort | join(' ')]
+             | to_json }}
 """
 
 
 def test_package_and_places_of_each_system(tmp_path):
     (tmp_path / "play.yml").write_text(PLAY)
-    (tmp_path / "hosts.json").write_text(json.dumps({"all": {
-        "vars": {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"},
-        "hosts": {name: {"facts": facts} for name, (facts, dummy, dummy2) in SYSTEMS.items()}}}))
-    ran = subprocess.run(["ansible-playbook", "-i", tmp_path / "hosts.json", tmp_path / "play.yml"], capture_output=True,
-                         text=True, check=False, env=dict(os.environ, ANSIBLE_FORKS="4"))
+    (tmp_path / "hosts.json").write_text(
+        json.dumps(
+            {
+                "all": {
+                    "vars": {
+                        "ansible_connection": "local",
+                        "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+                    },
+                    "hosts": {
+                        name: {"facts": facts} for name, (facts, dummy, dummy2) in SYSTEMS.items()
+                    },
+                }
+            }
+        )
+    )
+    ran = subprocess.run(
+        ["ansible-playbook", "-i", tmp_path / "hosts.json", tmp_path / "play.yml"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ, ANSIBLE_FORKS="4"),
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     found = {name: json.loads((tmp_path / (name + ".out")).read_text()) for name in SYSTEMS}
-    assert found == {name: [package, place, "mariadb mysql mysqld"] for name, (dummy, package, place) in SYSTEMS.items()}
+    assert found == {
+        name: [package, place, "mariadb mysql mysqld"]
+        for name, (dummy, package, place) in SYSTEMS.items()
+    }

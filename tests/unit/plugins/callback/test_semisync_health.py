@@ -2,19 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 import pytest
 
 callback = pytest.importorskip("ansible_collections.dbre.semisync.plugins.callback.semisync_health")
 
-VERDICT = {"cluster": "shop", "verdict": "15 passed, 0 failed"}
-BAD = {"cluster": "crm", "verdict": "12 passed, 3 failed: P3.4 on db1; critical: degraded on db1"}
+VERDICT = {"cluster": "shop", "health": "healthy", "verdict": "15 passed, 0 failed"}
+BAD = {
+    "cluster": "crm",
+    "health": "unhealthy",
+    "verdict": "12 passed, 3 failed: P3.4 on db1; critical: degraded on db1",
+}
+UNSEEN = {"cluster": "blog", "health": "unknown", "verdict": "14 passed, 0 failed, 1 unknown"}
 
 
-class Result(object):
+class Result:
     """What a callback is given of a task on a host."""
 
     def __init__(self, host, action, values, delegate_to=None):
@@ -23,7 +26,7 @@ class Result(object):
         self._host = type("Host", (), {"get_name": lambda self: host})()
 
 
-class Display(object):
+class Display:
     """Keeps what is displayed."""
 
     def __init__(self):
@@ -48,16 +51,25 @@ def closing(module):
 def test_each_cluster_has_a_line(health):
     health.v2_runner_on_ok(Result("db1", "dbre.semisync.semisync_verdict", VERDICT))
     health.v2_runner_on_failed(Result("db3", "semisync_verdict", BAD))
+    health.v2_runner_on_failed(Result("db5", "semisync_verdict", UNSEEN))
     assert closing(health) == [
-        "semi-sync: cluster crm: UNHEALTHY: 12 passed, 3 failed: P3.4 on db1; critical: degraded on db1",
-        "semi-sync: cluster shop: healthy: 15 passed, 0 failed"]
+        "semi-sync: cluster blog: UNKNOWN: 14 passed, 0 failed, 1 unknown",
+        (
+            "semi-sync: cluster crm: UNHEALTHY: 12 passed, 3 failed: P3.4 on db1; critical:"
+            " degraded on db1"
+        ),
+        "semi-sync: cluster shop: healthy: 15 passed, 0 failed",
+    ]
 
 
 def test_who_could_not_be_reached_or_judged_is_named(health):
     health.v2_runner_on_unreachable(Result("db2", "ping", {}))
     health.v2_runner_on_unreachable(Result("db2", "semisync_unit", {}, delegate_to="db3"))
     health.v2_runner_on_failed(Result("db1", "assert", {"msg": "take the cluster\nwhole"}))
-    assert closing(health) == ["semi-sync: UNREACHABLE: db2, db3", "semi-sync: no verdict: db1: take the cluster whole"]
+    assert closing(health) == [
+        "semi-sync: UNREACHABLE: db2, db3",
+        "semi-sync: no verdict: db1: take the cluster whole",
+    ]
 
 
 def test_a_playbook_of_something_else_has_no_line(health):

@@ -2,25 +2,38 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
+from __future__ import annotations
 
-__metaclass__ = type
+from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
 from ansible_collections.dbre.semisync.tests.unit import samples
 
-READ = {"semisync": {}, "engine": "mysql"}
+READ: dict[str, Any] = {"variables": {}, "channel": None, "engine": "mysql"}
+
+
+def follower(host, **more):
+    """What a server said that follows a host."""
+    channel = dict.fromkeys(("io_running", "sql_running"), "Yes")
+    channel.update(source_host=host, source_port=3306, source_uuid=None, source_server_id=0)
+    return dict(READ, channel=channel, **more)
 
 
 def task_vars(hosts, me="a1", active=None):
     """A task's variables: hosts is name -> (group, variables)."""
     groups = {"all": list(hosts)}
-    for host, (group, dummy) in hosts.items():
+    for host, (group, _dummy) in hosts.items():
         groups.setdefault(group, []).append(host)
-    hostvars = dict((host, dict(dict(info=READ), **more)) for host, (dummy, more) in hosts.items())
-    return dict(hostvars[me], hostvars=hostvars, groups=groups, inventory_hostname=me, ansible_play_hosts_all=list(hosts),
-                ansible_play_hosts=list(hosts) if active is None else active)
+    hostvars = {host: dict({"info": READ}, **more) for host, (dummy, more) in hosts.items()}
+    return dict(
+        hostvars[me],
+        hostvars=hostvars,
+        groups=groups,
+        inventory_hostname=me,
+        ansible_play_hosts_all=list(hosts),
+        ansible_play_hosts=list(hosts) if active is None else active,
+    )
 
 
 TWO = {
@@ -34,55 +47,85 @@ TWO = {
 }
 
 
-@pytest.mark.parametrize("me,name,members", [
-    ("a1", "a", [("a1", "source"), ("a2", "replica")]),
-    ("a2", "a", [("a1", "source"), ("a2", "replica")]),
-    ("b2", "b", [("b1", "source"), ("b2", "replica")]),
-    ("c1", "default", [("c1", "source"), ("c2", "replica")]),
-])
+@pytest.mark.parametrize(
+    "me,name,members",
+    [
+        ("a1", "a", [("a1", "source"), ("a2", "replica")]),
+        ("a2", "a", [("a1", "source"), ("a2", "replica")]),
+        ("b2", "b", [("b1", "source"), ("b2", "replica")]),
+        ("c1", "default", [("c1", "source"), ("c2", "replica")]),
+    ],
+)
 def test_a_cluster_is_its_own_hosts_only(me, name, members):
     found_name, found = cluster.members(task_vars(TWO, me), "info")
-    assert (found_name, [(one.host, one.role) for one in found]) == (name, members)
+    assert (found_name, [(one.host, one.side) for one in found]) == (name, members)
 
 
-@pytest.mark.parametrize("installed,words", [
-    ({}, "Nothing was changed."), ({"changed": False}, "Nothing was changed."),
-    ({"changed": True}, "Nothing was changed, but PyMySQL was installed on a2."),
-])
+@pytest.mark.parametrize(
+    "installed,words",
+    [
+        ({}, "Nothing was changed."),
+        ({"changed": False}, "Nothing was changed."),
+        ({"changed": True}, "Nothing was changed, but PyMySQL was installed on a2."),
+    ],
+)
 def test_a_refusal_tells_of_a_package_that_was_installed_before(installed, words):
-    hosts = dict(TWO, a2=(TWO["a2"][0], dict(TWO["a2"][1], __semisync_installed=installed)),
-                 b2=(TWO["b2"][0], dict(TWO["b2"][1], __semisync_installed={"changed": True})))
+    hosts = dict(
+        TWO,
+        a2=(TWO["a2"][0], dict(TWO["a2"][1], __semisync_installed=installed)),
+        b2=(TWO["b2"][0], dict(TWO["b2"][1], __semisync_installed={"changed": True})),
+    )
     given = task_vars(hosts)
     assert cluster.untouched(given, cluster.members(given, "info")[1]) == words
 
 
 def test_a_cluster_may_be_named_by_a_number():
-    found = cluster.members(task_vars({"a1": ("semisync_source", {"semisync_cluster": 7}),
-                                       "a2": ("semisync_replica", {"semisync_cluster": "7"})}), "info")
+    found = cluster.members(
+        task_vars(
+            {
+                "a1": ("semisync_source", {"semisync_cluster": 7}),
+                "a2": ("semisync_replica", {"semisync_cluster": "7"}),
+            }
+        ),
+        "info",
+    )
     assert found[0] == "7" and len(found[1]) == 2
 
 
-@pytest.mark.parametrize("more,address", [
-    ({}, "a1"), ({"ansible_host": "10.0.0.1"}, "10.0.0.1"),
-    ({"ansible_host": "10.0.0.1", "semisync_address": "192.168.0.1"}, "192.168.0.1"),
-    ({"semisync_address": ""}, "a1"),
-])
+@pytest.mark.parametrize(
+    "more,address",
+    [
+        ({}, "a1"),
+        ({"ansible_host": "10.0.0.1"}, "10.0.0.1"),
+        ({"ansible_host": "10.0.0.1", "semisync_address": "192.168.0.1"}, "192.168.0.1"),
+        ({"semisync_address": ""}, "a1"),
+    ],
+)
 def test_how_replicas_reach_a_host(more, address):
-    assert cluster.members(task_vars({"a1": ("semisync_source", more)}), "info")[1][0].address == address
+    assert (
+        cluster.members(task_vars({"a1": ("semisync_source", more)}), "info")[1][0].address
+        == address
+    )
 
 
 @pytest.mark.parametrize("value,number", [(None, 0), ("", 0), (0, 0), (7, 7), ("7", 7)])
 def test_the_server_id_that_is_asked_for(value, number):
     more = {} if value is None else {"semisync_server_id": value}
-    assert cluster.members(task_vars({"a1": ("semisync_source", more)}), "info")[1][0].explicit_id == number
+    assert (
+        cluster.members(task_vars({"a1": ("semisync_source", more)}), "info")[1][0].explicit_id
+        == number
+    )
 
 
-@pytest.mark.parametrize("result,words", [
-    ({"failed": True, "msg": "wrong login: …"}, "wrong login"),
-    ({"unreachable": True, "msg": "timed out"}, "unreachable: timed out"),
-    ({}, "not read"),
-    (None, "not read"),
-])
+@pytest.mark.parametrize(
+    "result,words",
+    [
+        ({"failed": True, "msg": "wrong login: …"}, "wrong login"),
+        ({"unreachable": True, "msg": "timed out"}, "unreachable: timed out"),
+        ({}, "not read"),
+        (None, "not read"),
+    ],
+)
 def test_a_host_without_a_state_has_a_reason(result, words):
     one = cluster.members(task_vars({"a1": ("semisync_source", {"info": result})}), "info")[1][0]
     assert one.info is None and words in one.error
@@ -109,18 +152,132 @@ def test_one_host_speaks_for_its_cluster(active, speaker):
 
 
 def test_the_canary_is_the_sources_and_arrivals_are_the_replicas():
-    hosts = {"a1": ("semisync_source", {"written": {"written": [1]}}), "a2": ("semisync_replica", {"arrived": {"arrival": {"arrived": True}}}),
-             "a3": ("semisync_replica", {})}
+    hosts = {
+        "a1": ("semisync_source", {"written": {"written": [1]}}),
+        "a2": ("semisync_replica", {"info": follower("a1", arrival={"arrived": True})}),
+        "a3": ("semisync_replica", {"info": follower("a1")}),
+        "a4": ("semisync_replica", {}),
+    }
     variables = task_vars(hosts)
     members = cluster.members(variables, "info")[1]
-    assert cluster.canary(variables, members, "written", "arrived") == (
-        {"written": [1]}, {"a2": {"arrived": True}, "a3": None})
-    assert cluster.canary(variables, members, None, None) == (None, {})
+    assert cluster.canary(variables, members, "written", "info") == (
+        {"written": [1]},
+        {
+            "a2": {"arrived": True},
+            "a3": None,
+            "a4": {"arrived": False, "msg": "it follows nobody"},
+        },
+    )
+    assert cluster.canary(variables, members, None, "info") == (None, {})
 
 
 def test_without_a_row_there_is_a_reason():
-    variables = task_vars({"a1": ("semisync_source", {"info": {"unreachable": True, "msg": "timed out"}})})
+    variables = task_vars(
+        {"a1": ("semisync_source", {"info": {"unreachable": True, "msg": "timed out"}})}
+    )
     members = cluster.members(variables, "info")[1]
-    assert cluster.canary(variables, members, "written", "arrived")[0] == {"msg": "unreachable: timed out"}
-    assert cluster.canary(task_vars(TWO), [samples.member("a1", "source", READ)], "written", "arrived")[0] == \
-        {"msg": "no row was written"}
+    assert cluster.canary(variables, members, "written", "info")[0] == {
+        "msg": "unreachable: timed out"
+    }
+    assert cluster.canary(
+        task_vars(TWO), [samples.member("a1", "source", READ)], "written", "info"
+    )[0] == {"msg": "no row was written"}
+
+
+@pytest.fixture
+def run_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+
+
+def test_a_refusal_is_said_once_in_a_run_and_every_host_fails(run_folder):
+    results = [cluster.refused("Cluster 'a': no", host) for host in ("a2", "a1", "a3", "a2")]
+    assert all(result["failed"] for result in results)
+    assert [result["msg"] == "Cluster 'a': no" for result in results] == [True, False, False, True]
+    assert results[1] == {
+        "failed": True,
+        "msg": "Refused with the rest of its cluster; a2 says why.",
+        "refused_with": "a2",
+    }
+
+
+def test_another_refusal_is_said_as_well(run_folder):
+    said = [cluster.refused(text, host)["msg"] for text, host in (("one", "a1"), ("two", "a2"))]
+    assert said == ["one", "two"]
+
+
+def test_a_refusal_that_cannot_be_noted_down_is_said_by_every_host(monkeypatch):
+    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", "/nowhere/at/all")
+    assert [cluster.refused("no", host)["msg"] for host in ("a1", "a2")] == ["no", "no"]
+
+
+def test_inputs_are_judged_for_all_hosts_of_a_cluster_at_once():
+    hosts = dict(TWO, a2=("semisync_replica", {"semisync_cluster": "a", "semisync_timeout": 0}))
+    for me in ("a1", "a2"):
+        with pytest.raises(cluster.RefusedError, match=r"Cluster 'a': a2: semisync_timeout is 0"):
+            cluster.judge_inputs(task_vars(hosts, me))
+    cluster.judge_inputs(task_vars(hosts, "b1"))
+
+
+def test_members_know_what_is_wanted_of_each_host():
+    hosts = {
+        "a1": ("semisync_source", {"semisync_timeout": 500}),
+        "a2": ("semisync_replica", {"semisync_timeout": 700}),
+    }
+    own = settings.Settings(timeout_ms=500, trace_level=16)
+    members = cluster.members(task_vars(hosts), "info", own=own)[1]
+    assert [member.settings["timeout_ms"] for member in members] == [500, 700]
+    assert [member.settings["trace_level"] for member in members] == [16, 16]
+
+
+def test_variables_are_templated_when_they_are_read():
+    class Templar:
+        def template(self, value):
+            return value.upper()
+
+    values = cluster.TaskVariables({"semisync_cluster": "a", "other": "b"}, Templar())
+    assert "semisync_cluster" in values and "nobody" not in values
+    assert settings.read(values)[0]["cluster"] == "A"
+
+
+def moved(me="a1"):
+    """A cluster whose inventory's source follows its replica."""
+    return task_vars(
+        {"a1": ("semisync_source", {"info": follower("a2")}), "a2": ("semisync_replica", {})}, me
+    )
+
+
+def test_the_side_is_what_the_servers_say_and_the_source_comes_first():
+    members = cluster.members(moved(), "info")[1]
+    assert [(one.host, one.side, one.group) for one in members] == [
+        ("a2", "source", "replica"),
+        ("a1", "replica", "source"),
+    ]
+
+
+def test_before_anything_was_read_the_groups_say_it():
+    members = cluster.members(moved(), "nothing")[1]
+    assert [(one.host, one.side) for one in members] == [("a1", "source"), ("a2", "replica")]
+
+
+def test_the_groups_are_said_to_be_old_once_a_run(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(cluster.display, "display", said.append)
+    for me in ("a1", "a2", "a1"):
+        cluster.members(moved(me), "info")
+    assert said == ["The inventory's groups are out of date: a2 is the source of cluster default"]
+
+
+def test_nobody_writes_a_row_where_two_take_writes():
+    variables = moved()
+    for host in ("a1", "a2"):
+        info = dict(variables["hostvars"][host]["info"], channel=None)
+        variables["hostvars"][host]["info"] = dict(info, variables={"read_only": "OFF"})
+    row = {"number": 1, "operation": "failover", "run": "r", "state": "done", "happened": "now"}
+    row.update(from_host="a1", to_host="a2", from_id="1", to_id="2")
+    variables["hostvars"]["a1"]["info"]["variables"]["server_uuid"] = "1"
+    variables["hostvars"]["a2"]["info"]["variables"]["server_uuid"] = "2"
+    variables["hostvars"]["a2"]["info"]["journal"] = row
+    members = cluster.members(variables, "info")[1]
+    canary, arrivals = cluster.canary(variables, members, "written", "info")
+    assert "no row was written: a2 and a1 take writes" in canary["msg"] and arrivals == {}

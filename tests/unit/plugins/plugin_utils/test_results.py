@@ -2,9 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
+from __future__ import annotations
 
 import datetime
 import json
@@ -14,7 +12,7 @@ import stat
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 
-MOMENT = datetime.datetime(2026, 11, 21, 11, 48, 47, 759394, tzinfo=datetime.timezone.utc)
+MOMENT = datetime.datetime(2026, 11, 21, 11, 48, 47, 759394, tzinfo=datetime.UTC)
 
 
 @pytest.mark.parametrize("name", ["default", "shop-eu_1", "shop.example.com", "K\u00f6ln"])
@@ -22,12 +20,31 @@ def test_an_ordinary_cluster_has_a_folder_of_its_name(tmp_path, name):
     assert results.cluster_folder(str(tmp_path), name) == str(tmp_path / name)
 
 
-HOSTILE = ["", ".", "..", "...", "../../etc", "/etc/passwd", "a/b", "a_b ", "a b", "a\nb", "a\0b", ".hidden", "~root",
-           "$(reboot)", "-rf", "x" * 5000, "x" * 5000 + "y", "\U0001f511/\U0001f511", "\u6f22" * 300]
+HOSTILE = [
+    "",
+    ".",
+    "..",
+    "...",
+    "../../etc",
+    "/etc/passwd",
+    "a/b",
+    "a_b ",
+    "a b",
+    "a\nb",
+    "a\0b",
+    ".hidden",
+    "~root",
+    "$(reboot)",
+    "-rf",
+    "x" * 5000,
+    "x" * 5000 + "y",
+    "\U0001f511/\U0001f511",
+    "\u6f22" * 300,
+]
 
 
 def test_a_hostile_cluster_name_stays_inside_and_apart(tmp_path):
-    folders = [results.cluster_folder(str(tmp_path), name) for name in HOSTILE + ["a_b"]]
+    folders = [results.cluster_folder(str(tmp_path), name) for name in [*HOSTILE, "a_b"]]
     assert len(set(folders)) == len(folders)
     for folder in folders:
         assert os.path.dirname(os.path.normpath(folder)) == str(tmp_path)
@@ -77,12 +94,14 @@ def test_latest_points_at_the_newest_run_relative_to_itself(tmp_path):
     assert os.path.basename(first) == "2026-11-21T114847.759394Z"
     assert os.readlink(os.path.join(folder, "latest")) == os.path.basename(second)
     assert os.path.realpath(os.path.join(folder, "latest")) == os.path.realpath(second)
-    assert sorted(os.listdir(folder)) == sorted([os.path.basename(first), os.path.basename(second), "latest"])
+    assert sorted(os.listdir(folder)) == sorted(
+        [os.path.basename(first), os.path.basename(second), "latest"]
+    )
 
 
 def test_moments_are_utc():
     assert results.stamp(MOMENT) == "2026-11-21T11:48:47Z"
-    assert results.now().tzinfo is datetime.timezone.utc
+    assert results.now().tzinfo is datetime.UTC
 
 
 def test_observations_are_kept_one_by_one(tmp_path):
@@ -91,7 +110,10 @@ def test_observations_are_kept_one_by_one(tmp_path):
     results.record(folder, [{"id": "P2.1", "observed": "1 s"}])
     results.record(folder, [{"id": "P3.5", "observed": "0"}])
     results.record(folder, [{"id": "P2.1", "observed": "2 s"}])
-    assert results.observations(folder) == {"P2.1": {"id": "P2.1", "observed": "2 s"}, "P3.5": {"id": "P3.5", "observed": "0"}}
+    assert results.observations(folder) == {
+        "P2.1": {"id": "P2.1", "observed": "2 s"},
+        "P3.5": {"id": "P3.5", "observed": "0"},
+    }
     with open(os.path.join(folder, "observations.json")) as stream:
         assert set(json.load(stream)) == {"P2.1", "P3.5"}
 
@@ -99,10 +121,19 @@ def test_observations_are_kept_one_by_one(tmp_path):
 def test_a_run_adds_its_rows_to_those_of_the_run_it_names(tmp_path):
     folder = str(tmp_path / "shop")
     path = results.open_run(folder, MOMENT)
-    results.keep_rows(path, [{"id": "P1.1", "host": "s", "outcome": "failed"}, {"id": "P0", "host": "s"}])
-    assert results.open_run(folder, MOMENT + datetime.timedelta(hours=1), os.path.basename(path)) == path
-    every = results.keep_rows(path, [{"id": "P6.0", "host": "s"}, {"id": "P1.1", "host": "s", "outcome": "passed"}])
-    assert [row["id"] for row in every] == ["P0", "P1.1", "P6.0"] and every[1]["outcome"] == "passed"
+    results.keep_rows(
+        path, [{"id": "P1.1", "host": "s", "outcome": "failed"}, {"id": "P0", "host": "s"}]
+    )
+    assert (
+        results.open_run(folder, MOMENT + datetime.timedelta(hours=1), os.path.basename(path))
+        == path
+    )
+    every = results.keep_rows(
+        path, [{"id": "P6.0", "host": "s"}, {"id": "P1.1", "host": "s", "outcome": "passed"}]
+    )
+    assert [row["id"] for row in every] == ["P0", "P1.1", "P6.0"] and every[1][
+        "outcome"
+    ] == "passed"
     assert results.read_json(os.path.join(path, "checkpoints.json"), None) == every
 
 
@@ -118,7 +149,9 @@ def test_a_run_is_found_by_its_name_or_as_the_latest(tmp_path):
         results.find_run(folder, "..")
 
 
-@pytest.mark.parametrize("name", ["..", "../other/2026-01-31T120000.000000Z", "2026", "2026-01-31T120000.000000Z/x"])
+@pytest.mark.parametrize(
+    "name", ["..", "../other/2026-01-31T120000.000000Z", "2026", "2026-01-31T120000.000000Z/x"]
+)
 def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
     with pytest.raises(ValueError):
         results.open_run(str(tmp_path), MOMENT, name)

@@ -1,0 +1,4 @@
+# For people at a prompt only: scripts and Ansible find no client programs on the PATH here.
+case $- in
+    *i*) PATH=$PATH:/usr/local/mysql/bin ;;
+esac

@@ -1,0 +1,280 @@
+"""The HTTP answer for routers: set up, true whatever happens to the servers, followed by Debian's
+HAProxy with the configuration of the documentation, and gone again.
+"""
+
+import json
+import pathlib
+import time
+
+import container
+import debian
+import docker_image
+import pytest
+
+from support import live_hosts
+from support.eventually import eventually
+
+pytestmark = pytest.mark.long
+
+PORT = 8008
+CLIENT = pathlib.Path(__file__).parents[1] / "support" / "clients" / "through_router.py"
+CONFIGURATION = live_hosts.PROJECT / "docs" / "haproxy.cfg"
+CLIENTS = 20
+WORDS = {
+    "mysql": {"replica": "REPLICA", "source": "source", "other": "replica"},
+    "mariadb": {"replica": "SLAVE", "source": "master", "other": "slave"},
+}
+
+
+class Proxy(live_hosts.Host):
+    """A host with Debian's HAProxy."""
+
+    def start(self):
+        its = container.flags(debian.PROXY)
+        live_hosts.run("docker", "rm", "--force", "--volumes", self.name, check=False)
+        live_hosts.run(
+            "docker", "run", "--detach", "--name", self.name, "--hostname", "proxy",
+            "--network", self.network, "--label", live_hosts.LABEL,
+            *container.run_options(its), docker_image.ensure(debian.PROXY), its["command"],
+        )  # fmt: skip
+        return self
+
+    def route(self, servers):
+        """Send clients to these servers, as the documentation says."""
+        text = CONFIGURATION.read_text(encoding="utf-8")
+        for number, server in enumerate(servers, 1):
+            text = text.replace(f" db{number}:3306", f" {server.name}:3306")
+        self.shell("cat > /etc/haproxy/haproxy.cfg", input=text)
+        self.shell("haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl restart haproxy")
+
+
+@pytest.fixture(
+    scope="module",
+    name="cluster",
+    params=[
+        pytest.param(("mysql", None), id="mysql"),
+        pytest.param(("mariadb", "12"), id="mariadb"),
+    ],
+)
+def fixture_cluster(request, tmp_path_factory):
+    names = ("source", "replica1", "replica2")
+    turn = "answer-" + request.param[0]
+    for made in live_hosts.hosts(*((name, *request.param) for name in names), turn=turn):
+        proxy = Proxy(turn, "proxy", *request.param)
+        try:
+            proxy.start()
+            file = live_hosts.inventory(
+                tmp_path_factory.mktemp("answer"),
+                {made[0]: {}},
+                {key: {} for key in made[1:]},
+                semisync_http_port=PORT,
+            )
+            done = live_hosts.playbook("site", file, "--diff")
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert "Aa1-" not in done.stdout
+            proxy.route(made)
+            yield made, proxy, file
+        finally:
+            proxy.stop()
+
+
+def asked(host, target="/source"):
+    """(HTTP status, what was said) by a host, to somebody on it."""
+    program = (
+        f"import http.client; c = http.client.HTTPConnection('127.0.0.1', {PORT}, timeout=5);"
+        f" c.request('GET', '{target}'); r = c.getresponse(); print(r.status, r.read().decode())"
+    )
+    status, _space, text = host.shell(f'python3 -c "{program}"').stdout.partition(" ")
+    return int(status), json.loads(text)
+
+
+def test_site_sets_it_up_once_and_it_tells_who_takes_writes(cluster):
+    (source, *replicas), _proxy, file = cluster
+    assert asked(source)[0] == 200 and asked(source, "/replica")[0] == 503
+    for replica in replicas:
+        assert asked(replica)[0] == 503 and asked(replica, "/replica?max_lag=10")[0] == 200
+    again = live_hosts.playbook("site", file)
+    assert again.returncode == 0 and "changed=0" in again.stdout, again.stdout
+    assert "changed=1" not in again.stdout
+    for host in (source, *replicas):
+        modes = host.shell("stat -c '%a %U' /etc/dbre-semisync/*.password").stdout.strip()
+        assert modes == "600 dbre-semisync"
+        grants = host.value("SHOW GRANTS FOR dbre_semisync_http@localhost")
+        assert "`semisync_journal`" in grants and "CREATE" not in grants, grants
+        assert host.value("SELECT COUNT(*) FROM mysql.user WHERE User LIKE 'dbre%'") == "1"
+    # Nothing of it travelled.
+    logs = source.shell("cat /var/lib/mysql/*bin*.0* | strings | grep -c dbre_semisync_http || :")
+    assert logs.stdout.strip() == "0"
+
+
+@pytest.mark.parametrize(
+    "before,after,kind",
+    [
+        ("kill -STOP $(pidof mysqld mariadbd)", "kill -CONT $(pidof mysqld mariadbd)", "server"),
+        ("systemctl stop {0}", "systemctl start {0}", "server"),
+        (
+            "echo wrong > /etc/dbre-semisync/answer-3306.password; systemctl restart {0}",
+            "",
+            "login",
+        ),
+    ],
+    ids=["server_hangs", "server_is_stopped", "password_is_wrong"],
+)
+def test_what_is_not_known_is_no(cluster, before, after, kind):
+    (source, *_replicas), _proxy, file = cluster
+    source.shell(before.format(source.server))
+    try:
+        begin = time.monotonic()
+        status, said = asked(source)
+        assert (status, said["kind"]) == (503, kind), said
+        assert time.monotonic() - begin < 4
+    finally:
+        source.shell(after.format(source.server) or ":")
+    source.wait()
+    if kind == "login":
+        # verify names it, the next run mends it.
+        assert "answer_wrong" in live_hosts.playbook("verify", file).stdout
+        assert live_hosts.playbook("site", file).returncode == 0
+    eventually(lambda: asked(source)[0] == 200, "the source is told to be it")
+    site = live_hosts.playbook("site", file)
+    assert site.returncode == 0, site.stdout
+
+
+def test_a_replica_that_takes_writes_is_not_the_source(cluster):
+    (_source, replica, _other), _proxy, _file = cluster
+    replica.sql("SET GLOBAL read_only = OFF")
+    try:
+        assert asked(replica)[0] == 503
+        replica.sql(f"STOP {WORDS[replica.server]['replica']}")
+        status, said = asked(replica)
+        assert status == 503 and "another source" in said["why"]
+    finally:
+        replica.sql(f"START {WORDS[replica.server]['replica']}; SET GLOBAL read_only = ON")
+
+
+def journal(source, target):
+    """The row of a change of roles made by hand."""
+    identity = "@@server_uuid" if source.server == "mysql" else "@@server_id"
+    old, new = (host.value(f"SELECT {identity}") for host in (source, target))
+    target.sql(
+        "CREATE TABLE IF NOT EXISTS important.semisync_journal (number INT UNSIGNED NOT NULL"
+        " AUTO_INCREMENT PRIMARY KEY, operation VARCHAR(16) NOT NULL, run VARCHAR(64) NOT NULL,"
+        " state VARCHAR(16) NOT NULL, from_host VARCHAR(255) NOT NULL, to_host VARCHAR(255) NOT"
+        " NULL, from_id VARCHAR(64) NOT NULL, to_id VARCHAR(64) NOT NULL, happened DATETIME NOT"
+        " NULL, position TEXT NOT NULL, verdict VARCHAR(64) NOT NULL, details TEXT NOT NULL)"
+        " ENGINE=InnoDB; INSERT INTO important.semisync_journal (operation, run, state, from_host,"
+        " to_host, from_id, to_id, happened, position, verdict, details) VALUES ('switchover',"
+        f" 'by hand', 'done', '{source.name}', '{target.name}', '{old}', '{new}', UTC_TIMESTAMP(),"
+        " '', '', 'by hand')"
+    )
+
+
+def follow(host, source):
+    """Attach a host to its new source."""
+    word = WORDS[host.server]["replica"]
+    password = live_hosts.PASSWORD.replace("\\", "\\\\").replace("'", "''")
+    if host.server == "mysql":
+        change = (
+            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='{source.name}', SOURCE_USER='repl',"
+            f" SOURCE_PASSWORD='{password}', SOURCE_AUTO_POSITION=1, SOURCE_SSL=1,"
+            " SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1"
+        )
+    else:
+        change = (
+            f"CHANGE MASTER TO MASTER_HOST='{source.name}', MASTER_USER='repl',"
+            f" MASTER_PASSWORD='{password}', MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1"
+        )
+    host.sql(f"STOP {word}; {change}; START {word}")
+
+
+def position(host):
+    name = "gtid_executed" if host.server == "mysql" else "gtid_binlog_pos"
+    return "".join(host.value(f"SELECT @@GLOBAL.{name}").split())
+
+
+def move(source, target, others):
+    """A change of roles by hand, in the order that loses nothing."""
+    words = WORDS[source.server]
+    frozen = "super_read_only" if source.server == "mysql" else "read_only"
+    source.sql(f"SET GLOBAL {frozen} = ON")
+    eventually(lambda: position(source) == position(target), "the target has everything")
+    target.sql(f"STOP {words['replica']}")
+    target.sql(
+        f"SET GLOBAL rpl_semi_sync_{words['source']}_enabled = ON;"
+        f" SET GLOBAL rpl_semi_sync_{words['other']}_enabled = OFF"
+    )
+    source.sql(
+        f"SET GLOBAL rpl_semi_sync_{words['source']}_enabled = OFF;"
+        f" SET GLOBAL rpl_semi_sync_{words['other']}_enabled = ON"
+    )
+    if source.server == "mariadb":
+        position_of = target.value("SELECT @@GLOBAL.gtid_binlog_pos")
+        source.sql(f"SET GLOBAL gtid_slave_pos = '{position_of}'")
+    for host in (source, *others):
+        follow(host, target)
+    target.sql("SET GLOBAL read_only = OFF")
+    journal(source, target)
+    target.sql(f"RESET {words['replica']} ALL")
+
+
+def test_writers_through_haproxy_survive_a_change_of_roles(cluster):
+    (source, target, other), proxy, file = cluster
+    source.sql(
+        "CREATE DATABASE shop; CREATE TABLE shop.seen (id INT AUTO_INCREMENT PRIMARY KEY, name"
+        " VARCHAR(64) NOT NULL); CREATE USER app@'%' IDENTIFIED BY 'app'; GRANT INSERT ON shop.* TO"
+        " app@'%'"
+    )
+    live_hosts.run("docker", "cp", CLIENT, f"{proxy.name}:/root/client.py")
+    live_hosts.run(
+        "docker", "exec", "--detach", proxy.name, "python3", "/root/client.py", "127.0.0.1", "3306",
+        CLIENTS, "/root/stop", "/root/seen.json",
+    )  # fmt: skip
+    eventually(lambda: int(source.value("SELECT COUNT(*) FROM shop.seen")) > 100, "writers write")
+    move(source, target, [other])
+    before = int(target.value("SELECT COUNT(*) FROM shop.seen"))
+    eventually(
+        lambda: int(target.value("SELECT COUNT(*) FROM shop.seen")) > before + 500,
+        "writers write to the new source",
+        60,
+    )
+    assert [asked(host)[0] for host in (source, target, other)] == [503, 200, 503]
+    assert [asked(host, "/replica")[0] for host in (source, target, other)] == [200, 503, 200]
+    proxy.shell("touch /root/stop")
+    eventually(lambda: proxy.shell("test -e /root/seen.json", check=False).returncode == 0, "ends")
+    seen = json.loads(proxy.shell("cat /root/seen.json").stdout)
+    rows = target.value("SELECT name FROM shop.seen").split()
+    print(
+        f"{source.server}: {len(seen['confirmed'])} rows confirmed, {len(seen['unknown'])} unknown,"
+        f" refused {seen['refused']}, longest {seen['longest']:.3f} s"
+    )
+    assert set(seen["confirmed"]) <= set(rows), "a confirmed row is lost"
+    assert len(rows) == len(set(rows)), "a row is there twice"
+    assert set(rows) <= set(seen["confirmed"]) | set(seen["unknown"]), "nobody wrote it"
+    assert seen["longest"] < 30
+
+    # With the inventory as it was: nothing moves back, and no file of the answer changes.
+    site = live_hosts.playbook("site", file, "--check")
+    assert site.returncode == 0 and "Set the answer up" not in site.stdout, site.stdout
+
+
+def test_remove_takes_it_away(cluster):
+    (source, *replicas), _proxy, file = cluster
+    done = live_hosts.playbook("remove", file)
+    assert done.returncode == 0, done.stdout
+    for host in (source, *replicas):
+        left = host.shell(
+            "ls -d /etc/dbre-semisync /usr/local/lib/dbre-semisync /etc/systemd/system/dbre-*"
+            " /etc/systemd/system/*/dbre-* 2>/dev/null; getent passwd dbre-semisync; "
+            f"ss --listening --tcp --numeric | grep ':{PORT} '",
+            check=False,
+        ).stdout
+        assert left == ""
+        assert host.value("SELECT COUNT(*) FROM mysql.user WHERE User LIKE 'dbre%'") == "0"
+        loaded = (
+            "SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_NAME LIKE 'rpl_semi%'"
+        )
+        if host.server == "mysql":
+            assert host.value(loaded) == "0"
+        ours = host.shell("cat /etc/mysql/*.d/zz-* 2>/dev/null", check=False).stdout
+        # The first replica is the source by now.
+        assert "semi_sync" not in ours and ("bind_address" in ours) is (host is replicas[0])

@@ -1,0 +1,129 @@
+"""Clients that write a row now and then to whichever of some servers takes it, until a file
+appears; what each tried, what was confirmed, what is unknown, and how long it had to wait.
+
+    keep_writing.py ADDRESSES CLIENTS STOP_FILE RESULT_FILE
+
+ADDRESSES are host:port, separated by commas. A client that is refused asks the next server; it
+keeps its connections, and makes a new one where the old one broke. Account app with password app.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+import pymysql
+
+# Seconds between a client's rows, and between two attempts to write one.
+PAUSE, RETRY = 0.25, 0.01
+# The server has refused the row: it is read-only, or is shutting down before it began.
+REFUSED = (1290, 1792, 1836, 1053)
+TLS = {"check_hostname": False}
+
+
+def connect(address: str) -> Any:
+    """A connection; by TLS where the server does not know the password yet."""
+    host, _colon, port = address.partition(":")
+    options = {
+        "host": host,
+        "port": int(port),
+        "user": "app",
+        "password": "app",
+        "autocommit": True,
+        "connect_timeout": 2,
+        "read_timeout": 30,
+        "write_timeout": 30,
+    }
+    try:
+        return pymysql.connect(**options)
+    except (pymysql.err.Error, RuntimeError) as error:
+        if "cryptography" not in str(error):
+            raise
+        return pymysql.connect(ssl=TLS, **options)
+
+
+class Client:
+    """One client, and what it knows."""
+
+    def __init__(self, number: int, addresses: list[str]) -> None:
+        self.number, self.addresses = number, addresses
+        self.connections: dict[str, Any] = {}
+        self.current = 0
+        self.row = 0
+        self.confirmed: list[int] = []
+        self.unknown: list[int] = []
+        self.waits: list[tuple[float, float]] = []
+        self.errors: dict[str, int] = {}
+
+    def attempt(self) -> bool:
+        """Whether a row was confirmed. One whose outcome is unknown is not tried again."""
+        address = self.addresses[self.current]
+        try:
+            if address not in self.connections:
+                self.connections[address] = connect(address)
+        except (pymysql.err.Error, OSError) as error:
+            self.failed(error)
+            return False
+        self.row += 1
+        try:
+            with self.connections[address].cursor() as cursor:
+                cursor.execute(
+                    "INSERT INTO app.written (client, number) VALUES (%s, %s)",
+                    (self.number, self.row),
+                )
+        except (pymysql.err.Error, OSError) as error:
+            if not error.args or error.args[0] not in REFUSED:
+                self.unknown.append(self.row)
+                self.connections.pop(address).close()
+            self.failed(error)
+            return False
+        self.confirmed.append(self.row)
+        return True
+
+    def failed(self, error: Exception) -> None:
+        words = str(error)[:120]
+        self.errors[words] = self.errors.get(words, 0) + 1
+        self.current = (self.current + 1) % len(self.addresses)
+
+    def write(self, stop_file: str) -> None:
+        while not os.path.exists(stop_file):
+            wall, begin = time.time(), time.monotonic()
+            while not self.attempt():
+                time.sleep(RETRY)
+                if os.path.exists(stop_file):
+                    break
+            self.waits.append((wall, time.monotonic() - begin))
+            time.sleep(PAUSE)
+
+
+def main() -> None:
+    addresses, clients, stop_file, result_file = sys.argv[1:]
+    every = [Client(number, addresses.split(",")) for number in range(int(clients))]
+    for client in every:
+        for address in client.addresses:
+            client.connections[address] = connect(address)
+    threads = [threading.Thread(target=client.write, args=(stop_file,)) for client in every]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with open(result_file + ".part", "w", encoding="utf-8") as stream:
+        json.dump(
+            {
+                "attempted": [client.row for client in every],
+                "confirmed": [client.confirmed for client in every],
+                "unknown": [client.unknown for client in every],
+                "waits": [wait for client in every for wait in client.waits],
+                "errors": [client.errors for client in every],
+            },
+            stream,
+        )
+    os.rename(result_file + ".part", result_file)
+
+
+if __name__ == "__main__":
+    main()

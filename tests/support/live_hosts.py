@@ -1,0 +1,246 @@
+"""Hosts of the live tests: containers with systemd and a bare server, made for a test module and
+removed after it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Any
+
+from common import locked
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+
+PASSWORD = 'it\'s "qu\\oted" 100% `pä$$s;# x'
+# .ci/run removes what has it, where a run was ended before it could.
+LABEL = "dbre-semisync.scenario=live"
+CLIENTS = {"mysql": "mysql", "mariadb": "mariadb"}
+
+
+def run(*command: object, check: bool = True, **keywords: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command; with `check`, its failure is an AssertionError with what it said."""
+    result = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **keywords
+    )
+    if check and result.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}\n{result.stdout}\n{result.stderr}")
+    return result
+
+
+def lab(*arguments: str) -> str:
+    """What a command of the lab prints."""
+    return run(sys.executable, PROJECT / "lab", *arguments).stdout
+
+
+class Host:
+    """One container with a server of the given kind, or with the MySQL of a tarball."""
+
+    def __init__(
+        self, turn: str, name: str, server: str, release: str | None, tarball: str | None = None
+    ) -> None:
+        self.network, self.server, self.release = "semisync-" + turn, server, release
+        self.name = f"{self.network}-{name}"
+        # On hosts of a tarball the client is not on the PATH.
+        self.client = "/usr/local/mysql/bin/mysql" if tarball else CLIENTS[server]
+        self.choice = ["--server", server]
+        for option, value in (("--release", release), ("--tarball", tarball)):
+            self.choice += [option, value] if value else []
+
+    def start(self) -> Host:
+        """Start the container; what was there of its name is removed."""
+        flags = json.loads(lab("flags", *self.choice))
+        lab("image", *self.choice)
+        run("docker", "rm", "--force", "--volumes", self.name, check=False)
+        command = [
+            "docker",
+            "run",
+            "--detach",
+            "--name",
+            self.name,
+            "--hostname",
+            self.name,
+            "--network",
+            self.network,
+            "--label",
+            LABEL,
+            "--cgroupns",
+            flags["cgroupns_mode"],
+            # A file system of its own: on an overlay the server cannot rename what the image
+            # brought.
+            "--volume",
+            "/var/lib/mysql",
+        ]
+        for option, values in (
+            ("--volume", flags["volumes"]),
+            ("--cap-add", flags["capabilities"]),
+            ("--security-opt", flags["security_opts"]),
+            ("--tmpfs", flags["tmpfs"]),
+        ):
+            for value in values:
+                command += [option, value]
+        run(*command, flags["image"], flags["command"])
+        return self
+
+    def wait(self, seconds: float = 180) -> Host:
+        """Wait until the server answers."""
+        deadline = time.monotonic() + seconds
+        while self.sql("SELECT 1", check=False).returncode != 0:
+            assert time.monotonic() < deadline, self.shell(
+                "journalctl --no-pager --lines=50", check=False
+            ).stdout
+            time.sleep(0.2)
+        return self
+
+    def stop(self) -> None:
+        """Remove the container."""
+        run("docker", "rm", "--force", "--volumes", self.name, check=False)
+
+    def shell(self, command: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
+        """Run a shell command on the host; see run()."""
+        return run("docker", "exec", "-i", self.name, "sh", "-c", command, **keywords)
+
+    def sql(
+        self, statement: str, check: bool = True, form: str = "--skip-column-names"
+    ) -> subprocess.CompletedProcess[str]:
+        """Run statements by the server's own client, as root."""
+        return run(
+            "docker",
+            "exec",
+            "-i",
+            self.name,
+            self.client,
+            "--batch",
+            form,
+            input=statement,
+            check=check,
+        )
+
+    def value(self, statement: str) -> str:
+        """The output of a statement, without its header."""
+        return self.sql(statement).stdout.strip()
+
+    def seconds_alone(self) -> int:
+        """Seconds for which this source had no replica after it started."""
+        uptime = self.value("SHOW GLOBAL STATUS LIKE 'Uptime'").split()[1]
+        connected = self.value(
+            "SELECT TIME FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
+        )
+        return int(uptime) - int(connected)
+
+    def fingerprint(self) -> tuple[str, str]:
+        """What a run that refused must have left alone: option files, server process, plugins,
+        data, accounts.
+        """
+        plugins = "SELECT GROUP_CONCAT(PLUGIN_NAME ORDER BY 1) FROM information_schema.PLUGINS;"
+        return (
+            self.shell(
+                "find /etc/mysql /etc/my.cnf* -type f -exec sha256sum {} + 2>/dev/null | sort; "
+                "pidof mysqld mariadbd",
+                check=False,
+            ).stdout,
+            self.value(
+                plugins + "SHOW DATABASES; SELECT User, Host FROM mysql.user ORDER BY 1, 2;"
+            ),
+        )
+
+
+def hosts(*wanted: tuple[Any, ...], turn: str = "live") -> Generator[list[Host]]:
+    """A fixture's body: start the hosts, wait until all answer, remove them afterwards.
+
+    The hosts' names are the same in every run, so that two runs of the same turn on a machine wait
+    for each other.
+    """
+    with locked(turn):
+        yield from _hosts(wanted, turn)
+
+
+def _hosts(wanted: Iterable[tuple[Any, ...]], turn: str) -> Generator[list[Host]]:
+    network = "semisync-" + turn
+    run("docker", "network", "create", "--label", LABEL, network, check=False)
+    made = [Host(turn, *one) for one in wanted]
+    try:
+        for host in made:
+            host.start()
+        for host in made:
+            host.wait()
+        yield made
+    finally:
+        for host in made:
+            host.stop()
+        run("docker", "network", "rm", network, check=False)
+
+
+def inventory(
+    path: pathlib.Path,
+    sources: Mapping[Host, dict[str, Any]],
+    replicas: Mapping[Host, dict[str, Any]],
+    **variables: Any,
+) -> pathlib.Path:
+    """An inventory file: host -> its variables in both groups, and variables for all."""
+    common: dict[str, Any] = {
+        "ansible_connection": "community.docker.docker",
+        "ansible_python_interpreter": "/usr/bin/python3",
+        "semisync_replication_password": PASSWORD,
+        "semisync_timeout": 1500,
+        "semisync_results_dir": str(path / "results"),
+    }
+    common.update(variables)
+    file = path / "hosts.json"
+    file.write_text(
+        json.dumps(
+            {
+                "all": {
+                    "vars": common,
+                    "children": {
+                        "semisync_source": {
+                            "hosts": {host.name: extra for host, extra in sources.items()}
+                        },
+                        "semisync_replica": {
+                            "hosts": {host.name: extra for host, extra in replicas.items()}
+                        },
+                    },
+                }
+            }
+        )
+    )
+    return file
+
+
+def playbook(
+    name: str,
+    file: pathlib.Path,
+    *arguments: str,
+    before: Sequence[str] = (),
+    **environment: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run one of the collection's playbooks by its full name; `before` are the words of a command
+    that runs it.
+    """
+    return run(
+        *before,
+        "ansible-playbook",
+        "-i",
+        file,
+        "dbre.semisync." + name,
+        *arguments,
+        check=False,
+        cwd=file.parent,
+        env=dict(
+            os.environ,
+            ANSIBLE_CALLBACK_RESULT_FORMAT="yaml",
+            ANSIBLE_PIPELINING="true",
+            COLUMNS="1000",
+            **environment,
+        ),
+    )
+
+
+def words(result: subprocess.CompletedProcess[str]) -> str:
+    """What a run said, line breaks and YAML's quoting smoothed out."""
+    return " ".join((result.stdout + result.stderr).replace("''", "'").split())

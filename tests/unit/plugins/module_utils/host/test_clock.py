@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
+
+
+@pytest.fixture
+def passing(monkeypatch):
+    """A clock that passes only where somebody sleeps; the pauses so far."""
+    pauses = []
+    monkeypatch.setattr(clock.time, "monotonic", lambda: 1000.0 + sum(pauses))
+    monkeypatch.setattr(clock.time, "sleep", pauses.append)
+    return pauses
+
+
+def test_waiting_ends_with_the_first_look_that_is_enough(passing):
+    seen = iter([0, 0, 7, 8])
+    assert clock.wait_until(lambda: next(seen), 60, 2) == 7
+    assert passing == [2, 2]
+
+
+def test_what_was_seen_last_is_returned_where_time_is_up(passing):
+    seen = iter(["a replica is missing", "still missing", "yet missing", "never asked"])
+    assert clock.wait_until(lambda: next(seen), 2, 1, enough=operator.not_) == "yet missing"
+    assert passing == [1, 1]
+
+
+def test_a_look_that_took_until_the_time_was_up_is_not_the_last(passing):
+    """As one at a server that was just starting, and answered meanwhile."""
+    seen = iter(["down", "there"])
+
+    def look():
+        if not passing:
+            passing.append(70)
+        return next(seen)
+
+    assert clock.wait_until(look, 60, 1, enough=lambda word: word == "there") == "there"
+    assert passing == [70, 0]
+
+
+def test_the_last_look_is_at_the_limit_and_not_a_pause_behind_it(passing):
+    assert clock.wait_until(lambda: False, 5, 2) is False
+    assert passing == [2, 2, 1]
+
+
+def test_there_is_one_look_where_there_is_no_time(passing):
+    assert clock.wait_until(lambda: False, 0, 1) is False
+    assert passing == []
+
+
+def test_a_clock_that_somebody_sets_changes_nothing(passing, monkeypatch):
+    monkeypatch.setattr(clock.time, "time", lambda: 0.0)
+    assert clock.wait_until(lambda: None, 3, 1) is None
+    assert passing == [1, 1, 1]
+
+
+def test_times_are_utc():
+    assert clock.utc(1795271384.9) == "2026-11-21T14:29:44Z"

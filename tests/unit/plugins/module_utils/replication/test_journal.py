@@ -1,0 +1,71 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+
+ENTRY = journal.Entry("switchover", "abc", "done", "db1", "db2", "uuid1", "uuid2", "uuid1:1-7")
+
+
+class Cursor:
+    """Answers every statement with the same rows, or fails with an error of a driver."""
+
+    def __init__(self, rows=(), error=None):
+        self.answer, self.error, self.seen = rows, error, []
+
+    def execute(self, statement, arguments=None):
+        self.seen.append((statement, arguments))
+        if self.error:
+            raise self.error
+
+    def fetchall(self):
+        return self.answer
+
+
+def test_a_row_is_inserted_and_never_updated():
+    cursor = Cursor()
+    journal.insert(Server(cursor), "im`portant", ENTRY)
+    ((statement, arguments),) = cursor.seen
+    assert statement.startswith("INSERT INTO `im``portant`.`semisync_journal` (`operation`, ")
+    assert statement.count("%s") == len(arguments) == len(ENTRY)
+    assert arguments[:3] == ("switchover", "abc", "done")
+
+
+def test_the_newest_row_can_be_written_into_a_result():
+    row = dict(ENTRY._asdict(), number=3, happened=datetime.datetime(2026, 11, 22, 9, 5, 1))
+    assert journal.newest(Server(Cursor([row])), "important") == dict(
+        ENTRY._asdict(), number=3, happened="2026-11-22T09:05:01Z"
+    )
+
+
+@pytest.mark.parametrize("error", [(1146, "no such table"), (1049, "no such schema")])
+def test_no_journal_is_no_row(error):
+    assert journal.newest(Server(Cursor(error=Exception(*error))), "important") is None
+
+
+def test_an_empty_journal_is_no_row():
+    assert journal.newest(Server(Cursor()), "important") is None
+
+
+def test_a_journal_that_cannot_be_read_is_not_taken_for_none():
+    with pytest.raises(ServerError, match="denied"):
+        journal.newest(Server(Cursor(error=Exception(1142, "denied"))), "important")
+
+
+@pytest.mark.parametrize(
+    "variables,known_by",
+    [
+        ({"server_uuid": "u", "server_id": "7"}, "u"),
+        ({"server_uuid": None, "server_id": "7"}, "7"),
+        ({}, ""),
+    ],
+)
+def test_what_the_journal_knows_a_server_by(variables, known_by):
+    assert journal.identity(variables) == known_by

@@ -1,0 +1,103 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import donor
+
+
+def test_the_donor_account_has_one_privilege_and_is_dropped():
+    statements = donor.donor_statements({}, "secret", True)
+    assert statements[0][0].startswith("INSTALL PLUGIN clone")
+    assert [one for one, dummy in statements if one.startswith("GRANT")] == [
+        "GRANT BACKUP_ADMIN ON *.* TO 'dbre_semisync_seed'@'%'"
+    ]
+    assert not any("secret" in one for one, dummy in statements)
+    assert donor.end_statements(True) == [
+        ("DROP USER IF EXISTS 'dbre_semisync_seed'@'%'", None),
+        ("UNINSTALL PLUGIN clone", None),
+    ]
+
+
+class Source:
+    """A MySQL source on port 3307 with one MyISAM table, if asked for."""
+
+    def __init__(self, plugins=(), unfit=()):
+        self.loaded, self.unfit, self.ran = plugins, unfit, []
+
+    def rows(self, statement, arguments=None):
+        if statement.startswith("SELECT COUNT"):
+            return [{"tables": 7, "bytes": 4200}]
+        if "ENGINE <> 'InnoDB'" in statement:
+            return [{"name": name} for name in self.unfit]
+        if "information_schema.PLUGINS" in statement:
+            return [{"name": name, "dl": f"{name}.so"} for name in self.loaded]
+        if "@@GLOBAL.port" in statement:
+            return [{"port": 3307}]
+        self.ran.append(statement)
+        return []
+
+    def schemas(self):
+        return ["shop"]
+
+
+class Module:
+    def __init__(self, check_mode=False, **params):
+        self.check_mode, self.params = (
+            check_mode,
+            dict({"password": "p", "require_ssl": 1}, **params),
+        )
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path, monkeypatch):
+    """Where a source notes that the clone plugin was installed for a seeding."""
+    monkeypatch.setattr(donor.marker.Donor.__init__, "__defaults__", (str(tmp_path),))
+    return tmp_path
+
+
+def test_a_source_says_what_there_is_and_lets_a_clone_in(notes):
+    source = Source()
+    result = donor.prepare(Module(method="clone"), source, None)
+    assert (result["bytes"], result["tables"], result["schemas"]) == (4200, 7, ["shop"])
+    assert result["installed"] and result["changed"]
+    assert [statement.split()[0] for statement in source.ran] == [
+        "INSTALL",
+        "CREATE",
+        "ALTER",
+        "GRANT",
+    ]
+    assert [path.name for path in notes.iterdir()] == ["donor-3307"]
+
+
+@pytest.mark.parametrize("method,check_mode", [("dump", False), ("backup", False), ("clone", True)])
+def test_a_source_is_only_asked_for_other_methods_and_in_check_mode(method, check_mode, notes):
+    source = Source()
+    result = donor.prepare(Module(check_mode, method=method), source, None)
+    assert source.ran == [] and list(notes.iterdir()) == []
+    assert result["changed"] is check_mode
+
+
+def test_a_source_with_tables_that_cannot_be_copied_faithfully_is_refused():
+    source = Source(unfit=["shop.old"])
+    with pytest.raises(ValueError, match=r"the source has tables that are not InnoDB: shop\.old"):
+        donor.prepare(Module(method="clone"), source, None)
+    assert source.ran == []
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_only_a_plugin_of_ours_goes_with_the_account(ours, notes):
+    source = Source(plugins=["clone"])
+    if ours:
+        donor.note(source).write()
+    assert donor.clear(Module(method="clone"), source, None) == {"changed": True}
+    assert [statement.split()[0] for statement in source.ran] == ["DROP"] + ["UNINSTALL"] * ours
+    assert list(notes.iterdir()) == []
+
+
+def test_a_dump_leaves_nothing_to_clear():
+    source = Source()
+    assert donor.clear(Module(method="dump"), source, None) == {"changed": False}
+    assert source.ran == []

@@ -1,0 +1,40 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The option file that lets a source start read-only while its role moves."""
+
+from __future__ import annotations
+
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence
+
+
+def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
+    ours = tmp_path / "zz-dbre-semisync.cnf"
+    ours.write_text("[mysqld]\nserver_id = 1\n")
+    path = fence.put(str(ours), "drop-in", "mysqld@1")
+    assert path == str(tmp_path / "zz-dbre-semisync-switchover.cnf")
+    assert "[mysqld@1]\nread_only = ON\n" in (tmp_path / path).read_text()
+    assert fence.stands(str(ours), "drop-in")
+    assert fence.take_away(str(ours), "drop-in")
+    assert not fence.take_away(str(ours), "drop-in")
+    assert ours.read_text() == "[mysqld]\nserver_id = 1\n"
+
+
+def test_a_block_leaves_the_rest_of_the_file_as_it_was(tmp_path):
+    file = tmp_path / "my.cnf"
+    file.write_text("[mysqld]\nserver_id = 1\n# the end")
+    file.chmod(0o640)
+    fence.put(str(file), "block", "mysqld")
+    fence.put(str(file), "block", "mysqld")
+    assert file.read_text().count("read_only = ON") == 1
+    assert fence.stands(str(file), "block")
+    assert fence.take_away(str(file), "block")
+    assert file.read_text() == "[mysqld]\nserver_id = 1\n# the end\n"
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_servers_on_one_host_have_fences_of_their_own(tmp_path):
+    first = fence.place(str(tmp_path / "zz-dbre-semisync@1.cnf"), "drop-in")
+    second = fence.place(str(tmp_path / "zz-dbre-semisync@2.cnf"), "drop-in")
+    assert first != second
+    assert first.endswith("zz-dbre-semisync-switchover@1.cnf")

@@ -1,0 +1,276 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parts of a switchover together, on servers that are none: whatever dies, there is never more
+than one that takes writes, and in the end there is one.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    fence,
+    guard,
+    part,
+    replica,
+    source,
+    source_back,
+    target,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.parts import PARTS
+from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.switchover.world import (
+    Connection,
+    World,
+)
+
+
+class Killed(BaseException):
+    """SIGKILL: nothing of the part's own comes after it."""
+
+
+class Module:
+    def __init__(self, params: dict[str, Any]) -> None:
+        self.params = params
+
+
+class Warden:
+    """What the guard knows when the part is gone."""
+
+    def __init__(self) -> None:
+        self.stage = ""
+
+    def tell(self, stage: str) -> None:
+        self.stage = stage
+
+
+class Play:
+    """One run of all parts at the same time."""
+
+    def __init__(self, world: World, monkeypatch: Any, mode: str = "switch") -> None:
+        self.world, self.mode = world, mode
+        self.results: dict[str, Any] = {}
+        self.kill: dict[str, str] = {}
+        self.act: dict[tuple[str, str], Any] = {}
+        self.most_writers = 0
+        play = self
+
+        def local(this: Any) -> Connection:
+            return play.connection(this, this.params["host"])
+
+        def note(this: Any, event: str, words: str = "") -> None:
+            host = this.params["host"]
+            play.most_writers = max(play.most_writers, len(world.writers()))
+            this.timeline.append({"event": event, "words": words, "at": 0.0})
+            play.act.pop((host, event), lambda: None)()
+            if play.kill.get(host) == event:
+                del play.kill[host]
+                raise Killed
+
+        def connect(this: Any, host: str) -> Any:
+            return play.connection(this, host)
+
+        monkeypatch.setattr(part.Part, "local", local)
+        monkeypatch.setattr(part.Part, "connect", connect)
+        monkeypatch.setattr(part.Part, "note", note)
+        monkeypatch.setattr(fence, "put", lambda *_words: "fence")
+        monkeypatch.setattr(fence, "take_away", lambda *_words: True)
+        for place in (guard, source, source_back, target, replica):
+            for name, value in (("MEET", 1.5), ("BACK", 1), ("CLIENTS", 0.2), ("TOLD", 0.05)):
+                if hasattr(place, name):
+                    monkeypatch.setattr(place, name, value)
+
+    def connection(self, this: Any, host: str) -> Connection:
+        made = Connection(self.world[host])
+        if not hasattr(this, "made"):
+            this.made = []
+        this.made.append(made)
+        return made
+
+    def params(self, host: str) -> dict[str, Any]:
+        hosts = list(self.world.servers)
+        kind = {0: "source", 1: "target"}.get(hosts.index(host), "replica")
+        return {
+            "mode": self.mode,
+            "part": kind,
+            "host": host,
+            "token": "feed",
+            "source": hosts[0],
+            "target": hosts[1],
+            "source_id": "one",
+            "target_id": "two",
+            "members": [{"host": one, "address": one, "port": 3306, "tls": False} for one in hosts],
+            "user": "repl",
+            "password": "secret",
+            "connect_retry": 1,
+            "tls": {"ssl": False},
+            "wait_count": 1,
+            "timeout": 0.5,
+            "drain": 0,
+            "long_transactions": "refuse",
+            "catch_up": 1,
+            "schema": "important",
+            "events": False,
+            "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
+        }
+
+    def one(self, host: str) -> None:
+        params = self.params(host)
+        kind, warden = PARTS[params["part"]], Warden()
+        this = kind(Module(params), warden)
+        try:
+            self.results[host] = this.go()
+        except ServerError as error:
+            self.results[host] = {"outcome": "failed", "reason": str(error)}
+        except Killed:
+            for made in this.made:
+                made.close()
+            self.results[host] = {"outcome": "killed", "reason": ""}
+            if warden.stage:
+                self.results[host]["guard"] = kind(Module(params)).recover(warden.stage)
+
+    def run(self) -> dict[str, Any]:
+        threads = [threading.Thread(target=self.one, args=(host,)) for host in self.world.servers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
+        assert self.most_writers <= 1
+        assert len(self.world.writers()) <= 1
+        return self.results
+
+    def outcomes(self) -> dict[str, str]:
+        return {host: result["outcome"] for host, result in self.results.items()}
+
+
+HOSTS = [("db1", "db2"), ("db1", "db2", "db3")]
+
+
+@pytest.mark.parametrize("hosts", HOSTS, ids=len)
+def test_the_role_moves(monkeypatch, hosts):
+    world = World(*hosts)
+    play = Play(world, monkeypatch)
+    play.run()
+    assert set(play.outcomes().values()) == {"done"}, play.results
+    assert world.writers() == ["db2"]
+    assert [world[host].source for host in hosts if host != "db2"] == ["db2"] * (len(hosts) - 1)
+    assert [one["id"] for one in play.results["db2"]["points"]] == ["S1", "S5", "S6", "S7"]
+    assert [one["id"] for one in play.results["db1"]["points"]] == ["S2", "S3", "S4"]
+    assert world["db2"].source is None
+    assert world["db1"].journal == ["begun"] and world["db2"].journal == ["done"]
+
+
+SOURCE_EVENTS = ["met", "drained", "announced", "freeze", "frozen", "attach", "attached", "granted"]
+TARGET_EVENTS = ["caught_up", "armed", "frozen_seen", "applied_all", "ready", "asks", "open"]
+
+
+@pytest.mark.parametrize("hosts", HOSTS[1:], ids=len)
+@pytest.mark.parametrize(
+    "host,event",
+    [("db1", event) for event in SOURCE_EVENTS] + [("db2", event) for event in TARGET_EVENTS],
+)
+def test_a_part_that_is_killed_leaves_one_that_takes_writes(monkeypatch, hosts, host, event):
+    world = World(*hosts)
+    play = Play(world, monkeypatch)
+    play.kill = {host: event}
+    play.run()
+    writers = world.writers()
+    if event == "granted":
+        # Decided by whoever is first; never by both.
+        assert writers in (["db1"], ["db2"]), play.results
+    else:
+        assert writers == (["db2"] if event == "open" else ["db1"]), play.results
+    for name in hosts:
+        if name != writers[0]:
+            assert (world[name].source, world[name].runs) == (writers[0], True), play.results
+    assert world[writers[0]].clients() >= 1, [world[one].statements for one in hosts]
+
+
+@pytest.mark.parametrize("hosts", HOSTS, ids=len)
+@pytest.mark.parametrize("event", ["frozen_seen", "applied_all", "ready", "asks"])
+def test_a_target_whose_server_dies_does_not_get_the_role(monkeypatch, hosts, event):
+    world = World(*hosts)
+    play = Play(world, monkeypatch)
+    play.act[("db2", event)] = world["db2"].crash
+    play.run()
+    assert world.writers() == ["db1"], play.results
+    assert not any(result["outcome"] == "done" for result in play.results.values())
+
+
+@pytest.mark.parametrize("event", ["announced", "freeze", "frozen", "attached"])
+def test_a_source_that_restarts_frozen_takes_its_role_back(monkeypatch, event):
+    world = World("db1", "db2")
+    play = Play(world, monkeypatch)
+
+    def restart() -> None:
+        world["db1"].crash()
+        world["db1"].restart()
+        world["db1"].sides["source"] = True
+
+    play.act[("db1", event)] = restart
+    play.run()
+    assert world.writers() == ["db1"], play.results
+    assert (world["db2"].source, world["db2"].runs) == ("db1", True)
+
+
+def test_a_target_that_dies_after_the_word_leaves_the_source_frozen(monkeypatch):
+    world = World("db1", "db2")
+    play = Play(world, monkeypatch)
+    play.act[("db1", "granted")] = world["db2"].crash
+    play.run()
+    assert world.writers() == []
+    assert play.outcomes()["db1"] == "unknown"
+    # It comes back, read-only: the next run knows that it was not open.
+    world["db2"].restart()
+    again = Play(world, monkeypatch, "undo")
+    again.run()
+    assert world.writers() == ["db1"], again.results
+    assert set(again.outcomes().values()) == {"undone"}, again.results
+
+
+def test_a_target_that_was_open_when_it_died_is_opened_again(monkeypatch):
+    world = World("db1", "db2", "db3")
+    play = Play(world, monkeypatch)
+    play.kill = {"db2": "open"}
+    play.run()
+    world["db2"].crash()
+    world["db2"].restart()
+    again = Play(world, monkeypatch, "finish")
+    again.run()
+    assert world.writers() == ["db2"], again.results
+    assert set(again.outcomes().values()) == {"done"}, again.results
+    assert world["db2"].journal == ["done"]
+
+
+def test_a_second_run_is_refused_and_leaves_the_first_alone(monkeypatch):
+    world = World("db1", "db2")
+    other = Connection(world["db1"])
+    other.rows("SELECT GET_LOCK(%s, %s) AS got", ("dbre.semisync.switchover", 0))
+    play = Play(world, monkeypatch)
+    play.run()
+    assert world.writers() == ["db1"]
+    assert "another switchover is under way" in play.results["db1"]["reason"]
+    assert play.outcomes() == {"db1": "refused", "db2": "refused"}
+
+
+def test_a_source_that_is_written_to_after_the_freeze_keeps_its_role(monkeypatch):
+    world = World("db1", "db2")
+    play = Play(world, monkeypatch)
+    play.act[("db1", "attached")] = world["db1"].commit
+    play.run()
+    assert world.writers() == ["db1"], play.results
+    assert "was written to after it was frozen" in play.results["db1"]["reason"]
+
+
+def test_transactions_of_the_targets_own_are_found_before_anybody_is_kept_out(monkeypatch):
+    world = World("db1", "db2")
+    world["db2"].commit()
+    play = Play(world, monkeypatch)
+    play.run()
+    assert play.outcomes() == {"db1": "refused", "db2": "refused"}
+    assert "has transactions that db1 lacks" in play.results["db2"]["reason"]
+    assert not any("read_only" in words for words in world["db1"].statements)

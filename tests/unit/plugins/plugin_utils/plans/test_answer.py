@@ -1,0 +1,79 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import answer, problems, removal
+from ansible_collections.dbre.semisync.tests.unit import samples
+
+ROW = {"state": "done", "operation": "switchover", "to_id": "x"}
+
+
+def installed(member, settings, begins):
+    """What the host says once the answer was set up."""
+    info = member.info
+    wanted = {"port": settings["http_port"], "address": "", "schema": "important", "begins": begins}
+    info["answer"] = {
+        "python": "/usr/bin/python3",
+        "files": place.files(
+            int(info["variables"]["port"]),
+            wanted,
+            answer.program(),
+            "/usr/bin/python3",
+            info["variables"]["socket"],
+            info["names"]["show_channels"],
+        ),
+        "password_kept": True,
+        "enabled": True,
+        "said": {"status": 200, "yes": True, "why": "", "kind": "state"},
+    }
+
+
+def steps(members, port):
+    found = samples.plans(members, samples.settings(http_port=port))
+    return {host: planned["answer"]["step"] for host, planned in found.items()}
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_it_is_set_up_where_it_is_asked_for_and_goes_where_it_is_not(engine):
+    members, settings = samples.pair(engine), samples.settings(http_port=8008)
+    assert steps(members, 0) == {"db1": "none", "db2": "none"}
+    found = samples.plans(members, settings)
+    assert steps(members, 8008) == {"db1": "present", "db2": "present"}
+    assert samples.changed(found) == ["db1", "db2"]
+    assert not any(planned["server_changes"] for planned in found.values())
+    assert [planned["answer"]["begins"] for planned in found.values()] == [True, False]
+    for member in members:
+        installed(member, settings, member.side == "source")
+    assert samples.changed(samples.plans(members, settings)) == []
+    assert steps(members, 8009) == {"db1": "present", "db2": "present"}
+    assert steps(members, 0) == {"db1": "absent", "db2": "absent"}
+
+
+@pytest.mark.parametrize("row,expected", [(None, "present"), (ROW, "none")])
+def test_once_there_is_a_journal_a_change_of_roles_changes_no_file(row, expected):
+    members, settings = samples.pair("mysql"), samples.settings(http_port=8008)
+    for member in members:
+        # As it was set up when the other one was the source.
+        installed(member, settings, member.side != "source")
+        member.info["journal"] = row
+    assert steps(members, 8008) == {"db1": expected, "db2": expected}
+
+
+def test_removal_takes_it_away():
+    members = samples.pair("mysql")
+    assert not removal.make(members[0], members)["answer"]
+    installed(members[0], samples.settings(http_port=8008), True)
+    planned = removal.make(members[0], members)
+    assert planned["answer"] and planned["changes"]
+
+
+def test_the_servers_own_port_is_refused():
+    members, settings = samples.pair("mysql"), samples.settings(http_port=3306)
+    for member in members:
+        member.settings = settings
+    words = problems.of_cluster(members, settings)
+    assert [text for text in words if "semisync_http_port is 3306" in text]

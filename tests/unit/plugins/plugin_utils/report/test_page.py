@@ -1,0 +1,454 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import base64
+import copy
+import functools
+import json
+import operator
+import os
+import re
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import (
+    drill_in_words,
+    make_overview,
+    name_of,
+    one_line,
+    sections,
+)
+from ansible_collections.dbre.semisync.tests.unit import benchmarks
+
+HOSTILE = (
+    "</td><script>alert(1)</script>&\"'`|$x$ {{ 7 * 7 }} --> \x07\ud800 \u6f22\u5b57 " + "W" * 300
+)
+NOW = "2026-11-21T15:00:00Z"
+
+needs_matplotlib = pytest.mark.skipif(
+    not plots.HAS_MATPLOTLIB, reason="matplotlib is not installed"
+)
+
+
+def row(point, outcome="passed", host="db1", **more):
+    return dict(
+        {
+            "id": point,
+            "host": host,
+            "title": "a title",
+            "expected": "this",
+            "observed": "that",
+            "outcome": outcome,
+            "reason": "",
+            "at": NOW,
+        },
+        **more,
+    )
+
+
+def drill(**more):
+    inserts = [
+        {"t": 0.1 * number, "latency_ms": 4.0, "yes_tx": 1, "no_tx": 0, "phase": "before"}
+        for number in range(9)
+    ]
+    inserts += [
+        {"t": 1.0, "latency_ms": 3003.0, "yes_tx": 0, "no_tx": 1, "phase": "stopped"},
+        {"t": 4.1, "latency_ms": 3.0, "yes_tx": 0, "no_tx": 1, "phase": "stopped"},
+        {"t": 6.0, "latency_ms": 5.0, "yes_tx": 1, "no_tx": 0, "phase": "after"},
+    ]
+    return dict(
+        {
+            "replica": "db2",
+            "source": "db1",
+            "timeout_ms": 3000,
+            "outcome": "passed",
+            "reason": "",
+            "expected_fallback": True,
+            "blocked_ms": 3003.0,
+            "unprotected": 2,
+            "recovery_seconds": 1.2,
+            "stopped_at": 0.9,
+            "started_at": 4.5,
+            "events": [{"t": 0.9, "what": "stopped"}],
+            "inserts": inserts,
+        },
+        **more,
+    )
+
+
+def keep(folder, **files):
+    for name, value in files.items():
+        results.write_json(os.path.join(str(folder), name.replace("_", "-", 1) + ".json"), value)
+    return str(folder)
+
+
+def overview(**files):
+    named = {name.replace("_", "-", 1) + ".json": value for name, value in files.items()}
+    return make_overview(named, [], "shop", "2026-11-21T144245.706771Z", NOW)
+
+
+@pytest.mark.parametrize(
+    "files,outcome,headline",
+    [
+        (
+            {"checkpoints": [row("P0"), row("P2.1", "not_applicable")]},
+            "good",
+            "Semi-synchronous replication works",
+        ),
+        ({"checkpoints": [row("P0"), row("P5.1", "failed")]}, "bad", "1 of 2 checkpoints failed"),
+        (
+            {
+                "checkpoints": [row("P0")],
+                "drill": {"drills": [drill(outcome="failed", reason="it hung")]},
+            },
+            "bad",
+            "The drill of a replica's outage failed",
+        ),
+        (
+            {"checkpoints": [row("P0")], "findings": [{"severity": "critical"}]},
+            "bad",
+            "1 critical finding to mend",
+        ),
+        (
+            {"checkpoints": [row("P0")], "findings": [{"severity": "warning"}]},
+            "good",
+            "Semi-synchronous replication works",
+        ),
+        (
+            {"checkpoints": [row("P8.2"), row("P8.5")]},
+            "good",
+            "The benchmark is complete",
+        ),
+        ({"drill": {"drills": [drill()]}}, "good", "The cluster survives a replica's outage"),
+    ],
+)
+def test_the_worst_decides_the_verdict(files, outcome, headline):
+    found = overview(**files)["verdict"]
+    assert (found["outcome"], found["headline"]) == (outcome, headline)
+
+
+def test_cells_that_do_not_count_are_no_good_verdict():
+    benchmark = benchmarks.four_phases()
+    benchmark["cells"][2]["error"] = "the replica is gone"
+    found = overview(checkpoints=[row("P0")], benchmark_four_phases=analysis.analyse(benchmark))[
+        "verdict"
+    ]
+    assert (found["outcome"], found["headline"]) == (
+        "attention",
+        "1 of 4 benchmark cells do not count",
+    )
+
+
+@pytest.mark.parametrize(
+    "title,name", [("Four phases", "Four phases (four_phases)"), ("Four_phases", "Four_phases")]
+)
+def test_a_suite_is_named_once(title, name):
+    assert name_of({"id": "four_phases", "title": title}) == name
+
+
+def test_a_benchmark_that_goes_on_says_so():
+    benchmark = benchmarks.four_phases()
+    benchmark.update(complete=False, ended=None)
+    benchmark["cells"][3]["repetitions"] = []
+    found = overview(checkpoints=[row("P0")], benchmark_four_phases=analysis.analyse(benchmark))[
+        "verdict"
+    ]
+    assert (found["outcome"], found["headline"]) == (
+        "attention",
+        "The benchmark four_phases has not ended",
+    )
+    assert benchmark["statement"][-1] == "asynchronous, 90 ms: not measured yet."
+
+
+def of_format_1(name="b0", title="B0: the manual's mysqlslap", document="source.txt"):
+    """A run as it was kept while suites had their former names."""
+    benchmark = analysis.analyse(benchmarks.four_phases())
+    del benchmark["suite"]["reference"], benchmark["suite"]["time_limit"]
+    benchmark["suite"].update(id=name, title=title, document=document)
+    return dict(benchmark, format=1)
+
+
+@needs_matplotlib
+def test_a_run_that_was_kept_under_a_former_name_is_shown_under_todays(tmp_path):
+    html = page_of(keep(tmp_path, benchmark_b0=of_format_1()))
+    assert "mysqlslap (four_phases)" in html and "Follows B0." in html
+    assert "source.txt" not in re.sub(r'href="data:[^"]*"', "", html)
+    assert '<figure id="four-phases-phases"' in html
+
+
+def test_suites_are_shown_in_the_order_in_which_they_ran():
+    first, second = (analysis.analyse(benchmarks.four_phases()) for _dummy in range(2))
+    first["started"], second["started"] = "2026-11-21T14:30:01Z", "2026-11-21T14:30:00Z"
+    shown = overview(benchmark_a=first, benchmark_b=second)["benchmarks"]
+    assert [benchmark["started"] for benchmark in shown] == [second["started"], first["started"]]
+
+
+def test_a_file_that_cannot_be_read_is_no_good_verdict(tmp_path):
+    keep(tmp_path, checkpoints=[row("P0")])
+    (tmp_path / "drill.json").write_text('{"drills": [')
+    files, broken = page.gather(str(tmp_path))
+    assert list(files) == ["checkpoints.json"] and broken == ["drill.json"]
+    found = make_overview(files, broken, "shop", "x", NOW)["verdict"]
+    assert (found["outcome"], found["headline"]) == (
+        "attention",
+        "drill.json of this run cannot be read",
+    )
+
+
+@pytest.mark.parametrize(
+    "change,words",
+    [
+        (
+            {},
+            (
+                "db2 was stopped: writers waited 3 s (timeout 3 s), then went on; 2 transactions"
+                " without a second copy. Protected again 1.2 s after its start."
+            ),
+        ),
+        (
+            {
+                "expected_fallback": False,
+                "blocked_ms": None,
+                "unprotected": 0,
+                "recovery_seconds": None,
+            },
+            "db2 was stopped and nobody had to wait; 0 transactions without a second copy.",
+        ),
+        (
+            {
+                "outcome": "failed",
+                "reason": "it hung",
+                "blocked_ms": None,
+                "recovery_seconds": None,
+            },
+            "The drill failed: it hung. db2 was stopped.",
+        ),
+    ],
+)
+def test_a_drill_in_words(change, words):
+    assert drill_in_words(drill(**change)) == words
+
+
+def test_checkpoints_are_shown_by_part_of_the_procedure_and_none_is_lost():
+    rows = [row("P0"), row("P3.5"), row("P8.1"), row("X1")]
+    found = sections(rows)
+    assert [section["id"] for section in found] == ["P0", "P3", "P8", ""]
+    assert functools.reduce(operator.iadd, (section["rows"] for section in found), []) == rows
+
+
+def test_the_summary_has_every_part(tmp_path):
+    keep(
+        tmp_path,
+        checkpoints=[row("P0"), row("P5.1", "failed", host="db|1")],
+        drill={"drills": [drill()]},
+        findings=[{"severity": "warning", "host": "db1", "title": "old", "evidence": "5.6.11"}],
+        benchmark_four_phases=analysis.analyse(benchmarks.four_phases()),
+    )
+    path, _dummy, verdict = page.write(str(tmp_path), "shop", NOW)
+    with open(path) as stream:
+        text = stream.read()
+    assert (
+        text.startswith("# 1 of 2 checkpoints failed\n") and verdict == "1 of 2 checkpoints failed"
+    )
+    for part in (
+        "| P5.1 | db\\|1 | failed | a title | that (expected: this)",
+        "- db2 was stopped: writers waited 3 s",
+        "- warning on db1: old (5.6.11)",
+        "## The procedure's four phases (four\\_phases)",
+        "- semi-sync, 90 ms: median 13.1 s",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("text", ["a\n# b", "x | y", "<script>", "[a](b)", "`c`"])
+def test_hostile_text_keeps_to_its_place_in_markdown(text):
+    line = one_line(text)
+    assert "\n" not in line and not re.search(r"(?<!\\)[|<>`\[#]", line)
+
+
+def test_an_empty_run_has_no_report(tmp_path):
+    with pytest.raises(ValueError, match="holds no checkpoints"):
+        page.write(str(tmp_path), "shop", NOW)
+
+
+def test_without_matplotlib_there_is_a_summary(tmp_path, monkeypatch):
+    monkeypatch.setattr(plots, "HAS_MATPLOTLIB", False)
+    keep(
+        tmp_path,
+        checkpoints=[row("P0")],
+        benchmark_four_phases=analysis.analyse(benchmarks.four_phases()),
+    )
+    summary, html, _dummy = page.write(str(tmp_path), "shop", NOW)
+    assert html is None and sorted(os.listdir(str(tmp_path))) == [
+        "benchmark-four_phases.json",
+        "checkpoints.json",
+        "summary.md",
+    ]
+    assert os.path.basename(summary) == "summary.md"
+
+
+def page_of(folder, cluster="shop"):
+    path = page.write(str(folder), cluster, NOW)[1]
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
+
+
+@needs_matplotlib
+def test_a_page_of_checkpoints_alone(tmp_path):
+    html = page_of(keep(tmp_path, checkpoints=[row("P0")]))
+    assert "Semi-synchronous replication works" in html and "<figure" not in html
+
+
+@needs_matplotlib
+def test_the_page_has_every_picture_twice_and_stays_small(tmp_path):
+    files = {
+        "benchmark_" + name: analysis.analyse(getattr(benchmarks, name)())
+        for name in ("four_phases", "one_client", "row_latency", "durability", "clients")
+    }
+    html = page_of(keep(tmp_path, drill={"drills": [drill()]}, **files))
+    assert re.findall(r'<figure id="([^"]+)"', html) == [
+        "drill-1",
+        "clients-clients",
+        "durability-rates",
+        "four-phases-phases",
+        "one-client-distance",
+        "one-client-latency",
+        "row-latency-rates",
+        "row-latency-latency",
+    ]
+    for size in ("wide", "narrow"):
+        assert len(re.findall(f'<div class="{size}"><svg viewBox=', html)) == 8
+    assert len(html.encode("utf-8")) < 3000000
+    identifiers = re.findall(r'\sid="([^"]+)"', html)
+    assert len(set(identifiers)) == len(identifiers)
+
+
+@needs_matplotlib
+@pytest.mark.parametrize("times,shown", [(1, 0), (2, 2)])
+def test_the_limits_line_says_where_the_model_does_not_hold(tmp_path, times, shown):
+    benchmark = benchmarks.one_client()
+    for entry in benchmark["cells"][-1]["repetitions"]:
+        entry["rate"] *= times
+    html = page_of(keep(tmp_path, benchmark_one_client=analysis.analyse(benchmark)))
+    pictures = "".join(re.findall(r"<figure.*?</figure>", html, flags=re.DOTALL))
+    assert pictures.count("a round trip; the model does not hold here") == shown
+    assert ("the model does not hold here: " in html) == bool(shown)
+
+
+@needs_matplotlib
+def test_nothing_hostile_becomes_markup(tmp_path):
+    benchmark = benchmarks.four_phases()
+    for one in benchmark["cells"]:
+        one["label"] = HOSTILE
+    benchmark["suite"].update(title=HOSTILE, what=HOSTILE, reference=HOSTILE)
+    benchmark["cells"][1]["error"] = HOSTILE
+    benchmark["environment"]["hosts"][0].update(host=HOSTILE, kernel=HOSTILE)
+    html = page_of(
+        keep(
+            tmp_path,
+            checkpoints=[
+                row("P0", "failed", host=HOSTILE, title=HOSTILE, observed=HOSTILE, reason=HOSTILE)
+            ],
+            drill={
+                "drills": [
+                    drill(
+                        replica=HOSTILE,
+                        source=HOSTILE,
+                        reason=HOSTILE,
+                        events=[{"t": 1, "what": HOSTILE}],
+                    )
+                ]
+            },
+            findings=[
+                {
+                    "severity": HOSTILE,
+                    "host": HOSTILE,
+                    "title": HOSTILE,
+                    "evidence": HOSTILE,
+                    "why": HOSTILE,
+                    "source": "javascript:alert(1)",
+                    "remedy": HOSTILE,
+                }
+            ],
+            benchmark_four_phases=analysis.analyse(benchmark),
+        ),
+        HOSTILE,
+    )
+    assert "<script" not in html and "alert(1)" in html and "{{ 7 * 7 }}" in html
+    assert 'href="javascript' not in html
+
+
+@needs_matplotlib
+def test_cells_that_do_not_count_are_never_drawn(tmp_path):
+    benchmark = benchmarks.four_phases()
+    benchmark["cells"][2].update(label="INVALID", error="the replica is gone")
+    html = page_of(keep(tmp_path, benchmark_four_phases=analysis.analyse(benchmark)))
+    pictures = "".join(re.findall(r"<figure.*?</figure>", html, flags=re.DOTALL))
+    assert "INVALID" not in pictures and "INVALID does not count: the replica is gone." in html
+
+
+@needs_matplotlib
+def test_a_suite_of_which_nothing_counts_has_no_picture(tmp_path):
+    benchmark = benchmarks.four_phases()
+    for one in benchmark["cells"]:
+        one["repetitions"] = []
+    html = page_of(keep(tmp_path, benchmark_four_phases=analysis.analyse(benchmark)))
+    assert "no cell counts" in html and "<figure" not in html
+
+
+@needs_matplotlib
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"inserts": []},
+        {"stopped_at": None, "started_at": None},
+        {"recovery_seconds": None, "blocked_ms": None},
+        {"inserts": [{"t": 0.0, "latency_ms": 1.0, "yes_tx": 0, "no_tx": 0, "phase": "before"}]},
+    ],
+)
+def test_a_drill_that_went_wrong_is_shown_too(tmp_path, change):
+    html = page_of(
+        keep(tmp_path, drill={"drills": [drill(outcome="failed", reason="it hung", **change)]})
+    )
+    assert "The drill failed: it hung" in html
+    assert ("<figure" in html) == bool(change.get("inserts", True))
+
+
+@needs_matplotlib
+def test_the_raw_data_comes_with_the_page_and_is_left_out_when_it_is_large(tmp_path, monkeypatch):
+    rows = [row("P0")]
+    html = page_of(keep(tmp_path, checkpoints=rows))
+    data = re.search(
+        r'download="checkpoints.json" href="data:application/json;base64,([^"]+)"', html
+    ).group(1)
+    assert json.loads(base64.b64decode(data).decode("utf-8")) == rows
+    monkeypatch.setattr(page, "RAW_BYTES", 10)
+    assert "checkpoints.json, beside this page" in page_of(tmp_path)
+
+
+@needs_matplotlib
+def test_the_same_run_makes_the_same_page(tmp_path):
+    keep(
+        tmp_path,
+        drill={"drills": [drill()]},
+        benchmark_one_client=analysis.analyse(copy.deepcopy(benchmarks.one_client())),
+    )
+    assert page_of(tmp_path) == page_of(tmp_path)
+
+
+@needs_matplotlib
+def test_the_page_asks_nobody_for_anything(tmp_path):
+    html = page_of(
+        keep(
+            tmp_path,
+            checkpoints=[row("P0")],
+            benchmark_four_phases=analysis.analyse(benchmarks.four_phases()),
+        )
+    )
+    assert not re.search(r"(src|srcset|action|poster)=|@import|url\((?!#)", html)
+    assert set(re.findall(r'href="([^"#:]*[:#])', html)) <= {"#", "data:"}

@@ -1,0 +1,127 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What became of a switchover, from what its parts said, or did not say."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
+
+PLAN = {
+    "cluster": "shop",
+    "mode": "switch",
+    "from": "db1",
+    "to": "db2",
+    "token": "feed",
+    "premises": [],
+    "hosts": {"db1": {}, "db2": {}},
+}
+SILENT = {"msg": "MODULE FAILURE", "failed": True}
+
+
+def said(outcome, reason="", **more):
+    return dict({"outcome": outcome, "reason": reason, "statements": [], "points": []}, **more)
+
+
+@pytest.mark.parametrize(
+    "source,target,outcome",
+    [
+        (said("done"), said("done"), "done"),
+        # The source saw it open before the other's part was killed.
+        (said("done"), SILENT, "done"),
+        (SILENT, said("done"), "done"),
+        (said("undone", "db2 did not come"), SILENT, "undone"),
+        (said("refused", "long transactions"), said("refused"), "refused"),
+        (said("unknown", "db2 does not answer"), SILENT, "unknown"),
+        # A target that stepped back knows nothing of the source.
+        (SILENT, said("undone"), "unknown"),
+        (SILENT, SILENT, "unknown"),
+    ],
+)
+def test_the_source_s_word_counts_and_the_target_s_that_it_is_open(source, target, outcome):
+    parts = {"db1": source, "db2": target}
+    assert switchover_outcome.outcome(PLAN, parts)[0] == outcome
+
+
+def test_whoever_only_heard_of_it_does_not_say_why():
+    parts = {
+        "db1": said("refused", "db2 went back; it says why"),
+        "db2": said("refused", "it has transactions that db1 lacks"),
+    }
+    assert switchover_outcome.outcome(PLAN, parts)[1] == "db2: it has transactions that db1 lacks"
+
+
+def record(parts, rows=(), **more):
+    outcome, reason = switchover_outcome.outcome(PLAN, parts)
+    return switchover_outcome.record(dict(PLAN, **more), parts, outcome, reason, list(rows))
+
+
+@pytest.mark.parametrize(
+    "source,target,mode,words",
+    [
+        (said("done"), said("done"), "switch", ""),
+        (said("done"), SILENT, "switch", "db2 is the source, but db2 did not come to the end"),
+        (
+            said("undone", "no"),
+            said("undone"),
+            "switch",
+            "everything was undone, db1 is the source",
+        ),
+        (
+            said("refused", "no"),
+            said("refused"),
+            "switch",
+            "nothing was changed, db1 is the source",
+        ),
+        (SILENT, SILENT, "switch", "it is not known who is the source"),
+        (said("undone"), said("undone"), "undo", ""),
+        (said("unknown"), said("unknown"), "undo", "could not be undone"),
+    ],
+)
+def test_a_run_fails_where_the_role_is_not_where_it_should_be(source, target, mode, words):
+    parts = {"db1": source, "db2": target}
+    said_words = switchover_outcome.complaint(record(parts, mode=mode), parts, False)
+    assert words in said_words
+    assert bool(words) == bool(said_words)
+
+
+def test_a_checkpoint_that_failed_is_said_when_all_is_settled():
+    parts = {
+        "db1": said("done"),
+        "db2": said(
+            "done", points=[{"id": "S7", "good": False, "observed": "no", "expected": "yes"}]
+        ),
+    }
+    rows = switchover_outcome.points(parts)
+    words = switchover_outcome.complaint(record(parts, rows), parts, True)
+    assert words == "Cluster 'shop': db2 is the source, but S7 db2: no"
+
+
+def event(name, at):
+    return {"event": name, "words": "", "at": at}
+
+
+def test_one_timeline_of_hosts_whose_clocks_differ():
+    parts = {
+        "db1": said("done", timeline=[event("freeze", 100.0), event("frozen", 100.010)]),
+        # Two minutes ahead.
+        "db2": said("done", timeline=[event("frozen_seen", 220.010), event("ready", 220.030)]),
+    }
+    lines = switchover_outcome.timeline(PLAN, parts)
+    assert [(line["at_ms"], line["event"]) for line in lines] == [
+        (0.0, "freeze"),
+        (10.0, "frozen"),
+        (10.0, "frozen_seen"),
+        (30.0, "ready"),
+    ]
+
+
+def test_what_people_are_told_has_the_time_without_a_source():
+    parts = {
+        "db1": said("done", writers_waited_ms=123.4, timeline=[event("freeze", 1.0)]),
+        "db2": said("done"),
+    }
+    lines = switchover_outcome.told(record(parts))
+    assert lines[0] == "Switchover of cluster shop from db1 to db2: done"
+    assert "  nobody took writes for 123 ms" in lines

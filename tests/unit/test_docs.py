@@ -1,0 +1,130 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation keeps its own rules: links that lead somewhere, a short README, plain words."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).resolve().parents[2]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+# Words that say nothing to whoever has not read it, and a name of no file that anybody has.
+UNEXPLAINED = re.compile(r"\bthe\s+document\b", re.IGNORECASE)
+NAMELESS = re.compile(r"\b[0-9]{3}_[0-9a-f]{16}\b")
+PUBLIC_MODULES = {
+    "netem",
+    "semisync_account",
+    "semisync_candidate",
+    "semisync_canary",
+    "semisync_channel",
+    "semisync_info",
+    "semisync_load",
+    "semisync_plugin",
+    "semisync_report",
+    "semisync_verdict",
+}
+SPOKEN = {".md", ".py", ".yml", ".yaml", ".j2", ".json", ".rst"}
+EXPLAINED = PROJECT / "docs" / "procedure.md"
+FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+
+
+def tracked() -> list[Path]:
+    """Files of the repository, or all beside the hidden ones where git does not know it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=PROJECT, check=False, capture_output=True, text=True
+    )
+    if listed.returncode:
+        return [path for path in PROJECT.rglob("*") if path.is_file() and "/." not in str(path)]
+    return [PROJECT / name for name in listed.stdout.split("\0") if (PROJECT / name).is_file()]
+
+
+FILES = tracked()
+PAGES = [path for path in FILES if path.suffix == ".md"]
+
+
+def prose(page: Path) -> str:
+    """The text of a page without its blocks of code."""
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and myst-parser make them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> list[str]:
+    """Relative links of a page that lead to no file or to no heading."""
+    broken = []
+    for target in LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _hash, anchor = target.partition("#")
+        aimed = (page.parent / path).resolve() if path else page
+        if not aimed.exists() or (anchor and anchor not in anchors(aimed)):
+            broken.append(target)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_relative_link_leads_somewhere(page):
+    assert broken_links(page) == []
+
+
+def test_the_built_collection_leaves_the_evidence_and_what_runs_leave_behind_out():
+    galaxy = yaml.safe_load((PROJECT / "galaxy.yml").read_text(encoding="utf-8"))
+    ignored = (PROJECT / ".gitignore").read_text(encoding="utf-8")
+    folders = {"docs/evidence", *re.findall(r"^/(.+)/$", ignored, re.MULTILINE)}
+    assert folders - set(galaxy["build_ignore"]) == set()
+
+
+def test_the_readme_stays_a_leaflet():
+    lines = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150
+    assert [line for line in lines if len(line) > 120 and not line.startswith("![")] == []
+
+
+def test_the_operators_guide_knows_every_playbook():
+    guide = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
+    commands = {path.name for path in (PROJECT / "playbooks").glob("*.yml")}
+    assert {name for name in commands if f"| `{name}" not in guide} == set()
+
+
+def test_what_the_procedure_follows_has_a_name_outside_its_page():
+    unexplained, nameless = [], []
+    for path in FILES:
+        if (path.name != "Makefile" and path.suffix not in SPOKEN) or path == EXPLAINED:
+            continue
+        text = path.read_text(encoding="utf-8")
+        unexplained += [path] * bool(UNEXPLAINED.search(text))
+        nameless += [path] * bool(NAMELESS.search(text))
+    assert (unexplained, nameless) == ([], [])
+
+
+def page_of(module: Path) -> dict[str, Any]:
+    """What a module's DOCUMENTATION says."""
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "DOCUMENTATION":
+            return yaml.safe_load(ast.literal_eval(node.value))
+    return {}
+
+
+def test_the_readme_lists_the_public_modules_and_the_others_say_that_they_are_internal():
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
+    pages = {path.stem: page_of(path) for path in (PROJECT / "plugins/modules").glob("*.py")}
+    internal = {
+        name
+        for name, page in pages.items()
+        if page["short_description"].startswith("(internal) ")
+        and "dbre.semisync.internal" in page["extends_documentation_fragment"]
+    }
+    assert listed == PUBLIC_MODULES and pages.keys() - internal == PUBLIC_MODULES

@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One mechanism for one thing: what the plugins do in one place only."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
+SOURCES = {
+    str(path.relative_to(PLUGINS)): path.read_text(encoding="utf-8")
+    for path in sorted(PLUGINS.rglob("*.py"))
+}
+
+
+def places(pattern: str) -> list[str]:
+    """The file of each place where the pattern is found."""
+    return [name for name, text in SOURCES.items() for _match in re.finditer(pattern, text)]
+
+
+@pytest.mark.parametrize(
+    "pattern,place",
+    [
+        # A timer that undoes something on a host.
+        (r"def arm_command\(", "module_utils/host/timer.py"),
+        (r"--on-active", "module_utils/host/timer.py"),
+        (r'"list-units"', "module_utils/host/timer.py"),
+        # An option file with which the servers' programs log in.
+        (r"def client_options\(", "module_utils/server/login.py"),
+        (r"\[client\]\"", "module_utils/server/login.py"),
+        (r"def secret_file\(", "module_utils/server/login.py"),
+        # What goes into the text of a statement.
+        (r"def set_statement\(", "module_utils/server/sql.py"),
+        (r"def quote\(", "module_utils/server/sql.py"),
+        (r"def quote_text\(", "module_utils/server/sql.py"),
+        (r"replace\(.`., .``.\)", "module_utils/server/sql.py"),
+        (r"def canonical_value\(", "module_utils/server/values.py"),
+        # The drivers' exceptions.
+        (r"share no exception class", "module_utils/server/errors.py"),
+        # Waiting until something is so.
+        (r"def wait_until\(", "module_utils/host/clock.py"),
+        # Counters and figures.
+        (r"def rises\(", "module_utils/server/values.py"),
+        (r"def median\(", "module_utils/statistics.py"),
+        (r"def stdev\(", "module_utils/statistics.py"),
+        # A canary row.
+        (r"INSERT INTO \{table_name\(schema, table", "module_utils/canary/rows.py"),
+        # A row of the journal.
+        (r"INSERT INTO \{table_name\(schema\)", "module_utils/replication/journal.py"),
+        # Round trips.
+        (r"def parse_ping\(", "module_utils/host/ping.py"),
+    ],
+)
+def test_it_is_done_in_one_place(pattern: str, place: str) -> None:
+    assert places(pattern) == [place]
+
+
+def test_no_waiting_goes_by_a_clock_that_somebody_may_set() -> None:
+    assert places(r"time\.time\(\) *[<>]|[<>]=? *time\.time\(\)|time\.time\(\) - \w+ *[<>]") == []
+    assert places(r"\b(until|end|deadline) = time\.time\(\)") == []
+
+
+def test_exceptions_end_in_error() -> None:
+    """By the name of what they inherit from, which is an exception's where it ends like one."""
+    named = [
+        f"{name}: {node.name}"
+        for name, text in SOURCES.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+        and any(
+            isinstance(base, ast.Name) and re.search(r"(Error|Exception)\Z", base.id)
+            for base in node.bases
+        )
+        and not node.name.endswith("Error")
+    ]
+    assert named == []

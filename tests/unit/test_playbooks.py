@@ -1,0 +1,170 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Playbooks and roles keep their form: ten commands that begin alike, entry points that are
+specified, short files, and decisions in Python.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+jinja2 = pytest.importorskip("jinja2")
+
+PROJECT = Path(__file__).resolve().parents[2]
+PLAYBOOKS = PROJECT / "playbooks"
+COMMANDS = [
+    "site",
+    "verify",
+    "drill",
+    "benchmark",
+    "procedure",
+    "rotate",
+    "gtid",
+    "remove",
+    "candidate",
+    "switchover",
+]
+PARTS = sorted((PLAYBOOKS / "parts").glob("*.yml"))
+IMPORT = "ansible.builtin.import_playbook"
+ROLE_ACTIONS = ("ansible.builtin.include_role", "ansible.builtin.import_role")
+LONGEST_TASK_FILE = 100
+
+
+def load(path: Path) -> Any:
+    """A YAML file's content; an empty mapping where there is no such file."""
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def mappings(value: Any) -> Iterator[dict[str, Any]]:
+    """Every mapping in a YAML document, at any depth."""
+    if isinstance(value, dict):
+        yield value
+    for child in value.values() if isinstance(value, dict) else value:
+        if isinstance(child, (dict, list)):
+            yield from mappings(child)
+
+
+def entry_points() -> set[tuple[str, str]]:
+    """(role, entry point) of all that a playbook or a role calls by tasks_from."""
+    files = [*PLAYBOOKS.rglob("*.yml"), *PROJECT.glob("roles/*/tasks/*.yml")]
+    return {
+        (task[action]["name"].rpartition(".")[2], task[action]["tasks_from"].removesuffix(".yml"))
+        for path in files
+        for task in mappings(load(path))
+        for action in ROLE_ACTIONS
+        if "tasks_from" in (task.get(action) or {})
+    }
+
+
+def test_the_commands_are_these_ten_and_nothing_else():
+    assert sorted(path.name for path in PLAYBOOKS.iterdir()) == sorted(
+        [f"{name}.yml" for name in COMMANDS] + ["parts"]
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_begins_with_the_check(name):
+    assert load(PLAYBOOKS / f"{name}.yml")[0][IMPORT] == "parts/check.yml"
+
+
+def test_no_choice_of_tags_passes_the_check_by():
+    plays = load(PLAYBOOKS / "parts/check.yml")
+    assert [task["tags"] for play in plays for task in play["tasks"]] == [["always"]] * 2
+
+
+def test_what_ends_a_play_early_does_so_with_any_tags():
+    plays = [play for path in [*PLAYBOOKS.glob("*.yml"), *PARTS] for play in load(path)]
+    ends = [
+        task for task in mappings(plays) if task.get("ansible.builtin.meta", "").startswith("end_")
+    ]
+    assert len(ends) > 3
+    assert [task for task in ends if task.get("tags") != ["always"]] == []
+
+
+def test_the_playbook_at_the_top_is_the_command_of_its_name():
+    assert [play[IMPORT] for play in load(PROJECT / "site.yml")] == ["playbooks/site.yml"]
+
+
+@pytest.mark.skipif(not shutil.which("ansible-playbook"), reason="there is no ansible-playbook")
+def test_ansible_understands_every_command(tmp_path):
+    files = [str(PROJECT / "site.yml"), *(str(PLAYBOOKS / f"{name}.yml") for name in COMMANDS)]
+    collections = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "~/.ansible/collections")
+    folder = tmp_path / "ansible_collections" / "dbre"
+    folder.mkdir(parents=True)
+    (folder / "semisync").symlink_to(PROJECT)
+    (tmp_path / "ansible.cfg").touch()
+    environment = dict(
+        os.environ,
+        ANSIBLE_CONFIG=str(tmp_path / "ansible.cfg"),
+        ANSIBLE_COLLECTIONS_PATH=f"{tmp_path}{os.pathsep}{collections}",
+    )
+    checked = subprocess.run(
+        ["ansible-playbook", "--syntax-check", "-i", "localhost,", *files],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize("role,entry", sorted(entry_points()))
+def test_every_entry_point_that_is_used_has_a_specification(role, entry):
+    assert (PROJECT / "roles" / role / "tasks" / f"{entry}.yml").exists()
+    specs = load(PROJECT / "roles" / role / "meta/argument_specs.yml")["argument_specs"]
+    assert specs.get(entry, {}).get("short_description")
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(PROJECT.glob("roles/*/tasks/*.yml")),
+    ids=lambda path: str(path.relative_to(PROJECT / "roles")),
+)
+def test_a_task_file_is_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_TASK_FILE
+
+
+def branches(text: str) -> int:
+    """The most branches that a conditional expression in a template has; 1 without any."""
+
+    def count(node: Any) -> int:
+        if not isinstance(node, jinja2.nodes.CondExpr):
+            return 1
+        return count(node.expr1) + count(node.expr2)
+
+    conditionals = jinja2.Environment().parse(text).find_all(jinja2.nodes.CondExpr)
+    return max([1, *map(count, conditionals)])
+
+
+@pytest.mark.parametrize(
+    "text,most",
+    [
+        ("{{ a }}", 1),
+        ("{{ a if b else c }}", 2),
+        ("{{ a if b else c if d else e }}", 3),
+        ("{{ (a if b else c) if d else e }}", 3),
+        ("{{ (a if b else c) ~ (d if e else f) }}", 2),
+    ],
+)
+def test_how_branches_are_counted(text, most):
+    assert branches(text) == most
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(PROJECT.glob("roles/*/vars/*.yml")),
+    ids=lambda path: str(path.relative_to(PROJECT / "roles")),
+)
+def test_variables_of_roles_decide_between_two_things_at_most(path):
+    text = re.sub(r"^#.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert branches(text) <= 2

@@ -1,0 +1,148 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The walls of the house: what runs on hosts imports nothing of the controller's, packages import
+downward only, and a file keeps its name at every door.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+PLUGINS = PROJECT / "plugins"
+PREFIX = "ansible_collections.dbre.semisync.plugins."
+
+# From bottom to top: a package may import those before it.
+HOST_PACKAGES = (
+    "statistics",
+    "server",
+    "host",
+    "replication",
+    "answer",
+    "switchover",
+    "canary",
+    "seed",
+    "netem",
+    "load",
+)
+# A single file counts as a package of its own; those of the first row know nothing of each other.
+CONTROLLER_PACKAGES = (
+    ("settings", "results", "words", "lifeline"),
+    ("member",),
+    ("plans",),
+    ("verdict",),
+    ("cluster",),
+    ("benchmark",),
+    ("report",),
+)
+HOST_FILES = sorted((PLUGINS / "module_utils").rglob("*.py"))
+CONTROLLER_FILES = sorted((PLUGINS / "plugin_utils").rglob("*.py"))
+MODULES = sorted((PLUGINS / "modules").glob("*.py"))
+
+
+def imports(path: Path) -> list[tuple[str, ast.alias]]:
+    """(module, imported name) of every import of the collection's own files."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PREFIX):
+            found += [((node.module or "")[len(PREFIX) :], name) for name in node.names]
+        elif isinstance(node, ast.Import):
+            found += [
+                (name.name[len(PREFIX) :], name)
+                for name in node.names
+                if name.name.startswith(PREFIX)
+            ]
+    return found
+
+
+def neighbours(path: Path) -> set[Path]:
+    """The collection's own files that a file imports itself."""
+    files = set()
+    for module, name in imports(path):
+        for dotted in (f"{module}.{name.name}", module):
+            candidate = PLUGINS / (dotted.replace(".", "/") + ".py")
+            if candidate.is_file():
+                files.add(candidate)
+                break
+        else:
+            pytest.fail(f"{path}: {module}.{name.name} is no file of the collection")
+    return files
+
+
+def closure(path: Path) -> set[Path]:
+    """All files that a file brings with it, as Ansible packs them for a host."""
+    carried: set[Path] = set()
+    waiting = [path]
+    while waiting:
+        for file in neighbours(waiting.pop()) - carried:
+            carried.add(file)
+            waiting.append(file)
+    return carried
+
+
+def room(path: Path) -> tuple[str, str]:
+    """(module_utils or plugin_utils or another folder of plugins, the package or single file)."""
+    parts = path.relative_to(PLUGINS).with_suffix("").parts
+    return parts[0], parts[1]
+
+
+def floor(path: Path) -> int:
+    """How high a file's package lies in its own house."""
+    house, package = room(path)
+    if house == "module_utils":
+        return HOST_PACKAGES.index(package)
+    return next(level for level, names in enumerate(CONTROLLER_PACKAGES) if package in names)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PLUGINS))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+def test_a_module_carries_no_controller_file_to_a_host(module):
+    houses = {named(file): room(file)[0] for file in closure(module)}
+    assert [name for name, house in houses.items() if house != "module_utils"] == []
+
+
+@pytest.mark.parametrize("path", HOST_FILES + CONTROLLER_FILES, ids=named)
+def test_packages_import_downward_only(path):
+    house, package = room(path)
+    for file in neighbours(path):
+        other_house, other_package = room(file)
+        if house == "plugin_utils" and other_house == "module_utils":
+            continue
+        assert other_house == house, f"{named(path)} imports {named(file)}"
+        assert other_package == package or floor(file) < floor(path), (
+            f"{named(path)} imports {named(file)}, which lies above it or beside it"
+        )
+
+
+@pytest.mark.parametrize("path", HOST_FILES + CONTROLLER_FILES, ids=named)
+def test_no_file_imports_itself_by_way_of_others(path):
+    assert path not in closure(path)
+
+
+@pytest.mark.parametrize("path", sorted(PLUGINS.rglob("*.py")), ids=named)
+def test_no_file_of_ours_is_renamed_at_the_door(path):
+    assert [
+        f"{module}.{name.name} as {name.asname}" for module, name in imports(path) if name.asname
+    ] == []
+
+
+@pytest.mark.parametrize("path", HOST_FILES + CONTROLLER_FILES, ids=named)
+def test_every_package_has_its_place_and_its_line_in_the_readme(path):
+    house, package = room(path)
+    if path.stem == "__init__":
+        return
+    assert floor(path) >= 0
+    readme = (PLUGINS / house / "README.md").read_text(encoding="utf-8")
+    assert f"| `{package}" in readme
+
+
+def test_a_channel_is_started_with_few_files():
+    # It carried the planner of the whole cluster once.
+    assert len(closure(PLUGINS / "modules" / "semisync_channel.py")) <= 14
