@@ -1,11 +1,18 @@
 # For working on the collection; `make` lists what there is. Needs make, Python 3.11 or later and, for the hosts, Docker.
 SERVER ?= mysql
 RELEASE ?=
+TARBALL ?=
+TARBALLS ?=
+STEPS ?=
+RESUME ?=
+export TARBALL TARBALLS STEPS RESUME
 REPLICAS ?= 1
 LAB ?= docker
 CLIENT ?=
+PROXY ?=
 HOST ?= source
 DRAW ?=
+COUNT ?=
 SCENARIO ?= default
 SCENARIOS ?= default mariadb wan wan-mariadb
 ACTION ?= test
@@ -19,13 +26,16 @@ MAKEFLAGS += --no-print-directory
 tools = SEMISYNC_ANSIBLE=$(ANSIBLE) && export SEMISYNC_ANSIBLE && . tests/tools/env.sh &&
 # The lab needs no more than Python.
 lab = python=$$(tests/tools/python) && "$$python" lab
+# The link gives modules their full names.
+typed = .config/collections/ansible_collections/dbre/semisync/plugins lab molecule \
+	$(filter-out tests/output,$(patsubst %/,%,$(wildcard tests/*/)))
 inventory = inventory/$(if $(filter uml,$(LAB)),lab-uml,lab)
 
 .PHONY: help
 help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
-	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 REPLICAS=1..9 LAB=docker|uml CLIENT=1 (uml) ANSIBLE=12|14'
+	@echo 'Variables: SERVER=mysql|mariadb RELEASE=sid|11|12|13 TARBALL=path REPLICAS=1..9 LAB=docker|uml CLIENT=1 (uml) PROXY=1 (docker) ANSIBLE=12|14'
 
 # Delay is part of the procedure: where this kernel has none, hosts with a kernel of their own.
 demo_lab = $(if $(filter command% environment%,$(origin LAB)),$(LAB),$$($$("tests/tools/python") lab choose))
@@ -35,13 +45,14 @@ demo: ## everything from nothing: hosts, the whole procedure with 90 ms, the rep
 	@kind=$(demo_lab); $(MAKE) lab-up LAB=$$kind && $(MAKE) procedure LAB=$$kind
 
 .PHONY: procedure
-procedure: ## the document from P1 to P8 on the test hosts, in its short form (LAB)
+procedure: ## the procedure from P0 to P8 on the test hosts, in its short form (LAB)
 	@$(tools) ansible-playbook -i $(inventory) playbooks/procedure.yml -e semisync_allow_disruption=true \
 	  -e semisync_benchmark_profile=quick -e semisync_baseline_iterations=1
 
 .PHONY: lab-up
-lab-up: ## test hosts: a source and its replicas, bare servers (SERVER, RELEASE, REPLICAS, LAB, CLIENT=1)
-	@$(lab) up --kind $(LAB) --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) --replicas $(REPLICAS) $(if $(CLIENT),--client)
+lab-up: ## test hosts: a source and its replicas, bare servers (SERVER, RELEASE or TARBALL, REPLICAS, LAB, CLIENT=1, PROXY=1)
+	@$(lab) up --kind $(LAB) --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \
+	  $(if $(TARBALL),--tarball "$$TARBALL") --replicas $(REPLICAS) $(if $(CLIENT),--client) $(if $(PROXY),--proxy)
 
 .PHONY: lab-down
 lab-down: ## remove the test hosts; images stay (LAB)
@@ -67,23 +78,30 @@ venv: ## install the development tools and print where they are
 shell: ## a shell with the development tools on the PATH
 	@$(tools) exec "$${SHELL:-sh}"
 
-# Two steps at a time, the long ones first. The scenarios on hosts of kind uml share a lab, so they are one step.
-LANES ?= 2
+# Three steps at a time, the long ones first: those on hosts of kind uml wait more than they compute. They share a lab,
+# so they are one step.
+LANES ?= 3
 uml_scenarios = $(filter wan%,$(SCENARIOS))
 docker_scenarios = $(filter-out wan%,$(SCENARIOS))
 
 .PHONY: test
 test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml killed after three tasks drawn at random
-	@$(tools) python tests/tools/run_steps.py --lanes=$(LANES) 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
-	  $(foreach name,$(docker_scenarios),'molecule $(name)=$(MAKE) molecule SCENARIO=$(name)') \
-	  $(if $(uml_scenarios),'molecule $(uml_scenarios)=set -e; for name in $(uml_scenarios); do $(MAKE) molecule SCENARIO=$$name; done') \
-	  'live=$(MAKE) live' 'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'report=$(MAKE) report' \
+	@$(tools) python tests/tools/run_steps.py --lanes=$(LANES) \
+	  $(if $(uml_scenarios),'molecule $(uml_scenarios)=molecule test $(addprefix --scenario-name ,$(uml_scenarios))') \
+	  'live=$(MAKE) live' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
+	  $(foreach name,$(docker_scenarios),'molecule $(name)=molecule test --scenario-name $(name)') \
+	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'report=$(MAKE) report' \
 	  'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
 
 .PHONY: lint
-lint: ## yamllint, ansible-lint's production profile, defaults against argument specs and READMEs
+lint: ## yamllint, ansible-lint's production profile, ruff, mypy, defaults against argument specs and READMEs
 	@$(tools) status=0; yamllint --strict . || status=1; ansible-lint || status=1; \
-	  python tests/tools/check_roles.py || status=1; exit $$status
+	  python tests/tools/check_roles.py || status=1; ruff check . || status=1; ruff format --check . || status=1; \
+	  $(MAKE) types || status=1; exit $$status
+
+.PHONY: types
+types: ## mypy alone
+	@$(tools) mypy $(typed)
 
 .PHONY: unit
 unit: ## unit tests: no hosts, no Docker
@@ -94,20 +112,21 @@ sanity: ## ansible-test sanity, every test (ANSIBLE=14: with ansible-core 2.21)
 	@$(tools) python tests/tools/sanity.py
 
 .PHONY: molecule
-molecule: ## one molecule scenario on hosts of its own (SCENARIO, ACTION=test, converge, verify, …)
-	@$(tools) python tests/tools/scenario.py $(SCENARIO) $(ACTION)
+molecule: ## a molecule scenario, as `molecule test` with the tools on the PATH (SCENARIO, ACTION=converge, verify, destroy, …)
+	@$(tools) molecule $(ACTION) --scenario-name $(SCENARIO)
 
 .PHONY: live
 live: ## bad input, pairs that replicate already, a server that does not come up, benchmarks; on Docker hosts (LONG=1 for all)
-	@$(tools) python -m pytest --durations=8 $(if $(LONG),,-m 'not long') tests/live
+	@$(tools) python -m pytest --durations=8 -m 'not own_target$(if $(LONG),, and not long)' tests/live
 
 .PHONY: report
 report: ## the report's page in a real Chromium, without a network; screenshots in tests/output/report
 	@$(tools) python -m pytest tests/report
 
 .PHONY: servers
-servers: ## every server that can be had, from bare hosts to a verified pair; on Docker hosts
-	@$(tools) python -m pytest tests/servers
+servers: ## every server that can be had, from bare hosts to a verified pair; TARBALLS="path path": those, in every playbook (STEPS, RESUME=1)
+	@$(tools) $(if $(TARBALLS),SEMISYNC_SERVERS_DOCUMENT=$$PWD/docs/evidence/servers.md python -m pytest -s tests/live/test_tarballs.py, \
+	  python -m pytest tests/live/test_servers.py)
 
 .PHONY: alerts
 alerts: ## the Prometheus rules against their promtool cases
@@ -120,49 +139,55 @@ monitoring: lab-up ## alerts that fire and clear on a lab pair, with Debian's ex
 	@$(tools) python tests/monitoring/end_to_end.py --inventory $(inventory)
 
 .PHONY: behaviours
-behaviours: ## what the servers themselves do: their own test suites' assertions, on live servers (ONLY)
+behaviours: ## what the servers themselves do: their own test suites' assertions, on live servers (ONLY, TARBALLS)
 	@$(tools) python -m pytest tests/behaviours $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: findings
 findings: ## every finding and exit status of verify.yml, on pairs that are brought into that state (ONLY)
-	@$(tools) python -m pytest tests/findings $(if $(ONLY),-k "$(ONLY)")
+	@$(tools) python -m pytest tests/live/test_findings.py $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: test-interrupted
-test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER); hours. DRAW=3: three at random; MINUTES, RESUME=1
-	@$(tools) python tests/interrupted/interrupted.py --server $(SERVER) $(if $(MINUTES),--minutes $(MINUTES)) \
-	  $(if $(RESUME),--resume) $(if $(DRAW),--draw $(DRAW),--document docs/interrupted.md)
+test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER or TARBALL); hours. DRAW=3: three at random; MINUTES, RESUME=1
+	@$(tools) python tests/figures/interrupted.py --server $(SERVER) $(if $(TARBALL),--tarball "$$TARBALL") $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(RESUME),--resume) $(if $(DRAW),--draw $(DRAW),--document docs/evidence/interrupted.md)
 
 .PHONY: test-more
 test-more: ## online and back again under writers, several clusters and replicas; on Docker hosts; not part of make test
-	@$(tools) python -m pytest tests/more
+	@$(tools) python -m pytest tests/live/test_clusters.py tests/live/test_online.py
 
 .PHONY: seed
-seed: ## new replicas for a source with 1 GB that takes writes, interrupted too; the figures go to docs/seeding.md (ONLY)
-	@$(tools) SEMISYNC_SEED_DOCUMENT=$$PWD/docs/seeding.md python -m pytest tests/seed $(if $(ONLY),-k "$(ONLY)")
+seed: ## new replicas for a source with 1 GB that takes writes, interrupted too; the figures go to docs/evidence/seeding.md (ONLY)
+	@$(tools) SEMISYNC_SEED_DOCUMENT=$$PWD/docs/evidence/seeding.md python -m pytest tests/live/test_seeding_large.py $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: test-clusters
 test-clusters: ## ten clusters in one inventory, one of them broken; on 20 Docker hosts
-	@$(tools) SEMISYNC_TEST_CLUSTERS=10 python -m pytest tests/more/test_clusters.py -k "not acknowledgements"
+	@$(tools) SEMISYNC_TEST_CLUSTERS=10 python -m pytest tests/live/test_clusters.py -k "not acknowledgements"
 
 .PHONY: stalls
-stalls: ## how long 50 writers wait while a pair goes to semi-sync, online and by restart; the figures go to docs/stalls.md
-	@$(tools) python tests/stalls/stalls.py --document docs/stalls.md
+stalls: ## how long 50 writers wait while a pair goes to semi-sync, online and by restart; the figures go to docs/evidence/stalls.md
+	@$(tools) python tests/figures/stalls.py --document docs/evidence/stalls.md
+
+.PHONY: switchovers
+switchovers: ## how long 50 writers wait while the source's role moves, and whether a row is lost; then kills (ONLY=figures, ONLY=kills, TARBALL, COUNT)
+	@$(tools) $(if $(filter kills,$(ONLY)),true,python tests/figures/switchovers.py $(if $(COUNT),--count $(COUNT)) \
+	  $(if $(TARBALL),--tarball "$$TARBALL") --document docs/evidence/switchover.md)
+	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL),true,python tests/figures/switchover_kills.py --document docs/evidence/switchover.md)
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command
-	@$(tools) python tests/bench/bench.py --inventory $(inventory)
+	@$(tools) python tests/figures/no_op.py --inventory $(inventory)
 	@$(MAKE) fidelity
 
 .PHONY: bench-scale
 bench-scale: ## the same with 1, 5 and 20 replicas and clusters, on hosts of its own; half an hour, 8 GB of memory
-	@$(tools) python tests/bench/scale.py --write
+	@$(tools) python tests/figures/scale.py --write
 
 # Tools of the two targets below, in an environment of their own.
 publishing = python=$$(tests/tools/python) && venv=$$("$$python" tests/tools/venv.py docs/docsite/requirements.txt) && \
 	PATH=$$venv/bin:$$PATH && ANSIBLE_COLLECTIONS_PATH=$$PWD/.config/collections && export PATH ANSIBLE_COLLECTIONS_PATH &&
 
 .PHONY: docs
-docs: ## the documentation as a static site, in dist/docs
+docs: ## docs/ and the modules as a static site, in dist/docs
 	@$(publishing) python tests/tools/docs.py
 
 .PHONY: galaxy
@@ -175,7 +200,7 @@ ee: ## an execution environment, built by ansible-builder; verify.yml runs in it
 
 .PHONY: fidelity
 fidelity: ## the benchmark's mysqlslap against the bare command, in turn, on a pair that is set up (LAB)
-	@$(tools) python tests/bench/fidelity.py --inventory $(inventory)
+	@$(tools) python tests/figures/mysqlslap_fidelity.py --inventory $(inventory)
 
 .PHONY: build
 build: ## the collection as ansible-galaxy would publish it, in dist/
@@ -183,5 +208,5 @@ build: ## the collection as ansible-galaxy would publish it, in dist/
 
 .PHONY: clean
 clean: ## remove what runs left in the checkout; test hosts, images and tools stay
-	@rm -rf .ansible .cache .pytest_cache dist tests/output
+	@rm -rf .ansible .cache .mypy_cache .pytest_cache .ruff_cache dist tests/output
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

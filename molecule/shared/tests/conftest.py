@@ -1,123 +1,18 @@
-"""The pair of the running scenario, asked through its own clients: nothing here uses the collection's modules."""
+"""The pair of the running scenario."""
 
-import json
-import os
 import subprocess
-import time
+import sys
 from pathlib import Path
 
 import pytest
-import testinfra
-import yaml
 
-SCENARIO = os.environ["MOLECULE_SCENARIO_NAME"]
-EPHEMERAL = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
-RESULTS = EPHEMERAL / "results" / "default"
-PLAYBOOK_SECONDS = 300
-FAILED_BEFORE = pytest.StashKey()
-
-# What the servers call things; the collection has its own table, which these tests check.
-WORDS = {
-    "mysql": {
-        "client": "mysql", "daemon": "mysqld", "unit": "mysql", "source": "source", "replica": "replica",
-        "replica_status": "SHOW REPLICA STATUS", "io": "Replica_IO_Running", "sql": "Replica_SQL_Running",
-        "channel": "REPLICA", "log_updates": "log_replica_updates", "plugins": True,
-    },
-    "mariadb": {
-        "client": "mariadb", "daemon": "mariadbd", "unit": "mariadb", "source": "master", "replica": "slave",
-        "replica_status": "SHOW SLAVE STATUS", "io": "Slave_IO_Running", "sql": "Slave_SQL_Running",
-        "channel": "SLAVE", "log_updates": "log_slave_updates", "plugins": False,
-    },
-}
+from support.scenario import FAILED_BEFORE, SCENARIO, WORDS, Server, inventory_variables
 
 
-class Server:
-    """A host of the scenario: its server by the mysql client, its files and units by a shell."""
-
-    def __init__(self, name, role, words):
-        self.name, self.role, self.words = name, role, words
-        self.host = testinfra.get_host(f"docker://{name}")
-
-    def sql(self, statement):
-        """Rows of a statement as lists of text; through the unix socket as root."""
-        said = self.host.run("%s --batch --skip-column-names --execute=%s", self.words["client"], statement)
-        assert said.rc == 0, f"{self.name}: {statement}: {said.stderr}"
-        return [line.split("\t") for line in said.stdout.splitlines()]
-
-    def value(self, statement):
-        """The first column of the only row, None where there is no row."""
-        rows = self.sql(statement)
-        return rows[0][0] if rows else None
-
-    def variable(self, name):
-        """A global variable, None where there is no such one."""
-        rows = self.sql(f"SHOW GLOBAL VARIABLES LIKE '{name}'")
-        return rows[0][1] if rows else None
-
-    def semisync(self, name, side=None):
-        """One of semi-sync's variables of this host's side, None where there is no such one."""
-        return self.variable(f"rpl_semi_sync_{self.words[side or self.role]}_{name}")
-
-    def status(self, name, side=None):
-        """One of semi-sync's statuses of this host's side, None where there is no such one."""
-        rows = self.sql(f"SHOW GLOBAL STATUS LIKE 'rpl_semi_sync_{self.words[side or self.role]}_{name}'")
-        return rows[0][1] if rows else None
-
-    def channel(self):
-        """The row of SHOW REPLICA STATUS as a dict; empty where there is none."""
-        said = self.host.run("%s --vertical --execute=%s", self.words["client"], self.words["replica_status"])
-        pairs = (line.strip().partition(": ") for line in said.stdout.splitlines() if ":" in line)
-        return {key.rstrip(":"): value for key, colon, value in pairs}
-
-    def runs(self):
-        """Whether both threads of the channel run."""
-        its = self.channel()
-        return its.get(self.words["io"]) == its.get(self.words["sql"]) == "Yes"
-
-    def start_options(self):
-        """The options the server would start with, by its own reader; a later one of a name wins."""
-        text = self.host.check_output("%s --print-defaults", self.words["daemon"])
-        pairs = (word[2:].partition("=") for word in text.split() if word.startswith("--"))
-        return {key.replace("-", "_").removeprefix("loose_"): value for key, equals, value in pairs}
-
-    def restart(self):
-        """Restart as an administrator does, and wait until it answers."""
-        self.host.check_output("systemctl restart %s", self.words["unit"])
-        eventually(lambda: self.host.run("%s --execute='SELECT 1'", self.words["client"]).rc == 0,
-                   f"{self.name} answers after its restart")
-
-    def journal(self):
-        """The end of what the server said."""
-        unit = self.words["unit"]
-        return self.host.run(f"journalctl --no-pager --lines=20 --unit={unit}; tail -n 20 /var/log/mysql/error.log").stdout
-
-
-def eventually(condition, what, seconds=60):
-    """Wait for a condition, with a bound."""
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, f"not within {seconds} s: {what}"
-        time.sleep(0.2)
-
-
-def playbook(name, *arguments):
-    """Run a playbook of the collection on the pair; its exit status. A test that fails shows what it said."""
-    command = ["ansible-playbook", "-i", os.environ["MOLECULE_INVENTORY_FILE"], f"dbre.semisync.{name}", *arguments]
-    said = subprocess.run(command, text=True, capture_output=True, check=False, timeout=PLAYBOOK_SECONDS,
-                          stdin=subprocess.DEVNULL)
-    print(said.stdout, said.stderr, sep="\n")
-    return said.returncode
-
-
-def checkpoints(run="latest"):
-    """The rows of one run's checkpoints.json."""
-    return json.loads((RESULTS / run / "checkpoints.json").read_text(encoding="utf-8"))
-
-
-def inventory_variables():
-    """What the scenario sets for all hosts."""
-    folder = Path(os.environ["MOLECULE_INVENTORY_FILE"]).parent
-    return yaml.safe_load((folder / "group_vars" / "all").read_text(encoding="utf-8"))
+def pytest_sessionstart():
+    """`molecule verify` alone takes its turn here."""
+    turn = Path(__file__).parents[1] / "turn.py"
+    subprocess.run([sys.executable, str(turn), "take", SCENARIO, SCENARIO], check=True)
 
 
 @pytest.fixture(scope="session")

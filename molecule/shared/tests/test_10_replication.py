@@ -26,6 +26,14 @@ def test_the_channel_runs_and_follows_by_gtid(replica, words):
 def test_a_replica_can_become_a_source(replica, words):
     assert replica.variable("log_bin") == "ON"
     assert replica.variable(words["log_updates"]) == "ON"
+    assert (
+        replica.value("SELECT COUNT(*) FROM mysql.user WHERE User = 'repl' AND Host = '%'") == "1"
+    )
+
+
+def test_every_server_listens_for_the_others(server):
+    assert server.variable("bind_address") == "*"
+    assert server.start_options()["bind_address"] == "*"
 
 
 def test_the_account_may_replicate_and_nothing_else(source):
@@ -42,6 +50,6 @@ def test_a_row_is_on_the_replica_within_a_second(source, replica):
         assert time.monotonic() < until
 
 
-def test_what_is_committed_is_on_the_disk(source):
-    assert source.variable("sync_binlog") == "1"
-    assert source.variable("innodb_flush_log_at_trx_commit") == "1"
+def test_what_is_committed_is_on_the_disk(server):
+    assert server.variable("sync_binlog") == "1"
+    assert server.variable("innodb_flush_log_at_trx_commit") == "1"

@@ -4,10 +4,25 @@ import json
 
 import pytest
 
-from conftest import EPHEMERAL, RESULTS, checkpoints
+from support.scenario import EPHEMERAL, RESULTS, checkpoints
 
-POINTS = ["P0", "P1.1", "P1.2", "P2.1", "P3.1", "P3.2", "P3.3", "P3.4", "P3.5", "P4.1", "P4.2", "P4.3", "P4.4", "P5.1",
-          "P5.2"]
+POINTS = [
+    "P0",
+    "P1.1",
+    "P1.2",
+    "P2.1",
+    "P3.1",
+    "P3.2",
+    "P3.3",
+    "P3.4",
+    "P3.5",
+    "P4.1",
+    "P4.2",
+    "P4.3",
+    "P4.4",
+    "P5.1",
+    "P5.2",
+]
 # Rows that prove replication, and waiting for them: check mode cannot have them.
 UNANNOUNCED = "dbre.semisync.semisync_canary"
 
@@ -29,7 +44,9 @@ def test_a_second_run_changes_nothing():
 
 
 def test_every_checkpoint_passed_in_the_first_run(words):
-    rows = checkpoints(min(path.name for path in RESULTS.iterdir() if path.is_dir() and not path.is_symlink()))
+    rows = checkpoints(
+        min(path.name for path in RESULTS.iterdir() if path.is_dir() and not path.is_symlink())
+    )
     assert sorted({row["id"] for row in rows}) == POINTS
     assert [row for row in rows if row["outcome"] == "failed"] == []
     without = {row["id"]: row["reason"] for row in rows if row["outcome"] == "not_applicable"}
@@ -39,15 +56,33 @@ def test_every_checkpoint_passed_in_the_first_run(words):
 
 def test_every_checkpoint_says_what_was_seen_and_when():
     for row in checkpoints():
-        assert set(row) == {"id", "host", "title", "expected", "observed", "outcome", "reason", "at"}
-        assert row["outcome"] == "not_applicable" or (row["expected"] and row["observed"] and row["at"])
+        assert set(row) == {
+            "id",
+            "host",
+            "title",
+            "expected",
+            "observed",
+            "outcome",
+            "reason",
+            "at",
+        }
+        assert row["outcome"] == "not_applicable" or (
+            row["expected"] and row["observed"] and row["at"]
+        )
 
 
 def written_as(password):
     """The password as it is, and as JSON, Python, SQL and a shell would write it."""
     # The last piece has no character that anything escapes.
-    return {password, json.dumps(password)[1:-1], json.dumps(password, ensure_ascii=False)[1:-1], repr(password)[1:-1],
-            password.replace("\\", "\\\\").replace("'", "\\'"), password.replace("'", "''"), password[-5:]}
+    return {
+        password,
+        json.dumps(password)[1:-1],
+        json.dumps(password, ensure_ascii=False)[1:-1],
+        repr(password)[1:-1],
+        password.replace("\\", "\\\\").replace("'", "\\'"),
+        password.replace("'", "''"),
+        password[-5:],
+    }
 
 
 PLACES = {
@@ -55,22 +90,32 @@ PLACES = {
     "the_logs": "cat /var/log/mysql/* /var/log/*.log /var/log/syslog",
     "the_option_files": "find /etc/mysql /etc/my.cnf /etc/my.cnf.d -type f -exec cat {} +",
     "the_process_list": "ps -ww -e -o args",
-    "what_Ansible_leaves": "find ~root/.ansible ~root/.ansible_async /tmp /var/tmp -type f -exec cat {} +",
+    "what_Ansible_leaves": (
+        "find ~root/.ansible ~root/.ansible_async /tmp /var/tmp -type f -exec cat {} +"
+    ),
 }
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_the_password_is_not_in(place, server, variables):
     text = server.host.run(PLACES[place]).stdout
-    assert [form for form in written_as(variables["semisync_replication_password"]) if form in text] == []
+    assert [
+        form for form in written_as(variables["semisync_replication_password"]) if form in text
+    ] == []
 
 
 def test_the_password_is_not_among_the_statements_that_run(server, words, variables):
     text = server.host.run("%s --execute='SHOW FULL PROCESSLIST'", words["client"]).stdout
-    assert [form for form in written_as(variables["semisync_replication_password"]) if form in text] == []
+    assert [
+        form for form in written_as(variables["semisync_replication_password"]) if form in text
+    ] == []
 
 
 def test_the_password_is_not_in_the_results(variables):
-    text = "".join(path.read_text(encoding="utf-8") for path in RESULTS.rglob("*") if path.is_file())
+    text = "".join(
+        path.read_text(encoding="utf-8") for path in RESULTS.rglob("*") if path.is_file()
+    )
     assert text
-    assert [form for form in written_as(variables["semisync_replication_password"]) if form in text] == []
+    assert [
+        form for form in written_as(variables["semisync_replication_password"]) if form in text
+    ] == []

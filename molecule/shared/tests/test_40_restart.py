@@ -1,10 +1,16 @@
-"""What was set up lasts: after a restart of either side, and of both, the pair is semi-synchronous by itself."""
+"""What was set up lasts: after a restart of either side, and of both, the pair is semi-synchronous
+by itself.
+"""
 
-from conftest import eventually
+from support.eventually import eventually
 
 
 def is_semisync(source, replica):
-    return (source.status("clients"), source.status("status"), replica.status("status")) == ("1", "ON", "ON")
+    return (source.status("clients"), source.status("status"), replica.status("status")) == (
+        "1",
+        "ON",
+        "ON",
+    )
 
 
 def prove(source, replica):

@@ -1,10 +1,13 @@
-"""Break each checkpoint on the running pair: verify.yml must name exactly it, and site.yml must mend it."""
+"""Break each checkpoint on the running pair: verify.yml must name exactly it, and site.yml must
+mend it.
+"""
 
 from typing import NamedTuple
 
 import pytest
 
-from conftest import FAILED_BEFORE, checkpoints, eventually, playbook
+from support.eventually import eventually
+from support.scenario import FAILED_BEFORE, checkpoints, playbook
 
 
 class Break(NamedTuple):
@@ -25,48 +28,80 @@ def on(host, statement):
 
 def without(host, option):
     """A step: this host's option file loses a line."""
+
     def remove(server):
         pattern = option.format(**server.words)
         files = server.host.check_output("grep -rl %s /etc/mysql", pattern).split()
         server.host.check_output("sed -i /%s/d %s", pattern, files[0])
+
     return (host, remove)
 
 
 def until_nobody_listens(host):
     """A step: a source that notices, by sending, that its replica has left."""
+
     def send(server):
         server.sql("INSERT INTO important.stuff (details) VALUES ('written by a test')")
         return server.status("clients") == "0"
+
     return (host, lambda server: eventually(lambda: send(server), "the source counts no client"))
 
 
 BREAKS = [
-    Break("semi-sync off on the source",
-          (on("source", "SET GLOBAL rpl_semi_sync_{source}_enabled = OFF"),),
-          ("P3.3", "P3.4", "P5.2")),
-    Break("semi-sync off on the replica",
-          (on("replica", "SET GLOBAL rpl_semi_sync_{replica}_enabled = OFF"),
-           on("replica", "STOP {channel} IO_THREAD"),
-           on("replica", "START {channel} IO_THREAD")),
-          ("P3.4", "P4.3", "P4.4", "P5.1", "P5.2")),
-    Break("plugin gone on the source",
-          # The server keeps it as long as a semi-sync replica is connected.
-          (on("replica", "STOP {channel} IO_THREAD"),
-           until_nobody_listens("source"),
-           on("source", "UNINSTALL PLUGIN rpl_semi_sync_{source}"),
-           on("replica", "START {channel} IO_THREAD")),
-          ("P3.1", "P3.3", "P3.4", "P4.4", "P5.1", "P5.2"), plugins_only=True),
-    Break("plugin gone on the replica",
-          (on("replica", "STOP {channel} IO_THREAD"),
-           on("replica", "UNINSTALL PLUGIN rpl_semi_sync_{replica}"),
-           on("replica", "START {channel} IO_THREAD")),
-          ("P3.4", "P4.1", "P4.3", "P4.4", "P5.1", "P5.2"), plugins_only=True),
-    Break("option line gone on the source", (without("source", "rpl_semi_sync_{source}_enabled"),), ("P3.2",)),
-    Break("option line gone on the replica", (without("replica", "rpl_semi_sync_{replica}_enabled"),), ("P4.2",)),
-    Break("IO thread stopped", (on("replica", "STOP {channel} IO_THREAD"),),
-          ("P0", "P1.2", "P3.4", "P4.4", "P5.2"),
-          # A source notices only when it sends that nobody listens any more, and may count the replica until then.
-          either=("P5.1",)),
+    Break(
+        "semi-sync off on the source",
+        (on("source", "SET GLOBAL rpl_semi_sync_{source}_enabled = OFF"),),
+        ("P3.3", "P3.4", "P5.2"),
+    ),
+    Break(
+        "semi-sync off on the replica",
+        (
+            on("replica", "SET GLOBAL rpl_semi_sync_{replica}_enabled = OFF"),
+            on("replica", "STOP {channel} IO_THREAD"),
+            on("replica", "START {channel} IO_THREAD"),
+        ),
+        ("P3.4", "P4.3", "P4.4", "P5.1", "P5.2"),
+    ),
+    Break(
+        "plugin gone on the source",
+        # The server keeps it as long as a semi-sync replica is connected.
+        (
+            on("replica", "STOP {channel} IO_THREAD"),
+            until_nobody_listens("source"),
+            on("source", "UNINSTALL PLUGIN rpl_semi_sync_{source}"),
+            on("replica", "START {channel} IO_THREAD"),
+        ),
+        ("P3.1", "P3.3", "P3.4", "P4.4", "P5.1", "P5.2"),
+        plugins_only=True,
+    ),
+    Break(
+        "plugin gone on the replica",
+        (
+            on("replica", "STOP {channel} IO_THREAD"),
+            on("replica", "UNINSTALL PLUGIN rpl_semi_sync_{replica}"),
+            on("replica", "START {channel} IO_THREAD"),
+        ),
+        ("P3.4", "P4.1", "P4.3", "P4.4", "P5.1", "P5.2"),
+        plugins_only=True,
+    ),
+    Break(
+        "option line gone on the source",
+        (without("source", "rpl_semi_sync_{source}_enabled"),),
+        ("P3.2",),
+    ),
+    Break(
+        "option line gone on the replica",
+        (without("replica", "rpl_semi_sync_{replica}_enabled"),),
+        ("P4.2",),
+    ),
+    Break(
+        "IO thread stopped",
+        (on("replica", "STOP {channel} IO_THREAD"),),
+        ("P0", "P1.2", "P3.4", "P4.4", "P5.2"),
+        # A source notices only when it sends that nobody listens any more, and may count the
+        # replica until then.
+        either=("P5.1",),
+    ),
     Break("SQL thread stopped", (on("replica", "STOP {channel} SQL_THREAD"),), ("P0", "P1.2")),
 ]
 # P0 and P1.2 are points of the replica here, the others of the side they are named for.

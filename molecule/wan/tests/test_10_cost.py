@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import DELAY, INVENTORY, OTHERS, PINGS, PROJECT, REPLICA, SECONDS, eventually, usual
+from support.eventually import eventually
+from support.wan import DELAY, INVENTORY, OTHERS, PINGS, PROJECT, REPLICA, SECONDS, usual
 
 # Within the server's own client library, so that starting a client is not measured.
 INSERTS = """
@@ -28,16 +29,17 @@ CLIENTS = {"mysql": "mysql", "mariadb": "mariadb"}
 
 @pytest.fixture(scope="module")
 def insert(source, engine):
-    """Insert some rows: the usual time of one in milliseconds, and which of the two counters rose."""
+    """Insert some rows: the usual time of one in milliseconds, and how far each counter rose."""
     counters = [f"Rpl_semi_sync_{SIDES[engine]}_{name}_tx" for name in ("yes", "no")]
-    last = []
+    last: list[int] = []
 
     def run():
         said = json.loads(source.run(f"python3 - <<'END'\n{INSERTS}\nEND"))
         now = [int(said["status"][name]) for name in counters]
-        grown = [b - a for a, b in zip(last or now, now)]
+        grown = [b - a for a, b in zip(last or now, now, strict=False)]
         last[:] = now
         return usual(said["times"]), grown
+
     run()
     return run
 
@@ -49,8 +51,11 @@ def switch(source, engine):
 
     def run(state):
         source.run(f"{client} -e 'SET GLOBAL {prefix}_enabled = {state}'")
-        eventually(lambda: state in source.run(f"{client} -Ne \"SHOW STATUS LIKE '{prefix}_status'\""),
-                   f"semi-sync is {state}")
+        eventually(
+            lambda: state in source.run(f"{client} -Ne \"SHOW STATUS LIKE '{prefix}_status'\""),
+            f"semi-sync is {state}",
+        )
+
     return run
 
 
@@ -72,21 +77,26 @@ def test_a_delay_costs_one_round_trip_an_insert(netem, source, insert, switch, f
     assert far[REPLICA] - near[REPLICA] == pytest.approx(DELAY, rel=0.03)
     for trip in (put_on["rtt_before"], put_on["rtt_after"]):
         assert trip[REPLICA]["received"] == PINGS
-    assert put_on["rtt_after"][REPLICA]["min"] - put_on["rtt_before"][REPLICA]["min"] == pytest.approx(
-        DELAY, rel=0.03)
+    assert put_on["rtt_after"][REPLICA]["min"] - put_on["rtt_before"][REPLICA][
+        "min"
+    ] == pytest.approx(DELAY, rel=0.03)
     for address in OTHERS:
         assert far[address] - near[address] < 2
 
-    # Each time on a busy machine is longer by what the machine is busy with: a moment's noise passes, a fault stays.
+    # Each time on a busy machine is longer by what the machine is busy with: a moment's noise
+    # passes, a fault stays.
     for _attempt in range(3):
         delayed, counted = insert()
         assert counted == [41, 0]
         switch("OFF")
-        unmoved, dummy = insert()
+        unmoved, _dummy = insert()
         switch("ON")
-        figure(f"one insert in ms, semi-sync: {semisync:.1f}, with the delay {delayed:.1f}; "
-               f"asynchronous: {local:.1f}, with the delay {unmoved:.1f}")
-        # One round trip and the local time, and for asynchronous replication nothing near the delay.
+        figure(
+            f"one insert in ms, semi-sync: {semisync:.1f}, with the delay {delayed:.1f}; "
+            f"asynchronous: {local:.1f}, with the delay {unmoved:.1f}"
+        )
+        # One round trip and the local time, and for asynchronous replication nothing near the
+        # delay.
         locally = (semisync - near[REPLICA], local, unmoved)
         lowest, highest = 0.95 * (far[REPLICA] + min(locally)), 1.05 * (far[REPLICA] + max(locally))
         if lowest < delayed < highest and abs(unmoved - local) < DELAY / 10:
@@ -104,7 +114,18 @@ def test_a_delay_costs_one_round_trip_an_insert(netem, source, insert, switch, f
 
 def test_the_pair_is_healthy_afterwards():
     done = subprocess.run(
-        ["ansible-playbook", "-i", str(INVENTORY), "-i", os.environ["MOLECULE_INVENTORY_FILE"],
-         str(PROJECT / "playbooks" / "verify.yml")],
-        text=True, capture_output=True, check=False, timeout=SECONDS, stdin=subprocess.DEVNULL)
+        [
+            "ansible-playbook",
+            "-i",
+            str(INVENTORY),
+            "-i",
+            os.environ["MOLECULE_INVENTORY_FILE"],
+            str(PROJECT / "playbooks" / "verify.yml"),
+        ],
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=SECONDS,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.returncode == 0, done.stdout

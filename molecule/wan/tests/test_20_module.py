@@ -1,4 +1,6 @@
-"""The module on real hosts: change in place, check mode, an administrator's qdiscs, the other way, errors."""
+"""The module on real hosts: change in place, check mode, an administrator's qdiscs, the other way,
+errors.
+"""
 
 import json
 import re
@@ -6,14 +8,18 @@ import subprocess
 
 import pytest
 
-from conftest import CONTROLLER, DELAY, OTHERS, REPLICA, REPLICA6, SECONDS, answers
+from support.wan import CONTROLLER, DELAY, OTHERS, REPLICA, REPLICA6, SECONDS, answers
 
-HTB = ("tc qdisc add dev vec0 root handle 1: htb default 10; "
-       "tc class add dev vec0 parent 1: classid 1:10 htb rate 900mbit; "
-       "tc qdisc add dev vec0 parent 1:10 handle 10: pfifo limit 500")
-CLSACT = ("tc qdisc add dev vec0 clsact; "
-          "tc filter add dev vec0 ingress pref 1 protocol ip flower ip_proto tcp dst_port 9999 action drop; "
-          "tc filter add dev vec0 egress pref 5 protocol ip u32 match ip dst 192.0.2.0/24 action drop")
+HTB = (
+    "tc qdisc add dev vec0 root handle 1: htb default 10; "
+    "tc class add dev vec0 parent 1: classid 1:10 htb rate 900mbit; "
+    "tc qdisc add dev vec0 parent 1:10 handle 10: pfifo limit 500"
+)
+CLSACT = (
+    "tc qdisc add dev vec0 clsact; tc filter add dev vec0 ingress pref 1 protocol ip flower"
+    " ip_proto tcp dst_port 9999 action drop; tc filter add dev vec0 egress pref 5 protocol ip u32"
+    " match ip dst 192.0.2.0/24 action drop"
+)
 
 
 def is_far(source, address=REPLICA, delay=DELAY):
@@ -29,7 +35,8 @@ def test_check_mode_changes_nothing_and_tells_what_would_happen(netem, source):
     assert told["changed"] and {key: told[key] for key in same} == {key: done[key] for key in same}
     assert told["qdiscs_before"] == done["qdiscs_before"]
     assert [(each["dev"], each["kind"]) for each in told["qdiscs_after"]] == [
-        (each["dev"], each["kind"]) for each in done["qdiscs_after"]]
+        (each["dev"], each["kind"]) for each in done["qdiscs_after"]
+    ]
 
     there, timers = source.qdiscs(), source.timers()
     told = netem(check=True, state="absent")
@@ -54,9 +61,14 @@ def test_a_change_is_made_in_place_and_for_exactly_these_peers(netem, source, fi
     assert [words.split()[2] for words in changed["commands"]] == ["change", "add"]
     source.run("sleep 1; pkill -INT -x ping")
     text = pings.communicate()[0]
-    times, numbers = answers(text), sorted(int(number) for number in re.findall(r"icmp_seq=(\d+) ttl", text))
-    figure(f"{len(numbers)} of {numbers[-1]} pings answered during a change from 90 to 40 ms, "
-           f"the first after {times[0]}, the last after {times[-1]}, the least after {min(times)} ms")
+    times, numbers = (
+        answers(text),
+        sorted(int(number) for number in re.findall(r"icmp_seq=(\d+) ttl", text)),
+    )
+    figure(
+        f"{len(numbers)} of {numbers[-1]} pings answered during a change from 90 to 40 ms, "
+        f"the first after {times[0]}, the last after {times[-1]}, the least after {min(times)} ms"
+    )
     assert min(times[:20]) > 87 and min(times[-20:]) < 42 and min(times) > 39
     assert numbers == list(range(1, numbers[-1] + 1))
     assert is_far(source, REPLICA6, 40)
@@ -64,8 +76,11 @@ def test_a_change_is_made_in_place_and_for_exactly_these_peers(netem, source, fi
     line = source.run("tc qdisc show dev semisync-nm0")
     assert "delay 20ms  5ms loss 20%" in line and "rate" not in line
     times = answers(source.run(f"ping -n -c 100 -i 0.01 -W 2 {REPLICA6}", check=False))
-    figure(f"20 ms, 5 ms jitter, 20 % loss: {min(times)} to {max(times)} ms, {100 - len(times)} of 100 lost")
-    assert 14 < min(times) < 19 and 21 < max(times) and 60 <= len(times) <= 95
+    figure(
+        f"20 ms, 5 ms jitter, 20 % loss: {min(times)} to {max(times)} ms, {100 - len(times)} of 100"
+        " lost"
+    )
+    assert 14 < min(times) < 19 and max(times) > 21 and 60 <= len(times) <= 95
     assert min(source.ping(REPLICA)) < 2
 
 
@@ -104,7 +119,9 @@ def test_without_ifb_it_goes_under_the_kernels_own_root(netem, source, figure):
         assert source.qdiscs() == before
         source.run(HTB)
         before = source.qdiscs()
-        assert "htb 1: of vec0 is an administrator's" in netem.refused(peers=[REPLICA], delay_ms=DELAY)
+        assert "htb 1: of vec0 is an administrator's" in netem.refused(
+            peers=[REPLICA], delay_ms=DELAY
+        )
         assert source.qdiscs() == before
     finally:
         source.run(f"tc qdisc del dev vec0 root; {back}", check=False)
@@ -132,16 +149,21 @@ def test_dropped_packets_are_reported(netem, source, figure):
     figure(f"{dropped} packets dropped by a queue of 3")
     assert dropped > 10
     assert f"netem dropped {dropped} packets because its queue of 3 was full" in re.sub(
-        r"\s+", " ", done.stderr + done.stdout)
+        r"\s+", " ", done.stderr + done.stdout
+    )
 
 
 def test_a_delay_that_is_not_felt_is_taken_off(netem, source):
-    source.run("tc qdisc add dev vec0 clsact; "
-               f"tc filter add dev vec0 egress pref 1 protocol ip flower dst_ip {REPLICA} action pass")
+    source.run(
+        "tc qdisc add dev vec0 clsact; "
+        f"tc filter add dev vec0 egress pref 1 protocol ip flower dst_ip {REPLICA} action pass"
+    )
     try:
         before = source.qdiscs()
         message = netem.refused(peers=[REPLICA], delay_ms=DELAY)
-        assert "a filter of somebody else's takes them first" in message and "is gone again" in message
+        assert (
+            "a filter of somebody else's takes them first" in message and "is gone again" in message
+        )
         assert source.qdiscs() == before and source.timers() == []
     finally:
         source.run("tc qdisc del dev vec0 clsact")
@@ -156,24 +178,44 @@ REFUSED = [
     ({"peers": [REPLICA], "delay_ms": -1}, "must be from 0 to 10000 milliseconds"),
     ({"peers": [REPLICA], "delay_ms": 60000}, "must be from 0 to 10000 milliseconds"),
 ]
-NOBODY = {"become": True, "become_method": "su", "become_user": "nobody", "become_flags": "-s /bin/sh"}
+NOBODY = {
+    "become": True,
+    "become_method": "su",
+    "become_user": "nobody",
+    "become_flags": "-s /bin/sh",
+}
 
 
 def refused(parameters, message, **keywords):
     """A task that passes when the module fails with this message."""
-    return {"dbre.semisync.netem": {"delay_ms": 90, **parameters}, "register": "said", **keywords,
-            "failed_when": f"said is not failed or {json.dumps(message)} not in said.msg"}
+    return {
+        "dbre.semisync.netem": {"delay_ms": 90, **parameters},
+        "register": "said",
+        **keywords,
+        "failed_when": f"said is not failed or {json.dumps(message)} not in said.msg",
+    }
 
 
 def test_refused(source, play):
     before, program = source.qdiscs(), source.run("command -v tc").strip()
-    tasks = [*(refused(*each) for each in REFUSED),
-             refused({"peers": [REPLICA]}, "takes CAP_NET_ADMIN, which this process lacks", **NOBODY),
-             {"ansible.builtin.command": f"mv {program} {program}.hidden"},
-             refused({"peers": [REPLICA]}, "there is no program tc on this host; it is in the package iproute2")]
+    tasks = [
+        *(refused(*each) for each in REFUSED),
+        refused({"peers": [REPLICA]}, "takes CAP_NET_ADMIN, which this process lacks", **NOBODY),
+        {"ansible.builtin.command": f"mv {program} {program}.hidden"},
+        refused(
+            {"peers": [REPLICA]},
+            "there is no program tc on this host; it is in the package iproute2",
+        ),
+    ]
     try:
-        done = subprocess.run(play(*tasks), text=True, capture_output=True, check=False, timeout=SECONDS,
-                              stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            play(*tasks),
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
     finally:
         source.run(f"[ ! -e {program}.hidden ] || mv {program}.hidden {program}")
     assert done.returncode == 0, done.stdout
