@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.process import (
@@ -221,4 +221,8 @@ class Client(Load):
             failure.append(f"the query failed after {len(times)} of its runs: {error}")
 
 
-TOOLS = {"mysqlslap": Slap, "sysbench": Sysbench, "client": Client}
+TOOLS: dict[str, Callable[..., Load]] = {
+    "mysqlslap": Slap,
+    "sysbench": Sysbench,
+    "client": Client,
+}
