@@ -34,8 +34,12 @@ options:
         replicating.
       - V(sides) says who is the source, and refuses nothing. What it reads may be of
         M(dbre.semisync.semisync_canary) with V(mode=watch).
+      - V(drill) plans which replicas are stopped one after another, and what the source is to do
+        then. Refuses a cluster with a host that was not read or has failed in this run, or of which
+        it is not clear who is the source, a semi-sync timeout longer than
+        C(semisync_drill_max_block), and a server that belongs to no systemd unit.
     type: str
-    choices: [apply, remove, gtid, sides]
+    choices: [apply, remove, gtid, sides, drill]
     default: apply
   hold_back:
     description: Whether a source waits with semi-sync until its replicas' channels run, because
@@ -70,6 +74,12 @@ EXAMPLES = r"""
     goal: remove
     info_from: state
   register: removal
+
+- name: Plan a drill of the cluster's replicas
+  dbre.semisync.semisync_plan:
+    goal: drill
+    info_from: state
+  register: drill
 """
 
 RETURN = r"""
@@ -113,7 +123,7 @@ turns:
   type: int
 source:
   description: Inventory name of the cluster's source.
-  returned: success, with O(goal=apply) or O(goal=remove)
+  returned: success, with O(goal=apply), O(goal=remove) or O(goal=drill)
   type: str
 source_address:
   description: How replicas reach the source.
@@ -316,6 +326,15 @@ convert:
   description: Whether this replica's channel follows by file and position.
   returned: success, with O(goal=gtid)
   type: bool
+drills:
+  description:
+    - A drill per replica, with C(replica), C(source), C(unit), C(timeout_ms), the acknowledgements
+      that a commit needs (C(needed)), the C(clients) there are, whether the source C(waits) where
+      it has fewer than it needs, and C(expected_fallback), which is false where the other replicas
+      are enough.
+  returned: success, with O(goal=drill)
+  type: list
+  elements: dict
 refused_with:
   description: The host that says why the cluster was refused.
   returned: on failure, where another host says it

@@ -77,7 +77,7 @@ author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
   - module: dbre.semisync.semisync_canary
-  - module: dbre.semisync.semisync_drill_verdict
+  - module: dbre.semisync.semisync_verdict
 """
 
 EXAMPLES = r"""

@@ -51,6 +51,34 @@ options:
         description: Whether that is what the checkpoint asks for.
         type: bool
         required: true
+  drill:
+    description: Decides the checkpoints P6 and P7 of one drill instead, how long writers were
+      blocked, how many transactions went out unprotected, and how long the recovery took. Adds them
+      to C(checkpoints.json) and C(drill.json) of a run, and fails when one of them failed. A part
+      of the role C(drill); its options change without notice.
+    type: dict
+    suboptions:
+      plan:
+        description: One drill of M(dbre.semisync.semisync_plan) with its goal V(drill).
+        type: dict
+        required: true
+      rows:
+        description: The rows of M(dbre.semisync.semisync_pulse).
+        type: list
+        elements: dict
+        default: []
+      stopped:
+        description: The result of M(dbre.semisync.semisync_unit) after the stop.
+        type: dict
+        default: {}
+      started:
+        description: The result of M(dbre.semisync.semisync_unit) after the start.
+        type: dict
+        default: {}
+      reason:
+        description: Why the drill was broken off.
+        type: str
+        default: ""
 extends_documentation_fragment:
   - dbre.semisync.cluster
   - dbre.semisync.cluster.results
@@ -112,13 +140,17 @@ verdict:
   type: str
   sample: "16 passed, 0 failed, 2 not applicable"
 path:
-  description: Where checkpoints.json was written, null in check mode.
-  returned: when the host speaks for its cluster
+  description: Where checkpoints.json was written, with O(drill) drill.json; null in check mode.
+  returned: when the host speaks for its cluster, or with O(drill)
   type: str
 cluster:
   description: The cluster's name.
-  returned: when the host speaks for its cluster
+  returned: when the host speaks for its cluster, or with O(drill)
   type: str
+drill:
+  description: The drill as in drill.json.
+  returned: with O(drill)
+  type: dict
 checkpoint:
   description: What was kept.
   returned: with O(observation)

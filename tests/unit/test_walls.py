@@ -36,6 +36,7 @@ CONTROLLER_PACKAGES = (
     ("plans",),
     ("verdict",),
     ("cluster",),
+    ("goals",),
     ("benchmark",),
     ("report",),
 )

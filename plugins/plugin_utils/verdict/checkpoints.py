@@ -386,6 +386,11 @@ def observation(
     }
 
 
+def at(moment: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with the time of their verdict."""
+    return [dict(entry, at=moment) for entry in rows]
+
+
 def table(rows: list[dict[str, Any]], name: str) -> str:
     """The checkpoints as text for people: a line per row, the expected value only where missed."""
     widths = [max([len(entry[key]) for entry in rows] + [4]) for key in ("id", "host")]

@@ -79,8 +79,10 @@ def fallback(
     """P6.2 to P6.4 where too few replicas are left.
 
     Args:
-        away: the rows while the replica was stopped.
-        before: the median latency of those before, in milliseconds.
+        task: what make() planned.
+        while_stopped: the rows while the replica was stopped.
+        usual_before: the median latency of those before, in milliseconds.
+        missing: why there may be none.
     """
     source, timeout, clients = task["source"], task["timeout_ms"], task["clients"] - 1
     last = while_stopped[-1] if while_stopped else {}

@@ -48,8 +48,7 @@ def evaluate(
         past: result of history.compare(), or None.
         since: result of history.degraded_since(), or None.
         lag_limit: seconds a replica may be behind.
-        ahead: host -> (least, most) seconds its clock is ahead of the controller's; hosts that were
-            not compared are left out.
+        ahead: result of clocks(); hosts that were not compared are left out.
         settings: what the inventory wants of the source; None where that is not known.
     """
     read = [member for member in members if member.info is not None]
@@ -70,6 +69,18 @@ def evaluate(
             entries += of_replica(member, members) + of_applier(member, lag_limit)
     entries += of_sides(members) + of_clocks(read, ahead or {}) + of_identities(read)
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry["severity"]))
+
+
+def clocks(members: list[Member], now: float) -> dict[str, tuple[float, float]]:
+    """Host -> (least, most) seconds that its clock is ahead of the controller's.
+
+    A server's clock was read after it was asked for, and before now.
+    """
+    return {
+        member.host: (member.info["clock"] - now, member.info["clock_ahead"])
+        for member in members
+        if member.info is not None and member.info.get("clock_ahead") is not None
+    }
 
 
 def off(value: str | None) -> bool:

@@ -70,3 +70,23 @@ def degraded_since(saved: dict[str, Any] | None, info: dict[str, Any], at: str) 
     if saved and saved.get("server") == checkpoints.identity(info) and saved.get("degraded_since"):
         return saved["degraded_since"]
     return at
+
+
+def look_back(
+    saved: dict[str, Any] | None, info: dict[str, Any] | None, at: str
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None, str | None]:
+    """(what is kept of a source for the next run, how far its counters rose since the last one,
+    since when it replicates asynchronously), each None where there is nothing to say.
+
+    Args:
+        saved: what the run before kept, or None.
+        info: what the source said; None where it was not read.
+        at: when.
+    """
+    if info is None:
+        return None, None, None
+    state, since = snapshot(info, at), degraded_since(saved, info, at)
+    past = compare(saved, state)
+    if state:
+        state["degraded_since"] = since
+    return state, past, since

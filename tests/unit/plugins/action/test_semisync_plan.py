@@ -4,57 +4,19 @@
 
 from __future__ import annotations
 
-import types
-
 import pytest
-from ansible.plugins.action import ActionBase
 from ansible_collections.dbre.semisync.plugins.action.semisync_plan import ActionModule
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 from ansible_collections.dbre.semisync.tests.unit import samples
+from ansible_collections.dbre.semisync.tests.unit.actions import runner
 
 VARIABLES = {"semisync_replication_password": "pass word", "semisync_timeout": "2000"}
-
-
-class Templar:
-    """Takes every value as it stands."""
-
-    def template(self, value):
-        return value
 
 
 @pytest.fixture
 def plan(monkeypatch, tmp_path):
     """Runs the action on one host of a captured pair."""
-    monkeypatch.setattr(ActionBase, "run", lambda self, tmp, task_vars: {})
-    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
-
-    def run(me="db1", arguments=None, engine="mysql", **variables):
-        members = samples.pair(engine)
-        values = {
-            member.host: {**VARIABLES, **variables, "info": member.info} for member in members
-        }
-        action = ActionModule.__new__(ActionModule)
-        action._templar = Templar()
-        action._task = types.SimpleNamespace(args=arguments or {}, check_mode=False)
-        action.validate_argument_spec = lambda argument_spec: (
-            None,
-            {
-                **{name: spec.get("default") for name, spec in argument_spec.items()},
-                **(arguments or {}),
-            },
-        )
-        return action.run(
-            task_vars={
-                **values[me],
-                "hostvars": values,
-                "groups": {"semisync_source": ["db1"], "semisync_replica": ["db2"]},
-                "inventory_hostname": me,
-                "ansible_play_hosts": ["db1", "db2"],
-                "ansible_play_hosts_all": ["db1", "db2"],
-            }
-        )
-
-    return run
+    run = runner(ActionModule, monkeypatch, tmp_path)
+    return lambda *positional, **named: run(*positional, **{**VARIABLES, **named})
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
@@ -95,3 +57,32 @@ def test_a_value_that_cannot_work_is_refused_before_anything_is_planned(plan):
 
 def test_no_result_says_the_password(plan):
     assert "pass word" not in repr(plan(arguments={"info_from": "info"}))
+
+
+DRILL = {"info_from": "info", "goal": "drill"}
+LIMITS = {"semisync_drill_replica": "", "semisync_drill_max_block": 15}
+
+
+def test_the_drill_of_a_pair_stops_its_replica(plan):
+    result = plan(arguments=DRILL, **LIMITS)
+    assert (result["source"], result["cluster"]) == ("db1", "default")
+    (drill,) = result["drills"]
+    assert (drill["replica"], drill["expected_fallback"]) == ("db2", True)
+
+
+def test_a_drill_that_would_block_writers_for_too_long_is_refused_and_nothing_is_stopped(plan):
+    result = plan(arguments=DRILL, **dict(LIMITS, semisync_drill_max_block=1))
+    assert result["failed"] and "drills" not in result
+    assert result["msg"].startswith("Nothing was stopped. Cluster 'default': db1: the semi-sync")
+    # The cluster's other host fails with it, and does not say it again.
+    other = plan("db2", DRILL, **dict(LIMITS, semisync_drill_max_block=1))
+    assert other["failed"] and other["refused_with"] == "db1"
+
+
+def test_a_drill_is_refused_where_a_server_belongs_to_no_unit_unless_it_is_named(plan):
+    members = samples.pair("mysql")
+    members[1].info["unit"] = None
+    refused = plan(arguments=DRILL, members=members, **LIMITS)
+    assert "belongs to no systemd unit" in refused["msg"]
+    named = plan(arguments=DRILL, members=members, semisync_service="mysql@1", **LIMITS)
+    assert named["drills"][0]["unit"] == "mysql@1"

@@ -1,0 +1,99 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The goals of semisync_plan: what each reads of a cluster, what it refuses, and its plan.
+
+Each takes a host's variables, the name of the variable with what the servers said, and the other
+options of the task; it returns the plan, or raises cluster.RefusedError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskVariables
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    apply,
+    drill,
+    gtid,
+    problems,
+    removal,
+)
+
+display = Display()
+
+
+def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What has to be done for semi-synchronous replication."""
+    own, wrong = settings.read(variables)
+    name, members = cluster.members(variables.task_vars, info_from, own=own)
+    me = variables.task_vars["inventory_hostname"]
+    cluster.refuse(
+        variables.task_vars,
+        name,
+        members,
+        [f"{me}: {words}" for words in wrong]
+        or problems.of_inventory(name, members)
+        or problems.of_reading(members)
+        or problems.of_sides(members)
+        or problems.of_cluster(members, own),
+    )
+    mine = cluster.of_host(variables.task_vars, members)
+    return dict(apply.make(mine, members, own, options["hold_back"]), cluster=name)
+
+
+def plan_removal(
+    variables: TaskVariables, info_from: str, _options: dict[str, Any]
+) -> dict[str, Any]:
+    """What has to be undone, with a warning of what stays."""
+    name, members, mine = cluster.judged(variables.task_vars, info_from, removal.problems)
+    remains = removal.remains(mine)
+    for words in remains:
+        display.warning(words)
+    return dict(removal.make(mine, members), remains=remains, cluster=name)
+
+
+def plan_gtid(variables: TaskVariables, info_from: str, _options: dict[str, Any]) -> dict[str, Any]:
+    """The way from file and position to GTIDs."""
+    name, members, mine = cluster.judged(variables.task_vars, info_from, gtid.problems)
+    return dict(gtid.make(mine, members), cluster=name)
+
+
+def plan_sides(
+    variables: TaskVariables, info_from: str, _options: dict[str, Any]
+) -> dict[str, Any]:
+    """Who is what; contradictions are said, and refuse nothing."""
+    name, members = cluster.members(variables.task_vars, info_from)
+    mine = cluster.of_host(variables.task_vars, members)
+    wrong = problems.of_inventory(name, members) or problems.of_sides(members)
+    return {"cluster": name, "side": mine.side, "problems": wrong}
+
+
+def plan_drill(
+    variables: TaskVariables, info_from: str, _options: dict[str, Any]
+) -> dict[str, Any]:
+    """Which replicas are stopped one after another, and what the source is to do then."""
+    own, wrong = settings.read(variables)
+    name, members = cluster.members(variables.task_vars, info_from, active_only=True)
+    units = {
+        member.host: variables.task_vars["hostvars"][member.host].get("semisync_service")
+        for member in members
+    }
+    wrong = wrong or problems.of_inventory(name, members) or drill.refusals(members, own, units)
+    if wrong:
+        raise cluster.RefusedError(f"Nothing was stopped. Cluster {name!r}: {'; '.join(wrong)}")
+    drills = drill.make(members, own, units)
+    return {"drills": drills, "source": source_of(members).host, "cluster": name}
+
+
+GOALS: dict[str, Callable[[TaskVariables, str, dict[str, Any]], dict[str, Any]]] = {
+    "apply": plan_apply,
+    "remove": plan_removal,
+    "gtid": plan_gtid,
+    "sides": plan_sides,
+    "drill": plan_drill,
+}

@@ -1,0 +1,79 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the verdicts of a run leave on the controller."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import drill
+
+DRILL = "drill.json"
+
+
+class Shelf:
+    """The folder of a cluster, and in it the one of a run; in check mode nothing is put there."""
+
+    def __init__(
+        self, base: str, cluster: str, run: str | None, moment: datetime.datetime, check_mode: bool
+    ) -> None:
+        """
+        Args:
+            base: the folder for results.
+            cluster: its name.
+            run: of a run that this one adds to, or None.
+            moment: when this one was.
+            check_mode: whether nothing is kept.
+
+        Raises:
+            ValueError: the run's name is no run's.
+        """
+        results.check_name(run)
+        self.cluster, self.run, self.moment, self.check_mode = cluster, run, moment, check_mode
+        self.folder = results.cluster_folder(base, cluster)
+        self.at = results.stamp(moment)
+
+    def last_state(self) -> dict[str, Any] | None:
+        """What the run before kept of the source."""
+        return results.read_json(os.path.join(self.folder, results.STATE), None)
+
+    def keep_verdict(
+        self,
+        rows: list[dict[str, Any]],
+        entries: list[dict[str, Any]],
+        state: dict[str, Any] | None,
+    ) -> str | None:
+        """Keep checkpoints and findings, and for the next run the source's state; the path of the
+        first, None in check mode.
+        """
+        if self.check_mode:
+            return None
+        run = results.open_run(self.folder, self.moment, self.run)
+        results.keep_rows(run, rows)
+        results.write_json(os.path.join(run, results.FINDINGS), entries)
+        if state:
+            results.write_json(os.path.join(self.folder, results.STATE), state)
+        return os.path.join(run, results.CHECKPOINTS)
+
+    def keep_observation(self, row: dict[str, Any]) -> None:
+        """Keep what can be seen only once in a cluster's life, for every later run."""
+        if not self.check_mode:
+            results.record(self.folder, [row])
+
+    def keep_drill(self, judged: dict[str, Any]) -> str | None:
+        """Keep a drill beside those of the run's other replicas, and the checkpoints of them all;
+        the path of the first, None in check mode.
+        """
+        if self.check_mode:
+            return None
+        run = results.open_run(self.folder, self.moment, self.run)
+        path = os.path.join(run, DRILL)
+        before = results.read_json(path, {}).get("drills", [])
+        drills = [known for known in before if known["replica"] != judged["replica"]] + [judged]
+        results.write_json(path, {"cluster": self.cluster, "at": self.at, "drills": drills})
+        results.keep_rows(run, drill.merge(drills))
+        return path
