@@ -167,11 +167,16 @@ test-clusters: ## ten clusters in one inventory, one of them broken; on 20 Docke
 stalls: ## how long 50 writers wait while a pair goes to semi-sync, online and by restart; the figures go to docs/evidence/stalls.md
 	@$(tools) python tests/figures/stalls.py --document docs/evidence/stalls.md
 
+parts_of_it = $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RESUME),--resume)
+
 .PHONY: switchovers
-switchovers: ## how long 50 writers wait while the source's role moves, and whether a row is lost; then kills (ONLY=figures, ONLY=kills, TARBALL, COUNT)
+switchovers: ## how long 50 writers wait while the source's role moves, and whether a row is lost; then kills (ONLY=figures, ONLY=kills, TARBALL, COUNT, PROXY=1, MINUTES, RESUME=1)
 	@$(tools) $(if $(filter kills,$(ONLY)),true,python tests/figures/switchovers.py $(if $(COUNT),--count $(COUNT)) \
-	  $(if $(TARBALL),--tarball "$$TARBALL") --document docs/evidence/switchover.md)
-	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL),true,python tests/figures/switchover_kills.py --document docs/evidence/switchover.md)
+	  $(if $(TARBALL),--tarball "$$TARBALL") $(if $(PROXY),--proxy) $(parts_of_it) --document docs/evidence/switchover.md)
+	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,python tests/figures/switchover_kills.py $(parts_of_it) \
+	  --document docs/evidence/switchover.md)
+	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,for server in mysql mariadb; do \
+	  python tests/figures/switchover_interrupted.py --server $$server --document docs/evidence/interrupted.md || exit; done)
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command

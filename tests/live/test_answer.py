@@ -6,46 +6,21 @@ import json
 import pathlib
 import time
 
-import container
-import debian
-import docker_image
 import pytest
 
 from support import live_hosts
 from support.eventually import eventually
+from support.proxy import Proxy
 
 pytestmark = pytest.mark.long
 
 PORT = 8008
 CLIENT = pathlib.Path(__file__).parents[1] / "support" / "clients" / "through_router.py"
-CONFIGURATION = live_hosts.PROJECT / "docs" / "haproxy.cfg"
 CLIENTS = 20
 WORDS = {
     "mysql": {"replica": "REPLICA", "source": "source", "other": "replica"},
     "mariadb": {"replica": "SLAVE", "source": "master", "other": "slave"},
 }
-
-
-class Proxy(live_hosts.Host):
-    """A host with Debian's HAProxy."""
-
-    def start(self):
-        its = container.flags(debian.PROXY)
-        live_hosts.run("docker", "rm", "--force", "--volumes", self.name, check=False)
-        live_hosts.run(
-            "docker", "run", "--detach", "--name", self.name, "--hostname", "proxy",
-            "--network", self.network, "--label", live_hosts.LABEL,
-            *container.run_options(its), docker_image.ensure(debian.PROXY), its["command"],
-        )  # fmt: skip
-        return self
-
-    def route(self, servers):
-        """Send clients to these servers, as the documentation says."""
-        text = CONFIGURATION.read_text(encoding="utf-8")
-        for number, server in enumerate(servers, 1):
-            text = text.replace(f" db{number}:3306", f" {server.name}:3306")
-        self.shell("cat > /etc/haproxy/haproxy.cfg", input=text)
-        self.shell("haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl restart haproxy")
 
 
 @pytest.fixture(

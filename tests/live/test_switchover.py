@@ -110,7 +110,7 @@ def test_the_role_goes_there_and_back_under_writers(cluster):
 def test_a_target_whose_part_is_killed_leaves_the_source_open(cluster):
     source, target = cluster.hosts[:2]
     run("docker", "cp", KILLER, f"{target.name}:/root/kill_at.py")
-    point = "armed" if source.server == "mysql" else "source_side"
+    point = "armed" if source.server == "mysql" else "ready"
     run(
         *("docker", "exec", "--detach", target.name, "python3", "/root/kill_at.py"),
         *(target.value("SELECT @@socket"), point, "module"),

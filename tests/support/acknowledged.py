@@ -33,7 +33,9 @@ class Writers:
             " CREATE USER app@'%' IDENTIFIED BY 'app'; GRANT ALL ON app.* TO app@'%';"
         )
 
-    def start(self) -> None:
+    def start(self, address: str | None = None) -> None:
+        """Let them write: to an address, or to whichever server takes it."""
+        to = address or ",".join(f"{server.name}:3306" for server in self.servers)
         run("docker", "cp", CLIENTS, f"{self.host.name}:/root/keep_writing.py")
         run(
             "docker",
@@ -43,7 +45,7 @@ class Writers:
             "sh",
             "-c",
             "python3 /root/keep_writing.py"
-            f" {','.join(f'{server.name}:3306' for server in self.servers)} {self.clients}"
+            f" {to} {self.clients}"
             " /root/stop-writing /root/written.json >/root/writers.log 2>&1",
         )
 

@@ -1,104 +1,142 @@
-"""Kills this host's part of a switchover, or its server, when the part has come so far.
+"""Kills this host's part of a switchover, its server, or the host, when the switchover has come so
+far; runs on that host.
 
-    kill_at.py SOCKET POINT module|server
+    kill_at.py SOCKET POINT module|server|host|nothing
 
-A point is a flag of the switchover on this host's server, or frozen, attached, open: what its
-server says. SIGKILL in each case.
+A point is a flag of the newest switchover on this host's server, or what the server says: armed,
+begun, done (the journal's newest row), attached (a source has a channel), redirected (a replica has
+another source), open. With host everything on it stands still and its link is down, so that whoever
+started this can cut its power at that moment; with nothing it is only told. SIGKILL otherwise.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
-from typing import Any
 
 import pymysql
 
-FLAGS = (
+ANY_FLAG = (
     "SELECT OBJECT_NAME FROM performance_schema.metadata_locks WHERE OBJECT_TYPE = 'USER LEVEL"
     " LOCK' AND OBJECT_NAME LIKE 'dbre.semisync.%%.%s'"
 )
+JOURNAL = (
+    "SELECT number, state, IS_USED_LOCK(CONCAT('dbre.semisync.', run, '.%s')) FROM"
+    " important.semisync_journal ORDER BY number DESC LIMIT 1"
+)
+# Seconds until it is given up, and between two looks.
+LIMIT, PAUSE = 120, 0.001
 
 
-def there(cursor: Any, point: str) -> bool:
-    """Whether the part has come to the point."""
-    if point in ("read_only", "open"):
-        cursor.execute("SELECT @@GLOBAL.read_only")
-        frozen = str(cursor.fetchone()[0]).lower() in ("1", "on")
-        return frozen == (point == "read_only")
-    if point == "source_side":
-        cursor.execute("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%_enabled'")
-        return any(
-            value == "ON"
-            for name, value in cursor.fetchall()
-            if "source" in name or "master" in name
-        )
-    if point == "attached":
-        cursor.execute("SHOW SLAVE STATUS" if b"maria" in VERSION else "SHOW REPLICA STATUS")
-        return cursor.fetchone() is not None
-    if point == "begun":
+class Server:
+    """The server here, and how it was when this began."""
+
+    def __init__(self, path: str) -> None:
+        connection = pymysql.connect(unix_socket=path, user="root", autocommit=True)
+        self.cursor = connection.cursor()
+        self.cursor.execute("SELECT @@version")
+        self.mariadb = "maria" in str(self.cursor.fetchone()[0]).lower()
+        self.rows_before = self.journal("begun")[0]
+        self.source_before = self.source()
+
+    def journal(self, flag: str) -> tuple[int, str, bool]:
+        """(number and state of the newest row, whether its switchover's flag is held)."""
         try:
-            cursor.execute("SELECT state FROM important.semisync_journal ORDER BY number DESC")
-            row = cursor.fetchone()
-            return row is not None and row[0] == "begun"
-        except pymysql.err.Error:
+            self.cursor.execute(JOURNAL % flag)
+        except pymysql.err.ProgrammingError:
+            return 0, "", False
+        number, state, holder = self.cursor.fetchone() or (0, "", None)
+        return number, state, holder is not None
+
+    def source(self) -> str:
+        """Whom the server follows; empty for nobody."""
+        for statement in ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS"):
+            try:
+                self.cursor.execute(statement)
+            except pymysql.err.ProgrammingError:
+                continue
+            # Its state comes first.
+            row = self.cursor.fetchone()
+            return str(row[1]) if row else ""
+        return ""
+
+    def has_come_to(self, point: str) -> bool:
+        if point == "open":
+            self.cursor.execute("SELECT @@GLOBAL.read_only")
+            return str(self.cursor.fetchone()[0]).lower() in ("0", "off")
+        if point == "armed":
+            self.cursor.execute(ANY_FLAG % point)
+            return self.cursor.fetchone() is not None
+        if point in ("attached", "redirected"):
+            return self.source() not in ("", self.source_before)
+        number, state, held = self.journal(point)
+        if number <= self.rows_before:
             return False
-    cursor.execute(FLAGS % point)
-    return cursor.fetchone() is not None
+        return state == point if point in ("begun", "done") else held
 
 
-VERSION = b""
-
-
-def parents(number: int) -> int:
-    with open(f"/proc/{number}/stat", encoding="utf-8") as stream:
-        return int(stream.read().rpartition(")")[2].split()[1])
-
-
-def processes(what: str) -> list[int]:
-    """The module's processes without its guard, or the server's."""
-    found = []
+def others() -> dict[int, list[bytes]]:
+    """Processes and their words, without those that this one lives by."""
+    found, mine = {}, set()
+    number = os.getpid()
+    while number > 1:
+        mine.add(number)
+        number = parent_of(number)
     for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as stream:
-                words = stream.read().split(b"\0")
-            parent = parents(int(name))
-        except OSError:
-            continue
-        program = os.path.basename(words[0])
-        script = b" ".join(words)
-        if (what == "server" and program in (b"mysqld", b"mariadbd")) or (
-            what == "module"
-            and program.startswith(b"python3")
-            and parent != 1
-            and b"keep_writing" not in script
-            and b"kill_at" not in script
-        ):
-            found.append(int(name))
+        if name.isdigit() and int(name) not in mine | {1}:
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as stream:
+                    found[int(name)] = stream.read().split(b"\0")
+            except OSError:
+                continue
     return found
 
 
+def parent_of(number: int) -> int:
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8") as stream:
+            return int(stream.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def is_meant(what: str, number: int, words: list[bytes]) -> bool:
+    """Whether a process is of what is to be killed: the module without its guard, the server, or
+    whatever runs.
+    """
+    program = os.path.basename(words[0])
+    if what == "server":
+        return program in (b"mysqld", b"mariadbd")
+    if what == "module":
+        return (
+            program.startswith(b"python3")
+            and parent_of(number) != 1
+            and b"keep_writing" not in b" ".join(words)
+        )
+    return what == "host"
+
+
 def main() -> None:
-    global VERSION
     path, point, what = sys.argv[1:]
-    connection = pymysql.connect(unix_socket=path, user="root", autocommit=True)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT @@version")
-        VERSION = cursor.fetchone()[0].lower().encode()
-        until = time.monotonic() + 120
-        while not there(cursor, point):
-            if time.monotonic() > until:
-                print("it did not come so far")
-                sys.exit(1)
-            time.sleep(0.001)
-    killed = processes(what)
-    for number in killed:
-        os.kill(number, signal.SIGKILL)
-    print(f"killed {len(killed)} processes at {point}")
+    server = Server(path)
+    print("waits", flush=True)
+    until = time.monotonic() + LIMIT
+    while not server.has_come_to(point):
+        if time.monotonic() > until:
+            sys.exit("it did not come so far")
+        time.sleep(PAUSE)
+    meant = [number for number, words in others().items() if is_meant(what, number, words)]
+    for number in meant:
+        try:
+            os.kill(number, signal.SIGSTOP if what == "host" else signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    if what == "host":
+        subprocess.run(["ip", "link", "set", "eth0", "down"], check=True)
+    print(f"{what} at {point}: {len(meant)} processes", flush=True)
 
 
 if __name__ == "__main__":

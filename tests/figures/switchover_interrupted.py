@@ -1,0 +1,129 @@
+"""switchover.yml killed after each of its tasks in turn, under writers, and then run again.
+
+switchover_interrupted.py [--server mysql|mariadb] [--minutes 20] [--document
+    docs/evidence/interrupted.md]
+
+One pair, whose source's role moves to and fro.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+from typing import Any
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
+
+from figures.interrupted import read_tasks, write  # noqa: E402
+from support.acknowledged import RELEASES, Writers, judge, rows_of, same_data  # noqa: E402
+from support.eventually import eventually  # noqa: E402
+from support.killed import listening, was_killed  # noqa: E402
+from support.live_hosts import Host, hosts, inventory, playbook, words  # noqa: E402
+
+LOCK = "SELECT IS_USED_LOCK('dbre.semisync.switchover')"
+# What a run says where the one before it had done everything.
+ALL_DONE = "it is the source already"
+
+
+class Pair:
+    """Two hosts, and who is the source."""
+
+    def __init__(self, made: list[Host], folder: pathlib.Path) -> None:
+        self.hosts, self.folder = made, folder
+        self.source, self.target = made
+        self.file = inventory(folder, {self.source: {}}, {self.target: {}}, semisync_timeout=10000)
+
+    def move(self, after: int = 0, tasks: pathlib.Path | None = None) -> Any:
+        """Move the role to the target, or begin to."""
+        return playbook(
+            "switchover",
+            self.file,
+            *("-e", f"semisync_switchover_to={self.target.name}"),
+            **listening(after, tasks),
+        )
+
+    def writable(self) -> list[Host]:
+        return [host for host in self.hosts if host.value("SELECT @@read_only") in ("0", "OFF")]
+
+    def swap(self) -> None:
+        self.source, self.target = self.target, self.source
+
+    def interrupted(self, number: int) -> str:
+        """What became of a run that was killed after a task."""
+        begin = time.monotonic()
+        was_killed(self.move(number))
+        eventually(
+            lambda: all(host.value(LOCK) == "NULL" for host in self.hosts), "no part runs", 120
+        )
+        between = self.writable()
+        assert len(between) == 1, f"{[host.name for host in between]} take writes after the kill"
+        again = self.move()
+        done = again.returncode == 0 or ALL_DONE in words(again)
+        assert done, words(again)[-3000:]
+        assert self.writable() == [self.target], "the role is not where it should be"
+        verified = playbook("verify", self.file)
+        assert verified.returncode == 0, words(verified)[-3000:]
+        self.swap()
+        where = "moved" if between[0] is self.source else "had not moved"
+        return f"converged, {time.monotonic() - begin:.0f} s; the role {where}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--server", choices=sorted(RELEASES), default="mysql")
+    parser.add_argument("--minutes", type=float, default=600, help="begin no further task then")
+    parser.add_argument("--first", type=int, default=1, help="begin with this task")
+    parser.add_argument("--document", type=pathlib.Path)
+    opts = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    until = time.monotonic() + 60 * opts.minutes
+    wanted = [(name, opts.server, RELEASES[opts.server]) for name in ("source", "replica")]
+    made = hosts(*wanted, turn="switchover-interrupted")
+    both = next(made)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            pair = Pair(both, pathlib.Path(folder))
+            done = playbook("site", pair.file)
+            assert done.returncode == 0, done.stdout + done.stderr
+            writers = Writers(both[1], both, 10)
+            writers.prepare(both[0])
+            same_data(both)
+            writers.start()
+            file = pair.folder / "tasks"
+            done = pair.move(0, file)
+            assert done.returncode == 0, done.stdout + done.stderr
+            pair.swap()
+            tasks, results = read_tasks(file), {}
+            ran = [task["number"] for task in tasks if task["ran"]]
+            for number in ran[:-1]:
+                if number < opts.first or time.monotonic() > until:
+                    continue
+                try:
+                    results[number] = pair.interrupted(number)
+                except AssertionError as error:
+                    print(error, flush=True)
+                    results[number] = "FAILED: " + " ".join(str(error).split())[-160:]
+                name = tasks[number - 1]["name"]
+                print(f"after task {number} ({name}): {results[number]}", flush=True)
+                if results[number].startswith("FAILED"):
+                    break
+            known = writers.stop()
+            same_data(both)
+            verdicts = [judge(known, rows_of(host)) for host in both]
+            confirmed = sum(len(rows) for rows in known["confirmed"])
+            print(f"{confirmed} rows confirmed; {verdicts}", flush=True)
+            if opts.document:
+                write(opts.document, f"switchover, {opts.server}", tasks, results)
+    finally:
+        made.close()
+    wrong = any(said.startswith("FAILED") for said in results.values())
+    return int(wrong or any(any(verdict.values()) for verdict in verdicts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
