@@ -52,6 +52,9 @@ class TargetPart(Part):
             return self.back(str(error))
         try:
             return self.result(DONE, self.first_commit())
+        except (ServerError, OSError) as error:
+            # It may be read-only again, where its server was restarted: the next run sees to it.
+            return self.result(UNKNOWN, f"{self.target} was opened, and then: {error}")
         finally:
             self.drop()
 

@@ -246,6 +246,15 @@ def test_a_target_that_was_open_when_it_died_is_opened_again(monkeypatch):
     assert world["db2"].journal == ["done"]
 
 
+def test_a_target_whose_server_dies_when_it_is_open_says_so_and_claims_nothing(monkeypatch):
+    world = World("db1", "db2", "db3")
+    play = Play(world, monkeypatch)
+    play.act[("db2", "open")] = world["db2"].crash
+    play.run()
+    assert play.outcomes()["db2"] == "unknown"
+    assert "db2 was opened, and then: " in play.results["db2"]["reason"]
+
+
 def test_a_second_run_is_refused_and_leaves_the_first_alone(monkeypatch):
     world = World("db1", "db2")
     other = Connection(world["db1"])
