@@ -13,7 +13,7 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows
 
 display = Display()
 
@@ -51,7 +51,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error
         rows = results.read_json(os.path.join(path, results.CHECKPOINTS), [])
         if rows:
-            display.display(checkpoints.table(rows, name))
+            display.display(checkpoint_rows.table(rows, name))
         lines = [f"Report of cluster {name}: {verdict}", f"  {page or summary}"]
         if page is None:
             lines.append(f"  For report.html with its pictures, on the controller: {plots.INSTALL}")

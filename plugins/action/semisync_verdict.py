@@ -14,6 +14,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    checkpoint_rows,
     checkpoints,
     drill,
     findings,
@@ -91,7 +92,9 @@ class ActionModule(ActionBase):
         info_from, source = arguments["info_from"], source_of(members)
         canary, arrivals = cluster.canary(task_vars, members, arguments["written_from"], info_from)
         recorded = results.observations(shelf.folder)
-        rows = checkpoints.at(shelf.at, checkpoints.evaluate(members, canary, arrivals, recorded))
+        rows = checkpoint_rows.at(
+            shelf.at, checkpoints.evaluate(members, canary, arrivals, recorded)
+        )
         state, past, since = history.look_back(shelf.last_state(), source.info, shelf.at)
         # What is wanted is the source's to say; another host speaks only where the source could not
         # be read.
@@ -104,7 +107,7 @@ class ActionModule(ActionBase):
             findings.clocks(members, shelf.moment.timestamp()),
             self.wanted(task_vars) if mine else None,
         )
-        display.display(checkpoints.table(rows, shelf.cluster))
+        display.display(checkpoint_rows.table(rows, shelf.cluster))
         display.display(findings.table(entries, shelf.cluster))
         path = shelf.keep_verdict(rows, entries, state)
         if path:
@@ -136,9 +139,9 @@ class ActionModule(ActionBase):
         judged = drill.judge(
             seen["plan"], seen["rows"], seen["stopped"], seen["started"], seen["reason"]
         )
-        judged["checkpoints"] = checkpoints.at(shelf.at, judged["checkpoints"])
+        judged["checkpoints"] = checkpoint_rows.at(shelf.at, judged["checkpoints"])
         path = shelf.keep_drill(judged)
-        display.display(checkpoints.table(judged["checkpoints"], shelf.cluster))
+        display.display(checkpoint_rows.table(judged["checkpoints"], shelf.cluster))
         display.display(f"  {drill.summary(judged)}" + (f"\n  {path}" if path else ""))
         words = f"drill of {judged['replica']} failed: {judged['reason']}"
         failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {words}"}

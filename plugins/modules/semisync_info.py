@@ -298,69 +298,21 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
-    certificates,
-    journal,
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import certificates
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import (
+    read_once,
+    read_when,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login, read
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
-    ServerError,
-    answers_within,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
     UnknownServerError,
 )
 
-POLL_SECONDS = 0.1
-# A server that answers takes milliseconds; SHOW REPLICA STATUS may wait for a thread that stops.
-READ_SECONDS = 60
 # A row that is confirmed is there by now, or too late for the checkpoint.
 WATCHER_SECONDS = 3
-
-
-def read_once(module: AnsibleModule) -> dict[str, Any]:
-    """The server's state.
-
-    Raises:
-        ServerError: the server does not answer.
-    """
-    cursor = login.connect(module)
-    try:
-        server = Server(cursor)
-        with answers_within(READ_SECONDS):
-            return dict(
-                read.read(server), journal=journal.newest(server, module.params["journal_schema"])
-            )
-    finally:
-        cursor.connection.close()
-
-
-def read_when(
-    module: AnsibleModule, wanted: dict[str, Any], timeout: float
-) -> tuple[dict[str, Any], float]:
-    """The state as soon as every wanted condition holds, and the seconds that took; fails when time
-    is up.
-    """
-    begin = time.monotonic()
-
-    def look() -> tuple[dict[str, Any], list[str]]:
-        """The state, and what it lacks."""
-        try:
-            info = read_once(module)
-        except ServerError as error:
-            return {}, [login.explain(error, module.params)]
-        return info, read.unmet(wanted, info)
-
-    info, lacking = wait_until(look, timeout, POLL_SECONDS, enough=lambda seen: not seen[1])
-    if lacking:
-        module.fail_json(
-            msg=f"waited {int(timeout)} s in vain: {'; '.join(lacking)}", reason="wait"
-        )
-    return info, time.monotonic() - begin
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints, findings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows, findings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     HEALTHY,
     UNHEALTHY,
@@ -157,9 +157,8 @@ def untouched(task_vars: Any, cluster: list[Member]) -> str:
         for member in cluster
         if (task_vars["hostvars"][member.host].get("__semisync_installed") or {}).get("changed")
     ]
-    return "Nothing was changed%s." % (
-        f", but PyMySQL was installed on {', '.join(installed)}" if installed else ""
-    )
+    but = f", but PyMySQL was installed on {', '.join(installed)}" if installed else ""
+    return f"Nothing was changed{but}."
 
 
 def refuse(task_vars: Any, name: str, cluster: list[Member], wrong: list[str]) -> None:
@@ -274,10 +273,10 @@ def verdict(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
         rows: the checkpoints.
         entries: the findings.
     """
-    line, critical = checkpoints.verdict(rows), findings.reasons(entries)
+    line, critical = checkpoint_rows.verdict(rows), findings.reasons(entries)
     if not critical:
         return line
-    named = checkpoints.failed(rows) or checkpoints.unknown(rows)
+    named = checkpoint_rows.failed(rows) or checkpoint_rows.unknown(rows)
     return line + ("; " if named else ": ") + "critical: " + critical
 
 
@@ -285,6 +284,6 @@ def health(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
     """A cluster in a word: healthy where all was seen and nothing is wrong, unknown where nothing
     was seen to be wrong, and not all was seen.
     """
-    if checkpoints.failed(rows) or findings.critical(entries):
+    if checkpoint_rows.failed(rows) or findings.critical(entries):
         return UNHEALTHY
-    return UNKNOWN if checkpoints.unknown(rows) else HEALTHY
+    return UNKNOWN if checkpoint_rows.unknown(rows) else HEALTHY

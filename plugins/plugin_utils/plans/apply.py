@@ -74,7 +74,7 @@ def restart_reasons(
     needs = sorted(name for name in drift if switching_on or not option_lines.is_dynamic(name))
     if set(needs) <= set(waiting):
         return []
-    return ["%s is %s, %s is wanted" % ((name,) + drift[name]) for name in needs]
+    return [f"{name} is {drift[name][0]}, {drift[name][1]} is wanted" for name in needs]
 
 
 def make(

@@ -159,11 +159,11 @@ def problems(members: list[Member]) -> list[str]:
         and "source" not in sides(source)
         and any("replica" in sides(other) for other in replicas_of(members))
     ):
+        switch = source.info["names"]["source"]["variables"]["enabled"]
         reasons.append(
-            "%s: %s is ON, and no line of ours says that the collection did it; without its"
-            " replicas every commit would wait for the timeout. Switch it off first: SET GLOBAL %s"
-            " = OFF"
-            % ((source.host,) + (source.info["names"]["source"]["variables"]["enabled"],) * 2)
+            f"{source.host}: {switch} is ON, and no line of ours says that the collection did it;"
+            " without its replicas every commit would wait for the timeout. Switch it off first:"
+            f" SET GLOBAL {switch} = OFF"
         )
     for member in members:
         reasons += of_option_files(member)

@@ -23,7 +23,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     FAILED,
     NOT_APPLICABLE,
-    OUTCOMES,
     PASSED,
     UNKNOWN,
 )
@@ -196,8 +195,11 @@ def inserted(source: Member, canary: dict[str, Any] | None) -> dict[str, Any]:
             return unseen("P1.1", source.host, title, expected, source.error or said)
         return row("P1.1", source.host, title, expected, said, False)
     last = written(canary)[-1]
-    words = "confirmed after %.1f ms" if last["confirmed"] else "not confirmed within %.0f ms"
-    return row("P1.1", source.host, title, expected, words % last["latency_ms"], last["confirmed"])
+    took = last["latency_ms"]
+    seen = f"confirmed after {took:.1f} ms"
+    if not last["confirmed"]:
+        seen = f"not confirmed within {took:.0f} ms"
+    return row("P1.1", source.host, title, expected, seen, last["confirmed"])
 
 
 def arrived(
@@ -384,58 +386,3 @@ def observation(
         "server": identity(info),
         "at": at,
     }
-
-
-def at(moment: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with the time of their verdict."""
-    return [dict(entry, at=moment) for entry in rows]
-
-
-def table(rows: list[dict[str, Any]], name: str) -> str:
-    """The checkpoints as text for people: a line per row, the expected value only where missed."""
-    widths = [max([len(entry[key]) for entry in rows] + [4]) for key in ("id", "host")]
-    words = {PASSED: "passed", FAILED: "FAILED", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
-    width = max(len(words[entry["outcome"]]) for entry in rows)
-    lines = [f"Checkpoints of cluster {name}"]
-    for entry in rows:
-        unsaid = entry["outcome"] in (UNKNOWN, NOT_APPLICABLE)
-        what = entry["reason"] if unsaid else entry["observed"]
-        line = (
-            f"  {entry['id']:{widths[0]}}  {words[entry['outcome']]:{width}} "
-            f" {entry['host']:{widths[1]}}  {entry['title']}: {what}"
-        )
-        if entry["outcome"] == FAILED:
-            line += f" (expected: {entry['expected']})" + (
-                " - " + entry["reason"] if entry["reason"] else ""
-            )
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def failed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [entry for entry in rows if entry["outcome"] == FAILED]
-
-
-def unknown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [entry for entry in rows if entry["outcome"] == UNKNOWN]
-
-
-def verdict(rows: list[dict[str, Any]]) -> str:
-    """One line: how many of each, and the identifiers of those that failed or are not known."""
-    count = {
-        outcome: len([entry for entry in rows if entry["outcome"] == outcome])
-        for outcome in OUTCOMES
-    }
-    line = f"{count[PASSED]} passed, {count[FAILED]} failed, {count[NOT_APPLICABLE]} not applicable"
-    if count[UNKNOWN]:
-        line += f", {count[UNKNOWN]} unknown"
-    wrong, unseen = named(failed(rows)), named(unknown(rows))
-    if wrong:
-        line += f": {wrong}"
-    if unseen:
-        line += f"; unknown: {unseen}" if wrong else f": {unseen}"
-    return line
-
-
-def named(rows: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{entry['id']} on {entry['host']}" for entry in rows)

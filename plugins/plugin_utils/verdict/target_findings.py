@@ -98,12 +98,12 @@ def of_answer(member: Member) -> list[dict[str, Any]]:
     said, is_source = now["said"], member.side == "source"
     if said["status"] is not None and said["yes"] is is_source:
         return []
-    told = "nobody answers" if said["status"] is None else f"{said['status']}"
+    status = "nobody answers" if said["status"] is None else said["status"]
     return [
         finding(
             "answer_wrong",
             member,
-            f"GET /source of this {member.side}: {told} ({said['why']})",
+            f"GET /source of this {member.side}: {status} ({said['why']})",
             CRITICAL if said["yes"] else None,
         )
     ]

@@ -8,7 +8,10 @@ import copy
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    checkpoint_rows,
+    checkpoints,
+)
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
@@ -441,15 +444,15 @@ def test_option_files_that_could_not_be_read_set_nothing_and_lack_nothing(number
     rows = evaluate(members)
     assert failed(rows) == [] and unknown(rows) == [(point, members[number].host)]
     assert find(rows, point)["reason"] == "mysqld is not to be found"
-    line = checkpoints.verdict(rows)
+    line = checkpoint_rows.verdict(rows)
     assert line == f"13 passed, 0 failed, 2 not applicable, 1 unknown: {point} on" + (
         f" {members[number].host}"
     )
     members[0].info["variables"]["log_bin"] = "OFF"
-    line = checkpoints.verdict(evaluate(members))
+    line = checkpoint_rows.verdict(evaluate(members))
     assert line.endswith(f": P0 on db1; unknown: {point} on {members[number].host}")
     assert f"  {point}  unknown  {members[number].host}   the option files set " in (
-        checkpoints.table(rows, "shop")
+        checkpoint_rows.table(rows, "shop")
     )
 
 
@@ -506,7 +509,7 @@ def test_a_pairs_two_servers_are_told_apart():
 def test_the_table_says_what_was_expected_where_it_was_missed():
     members = samples.pair("mysql")
     source_line_gone(members[0].info, members[1].info)
-    lines = checkpoints.table(evaluate(members), "shop").splitlines()
+    lines = checkpoint_rows.table(evaluate(members), "shop").splitlines()
     assert lines[0] == "Checkpoints of cluster shop" and len(lines) == len(ALL) + 1
     line = next(line for line in lines if "P3.2" in line)
     assert "FAILED  db1" in line and line.endswith("not set (expected: 1)")
@@ -518,13 +521,19 @@ def test_the_verdict_names_every_failed_point_and_its_host():
     io_thread_stopped(members[0].info, members[1].info)
     rows = evaluate(members, NO_ACK, NOT_SEEN)
     assert (
-        checkpoints.verdict(rows)
+        checkpoint_rows.verdict(rows)
         == "9 passed, 5 failed, 2 not applicable: P0 on db2, P1.2 on db2, P4.4 on db2, "
         "P5.1 on db1, P5.2 on db1"
     )
-    assert [row["id"] for row in checkpoints.failed(rows)] == ["P0", "P1.2", "P4.4", "P5.1", "P5.2"]
+    assert [row["id"] for row in checkpoint_rows.failed(rows)] == [
+        "P0",
+        "P1.2",
+        "P4.4",
+        "P5.1",
+        "P5.2",
+    ]
     assert (
-        checkpoints.verdict(evaluate(samples.pair("mysql")))
+        checkpoint_rows.verdict(evaluate(samples.pair("mysql")))
         == "14 passed, 0 failed, 2 not applicable"
     )
 

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.canary import write
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.modules import semisync_canary
 
 NAMES = Names("mysql", (9, 7, 4))
 COLUMNS = [{"name": name} for name in ("id", "details", "happened")]
@@ -65,15 +65,15 @@ class Module:
     ],
 )
 def test_nothing_is_left_on_a_server_that_nobody_follows(monkeypatch, server, writes):
-    monkeypatch.setattr(semisync_canary.login, "connect", lambda module: None)
-    monkeypatch.setattr(semisync_canary, "Server", lambda cursor: server)
-    result = semisync_canary.write(Module(True), server, NAMES)
+    monkeypatch.setattr(write.login, "connect", lambda module: None)
+    monkeypatch.setattr(write, "Server", lambda cursor: server)
+    result = write.write(Module(True), server, NAMES)
     assert (server.wrote(), result["changed"], bool(result["written"])) == (writes,) * 3
     assert ("no row was written" in result.get("msg", "")) is not writes
 
 
 def test_who_asks_for_a_row_gets_it_wherever(monkeypatch):
     server = Server()
-    monkeypatch.setattr(semisync_canary.login, "connect", lambda module: None)
-    monkeypatch.setattr(semisync_canary, "Server", lambda cursor: server)
-    assert semisync_canary.write(Module(False), server, NAMES)["created"] and server.wrote()
+    monkeypatch.setattr(write.login, "connect", lambda module: None)
+    monkeypatch.setattr(write, "Server", lambda cursor: server)
+    assert write.write(Module(False), server, NAMES)["created"] and server.wrote()

@@ -1,0 +1,98 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Canary rows awaited on a replica: by the module itself, or by a process that it leaves behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import row_text, table_name
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher import (
+    address,
+    leave_behind,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.standing import (
+    read_standing,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+POLL_SECONDS = 0.005
+# A row that came before the first poll is not older than this many others.
+LOOK_BACK = 1000
+# Errors that say that the schema or the table is not there (yet).
+MISSING = (1049, 1146)
+
+
+def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, Any]:
+    return wait(module, server)
+
+
+def wait(
+    module: AnsibleModule, server: Server, ready: Callable[[], Any] | None = None
+) -> dict[str, Any]:
+    """Look for the last row until it is there or time is up; calls ready after the first look."""
+    params, polls, start = module.params, 0, None
+    table = table_name(params["schema"], params["table"])
+    last = row_text(params["token"], params["rows"], params["rows"])
+
+    def arrived() -> bool:
+        nonlocal polls, start
+        polls += 1
+        if start is None:
+            start = newest_id(server, table)
+        if start is not None and server.rows(
+            f"SELECT id FROM {table} WHERE id > %s AND details = %s", (start - LOOK_BACK, last)
+        ):
+            return True
+        if ready and polls == 1:
+            ready()
+        return False
+
+    seen = wait_until(arrived, 0 if module.check_mode else params["timeout"], POLL_SECONDS)
+    return {
+        "changed": False,
+        "arrived": seen,
+        "arrived_at": time.time() if seen else None,
+        "polls": polls,
+    }
+
+
+def watch(module: AnsibleModule) -> dict[str, Any]:
+    """Leave a process behind that waits for the rows, on a connection of its own; and say what the
+    server says of its part in replication.
+    """
+    # As whoever asks it knows the server: a login writes down where it found the server.
+    name = address(module.params["token"], module.params)
+    cursor = login.connect_or_fail(module)
+    try:
+        standing = read_standing(Server(cursor), module.params["schema"])
+    except (ServerError, ValueError) as error:
+        module.fail_json(msg=f"the canary failed: {error}")
+    finally:
+        cursor.connection.close()
+    if module.check_mode or standing["channel"] is None:
+        return {"changed": False, "watching": False, **standing}
+
+    def work(ready: Callable[[], Any]) -> dict[str, Any]:
+        return wait(module, Server(login.connect(module)), ready)
+
+    watching = leave_behind(name, module.params["timeout"], work)
+    return {"changed": False, "watching": watching, **standing}
+
+
+def newest_id(server: Server, table: str) -> int | None:
+    """The highest id, 0 in an empty table, None where the table has not arrived yet."""
+    try:
+        return int(server.rows(f"SELECT COALESCE(MAX(id), 0) AS id FROM {table}")[0]["id"])
+    except ServerError as error:
+        if error.number in MISSING:
+            return None
+        raise

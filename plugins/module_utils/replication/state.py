@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A server's state with the newest row of its cluster's journal: as it is, or as soon as it is as
+somebody wants it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login, read
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
+    ServerError,
+    answers_within,
+)
+
+POLL_SECONDS = 0.1
+# A server that answers takes milliseconds; SHOW REPLICA STATUS may wait for a thread that stops.
+READ_SECONDS = 60
+
+
+def read_once(module: AnsibleModule) -> dict[str, Any]:
+    """The server's state.
+
+    Raises:
+        ServerError: the server does not answer.
+    """
+    cursor = login.connect(module)
+    try:
+        server = Server(cursor)
+        with answers_within(READ_SECONDS):
+            return dict(
+                read.read(server), journal=journal.newest(server, module.params["journal_schema"])
+            )
+    finally:
+        cursor.connection.close()
+
+
+def read_when(
+    module: AnsibleModule, wanted: dict[str, Any], timeout: float
+) -> tuple[dict[str, Any], float]:
+    """The state as soon as every wanted condition holds, and the seconds that took; fails when time
+    is up.
+    """
+    begin = time.monotonic()
+
+    def look() -> tuple[dict[str, Any], list[str]]:
+        """The state, and what it lacks."""
+        try:
+            info = read_once(module)
+        except ServerError as error:
+            return {}, [login.explain(error, module.params)]
+        return info, read.unmet(wanted, info)
+
+    info, lacking = wait_until(look, timeout, POLL_SECONDS, enough=lambda seen: not seen[1])
+    if lacking:
+        module.fail_json(
+            msg=f"waited {int(timeout)} s in vain: {'; '.join(lacking)}", reason="wait"
+        )
+    return info, time.monotonic() - begin
