@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -64,7 +65,7 @@ def uml_folder(*parts: str) -> Path:
 
 
 @contextlib.contextmanager
-def locked(name: str):
+def locked(name: str) -> Iterator[None]:
     """Hold a lock by name, so that two runs do not build or replace the same thing at once."""
     path = cache("locks") / name.replace("/", "-")
     with path.open("w", encoding="utf-8") as handle:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from common import LabError, run
 from debian import Server
@@ -21,7 +24,7 @@ WATCHES_A_HOST = 8
 
 
 @contextlib.contextmanager
-def room(hosts: int, limit: Path = WATCHES):
+def room(hosts: int, limit: Path = WATCHES) -> Iterator[None]:
     """Let so many hosts watch files, above what is allowed now; as before afterwards. Without, the
     last do not start.
     """
@@ -91,7 +94,7 @@ def run_options(its: dict) -> list[str]:
     return options
 
 
-def docker(*arguments: str, **options):
+def docker(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run docker; see common.run."""
     return run("docker", *arguments, **options)
 

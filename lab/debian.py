@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,7 +143,7 @@ def rootfs(
     return target
 
 
-def _build(suite: str, packages, customize, target: Path) -> None:
+def _build(suite: str, packages: Sequence[str], customize: Sequence[str], target: Path) -> None:
     """Run mmdebstrap into a temporary name, then rename."""
     need_packages("mmdebstrap", "mmdebstrap", "debian-archive-keyring")
     for left in target.parent.glob(f"{target.name}.*.part"):
@@ -162,7 +163,9 @@ def _build(suite: str, packages, customize, target: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def _command(suite: str, packages, customize, part: Path, mirror: str | None) -> list[str]:
+def _command(
+    suite: str, packages: Sequence[str], customize: Sequence[str], part: Path, mirror: str | None
+) -> list[str]:
     """The mmdebstrap call."""
     command = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join(packages)}"]
     command += [f"--aptopt={option}" for option in APT_OPTIONS]

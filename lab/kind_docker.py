@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from argparse import Namespace
 
 import debian
 import docker_image
@@ -23,7 +24,7 @@ POLL_SECONDS = 0.4
 RESTARTS = 3
 
 
-def image(opts) -> str:
+def image(opts: Namespace) -> str:
     """Build the image if needed and return its tag."""
     if getattr(opts, "client", False):
         raise LabError("a client host is there with --kind uml only")
@@ -32,19 +33,19 @@ def image(opts) -> str:
     return docker_image.ensure(server)
 
 
-def flags(opts) -> dict:
+def flags(opts: Namespace) -> dict:
     """What a container of this server needs, for molecule.yml."""
     server = servers.chosen(opts)
     return {"image": docker_image.tag(server), **container_flags(server)}
 
 
-def up(opts) -> None:
+def up(opts: Namespace) -> None:
     """Make the hosts, or keep those that are there, and wait until their servers answer."""
     with locked(NETWORK):
         _up(opts, Clock())
 
 
-def _up(opts, clock: Clock) -> None:
+def _up(opts: Namespace, clock: Clock) -> None:
     """What up() does, with nobody else making or removing hosts."""
     server = servers.chosen(opts)
     need_docker()
@@ -83,7 +84,7 @@ def _up(opts, clock: Clock) -> None:
     )
 
 
-def down(_opts) -> None:
+def down(_opts: Namespace) -> None:
     """Remove containers, network and inventory; nothing to remove is no error."""
     need_docker()
     with locked(NETWORK):
@@ -93,7 +94,7 @@ def down(_opts) -> None:
     say(f"{len(there)} containers removed" if there else "no containers to remove")
 
 
-def cut(opts) -> None:
+def cut(opts: Namespace) -> None:
     """Kill a host's container: to the server that is a power cut."""
     name = _name(opts.host)
     if docker("inspect", "--format", "{{.State.Running}}", name).stdout.strip() != "true":
@@ -103,7 +104,7 @@ def cut(opts) -> None:
     say(f"{name} cut")
 
 
-def start(opts) -> None:
+def start(opts: Namespace) -> None:
     """Start a host that was cut and wait until its server answers."""
     clock = Clock()
     name = _name(opts.host)
@@ -112,7 +113,7 @@ def start(opts) -> None:
     _wait([name.removeprefix(PREFIX)], servers.named(engine, release), clock)
 
 
-def shell(opts) -> None:
+def shell(opts: Namespace) -> None:
     """Replace this process with a shell on the host."""
     name = _name(opts.host)
     os.execvp("docker", ["docker", "exec", "--interactive", "--tty", name, "bash", "-l"])

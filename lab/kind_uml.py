@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from argparse import Namespace
 from pathlib import Path
 
 import debian
@@ -21,7 +22,7 @@ UP_SECONDS = 300
 LOCK = "-".join(filter(None, ("uml-lab", lab_name())))
 
 
-def image(opts) -> Path:
+def image(opts: Namespace) -> Path:
     """Build the images if needed and return the server's."""
     need_machine()
     if getattr(opts, "client", False):
@@ -29,7 +30,7 @@ def image(opts) -> Path:
     return uml_image.ensure(servers.chosen(opts))
 
 
-def up(opts) -> None:
+def up(opts: Namespace) -> None:
     """Make the hosts, or keep those that are there, and wait until their servers answer."""
     clock = Clock()
     if getattr(opts, "proxy", False):
@@ -66,7 +67,7 @@ def up(opts) -> None:
     )
 
 
-def down(_opts) -> None:
+def down(_opts: Namespace) -> None:
     """Remove hosts, network and inventory; nothing to remove is no error."""
     with locked(LOCK):
         there = uml_net.exists() or any(uml_folder().iterdir())
@@ -80,7 +81,7 @@ def down(_opts) -> None:
     say("hosts, their disks and their network removed" if there else "no lab to remove")
 
 
-def cut(opts) -> None:
+def cut(opts: Namespace) -> None:
     """Kill a host's kernel and everything in it at once: a power cut."""
     need_machine()
     with locked(LOCK):
@@ -92,7 +93,7 @@ def cut(opts) -> None:
     say(f"{host} cut")
 
 
-def start(opts) -> None:
+def start(opts: Namespace) -> None:
     """Start a host that was cut, from its own disk, and wait until its server answers."""
     clock = Clock()
     need_machine()
@@ -106,7 +107,7 @@ def start(opts) -> None:
         _wait([host], servers.named(*lab["server"]), clock)
 
 
-def shell(opts) -> None:
+def shell(opts: Namespace) -> None:
     """Replace this process with a shell on the host."""
     need_machine()
     command = uml_host.ssh(_host(opts.host))

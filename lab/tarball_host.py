@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import debian
 from common import LabError
@@ -74,7 +75,7 @@ def install(server: TarballServer, inside: Sequence[str]) -> Version:
     return version
 
 
-def _run(inside: Sequence[str], script: str, what: str, stdin=subprocess.DEVNULL) -> str:
+def _run(inside: Sequence[str], script: str, what: str, stdin: Any = subprocess.DEVNULL) -> str:
     """What a shell script prints that is run inside the root."""
     done = subprocess.run(
         [*inside, *ENVIRONMENT, "sh", "-ec", script],

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import uml_net
@@ -221,7 +222,9 @@ def failed(host: str, unit: str) -> bool:
     return (ask(host, f"systemctl is-failed {unit}") or "").strip() == "failed"
 
 
-def wait(hosts: list[str], units: dict[str, tuple[str, str]], seconds: float, tell) -> None:
+def wait(
+    hosts: list[str], units: dict[str, tuple[str, str]], seconds: float, tell: Callable[[str], None]
+) -> None:
     """Wait until each host has started and its server answers; call tell(host) for each as it does.
 
     `units` has the systemd unit of each host's server and the command to ask it with.

@@ -5,6 +5,8 @@ memory would never be freed and the tap would be busy. With this file as argv[0]
 clean.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,18 +17,6 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Words that say nothing to whoever has not read it, and a name of no file that anybody has.
 UNEXPLAINED = re.compile(r"\bthe\s+document\b", re.IGNORECASE)
 NAMELESS = re.compile(r"\b[0-9]{3}_[0-9a-f]{16}\b")
-PUBLIC_MODULES = {
-    "netem",
-    "semisync_account",
-    "semisync_candidate",
-    "semisync_canary",
-    "semisync_channel",
-    "semisync_info",
-    "semisync_load",
-    "semisync_plugin",
-    "semisync_report",
-    "semisync_verdict",
-}
 SPOKEN = {".md", ".py", ".yml", ".yaml", ".j2", ".json", ".rst"}
 EXPLAINED = PROJECT / "docs" / "procedure.md"
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
@@ -92,6 +78,35 @@ def test_the_readme_stays_a_leaflet():
     assert [line for line in lines if len(line) > 120 and not line.startswith("![")] == []
 
 
+def test_the_first_screen_answers_what_an_operator_asks_first():
+    screen = "\n".join((PROJECT / "README.md").read_text(encoding="utf-8").splitlines()[:60])
+    for question in (
+        "Is my server supported?",
+        "What restarts?",
+        "What does it never do?",
+        "How do I begin?",
+        "How do I undo it?",
+    ):
+        assert f"**{question}**" in screen
+    commands = re.findall(r"^\$ (.+)$", screen, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == [
+        "make",
+        "ansible-playbook",
+        "ansible-galaxy",
+    ]
+    # Each with what it was seen on, and what is from manuals.
+    for word in ("MySQL", "Percona", "MariaDB", "Debian", "Ubuntu", "seen running", "manuals"):
+        assert word in screen
+
+
+def test_each_table_stands_in_one_place():
+    places: dict[str, set[str]] = {}
+    for page in (page for page in PAGES if "evidence" not in page.parts):
+        for row in re.findall(r"^\|.{60,}\|$", prose(page), re.MULTILINE):
+            places.setdefault(row, set()).add(str(page.relative_to(PROJECT)))
+    assert {row: pages for row, pages in places.items() if len(pages) > 1} == {}
+
+
 def test_the_operators_guide_knows_every_playbook():
     guide = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
     commands = {path.name for path in (PROJECT / "playbooks").glob("*.yml")}
@@ -107,24 +122,3 @@ def test_what_the_procedure_follows_has_a_name_outside_its_page():
         unexplained += [path] * bool(UNEXPLAINED.search(text))
         nameless += [path] * bool(NAMELESS.search(text))
     assert (unexplained, nameless) == ([], [])
-
-
-def page_of(module: Path) -> dict[str, Any]:
-    """What a module's DOCUMENTATION says."""
-    for node in ast.parse(module.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "DOCUMENTATION":
-            return yaml.safe_load(ast.literal_eval(node.value))
-    return {}
-
-
-def test_the_readme_lists_the_public_modules_and_the_others_say_that_they_are_internal():
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
-    pages = {path.stem: page_of(path) for path in (PROJECT / "plugins/modules").glob("*.py")}
-    internal = {
-        name
-        for name, page in pages.items()
-        if page["short_description"].startswith("(internal) ")
-        and "dbre.semisync.internal" in page["extends_documentation_fragment"]
-    }
-    assert listed == PUBLIC_MODULES and pages.keys() - internal == PUBLIC_MODULES

@@ -160,11 +160,61 @@ def test_how_branches_are_counted(text, most):
     assert branches(text) == most
 
 
-@pytest.mark.parametrize(
-    "path",
-    sorted(PROJECT.glob("roles/*/vars/*.yml")),
-    ids=lambda path: str(path.relative_to(PROJECT / "roles")),
+def texts(value: Any) -> Iterator[str]:
+    """Every text in a YAML document, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from texts(child)
+
+
+def most_branches(value: Any) -> int:
+    """Of all templates and conditions in a YAML document."""
+    conditions = [
+        f"{{{{ {text} }}}}"
+        for task in mappings(value)
+        for key in ("when", "until", "failed_when", "changed_when")
+        for text in texts(task.get(key))
+    ]
+    templates = [text for text in texts(value) if "{{" in text or "{%" in text]
+    return max([1, *map(branches, conditions + templates)])
+
+
+def test_where_branches_are_looked_for():
+    nested = "a if b else c if d else e"
+    assert most_branches([{"vars": {"x": [f"{{{{ {nested} }}}}"]}}]) == 3
+    assert most_branches([{"block": [{"when": ["a", nested]}]}]) == 3
+    assert most_branches([{"name": nested, "when": "a and b"}]) == 1
+
+
+YAML_FILES = sorted(
+    path
+    for pattern in ("playbooks/**/*.yml", "roles/*/vars/*.yml", "roles/*/tasks/*.yml")
+    for path in PROJECT.glob(pattern)
 )
-def test_variables_of_roles_decide_between_two_things_at_most(path):
-    text = re.sub(r"^#.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert branches(text) <= 2
+
+
+@pytest.mark.parametrize("path", YAML_FILES, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_yaml_decides_between_two_things_at_most(path):
+    assert most_branches(load(path) or {}) <= 2
+
+
+def test_no_variable_carries_a_decision_from_one_play_to_the_next_that_a_plan_has_made():
+    carried = re.compile(r"\b_(semisync_)?(apply|settings|settled|drifted|turns|remove_lost)\b")
+    assert {
+        (str(path.relative_to(PROJECT)), match[0])
+        for path in YAML_FILES
+        for match in carried.finditer(path.read_text(encoding="utf-8"))
+    } == set()
+
+
+def test_one_file_of_tasks_stops_where_a_host_of_the_cluster_failed():
+    asserting = [
+        str(path.relative_to(PROJECT))
+        for path in YAML_FILES
+        for task in mappings(load(path) or {})
+        if "_semisync_lost | length == 0"
+        in str((task.get("ansible.builtin.assert") or {}).get("that"))
+    ]
+    assert asserting == ["roles/common/tasks/lost.yml"]

@@ -22,6 +22,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
+from typing import Any, Dict, List, Optional, Tuple
 from urllib.parse import parse_qs, urlsplit
 
 import pymysql
@@ -42,6 +43,9 @@ VARIABLES = (
     " 'innodb_read_only', 'offline_mode', 'server_uuid', 'server_id')"
 )
 
+# (variables, channels, newest row of the journal).
+Known = Tuple[Dict[str, Any], List[Dict[str, Any]], Optional[Dict[str, Any]]]
+
 
 class UnknownError(Exception):
     """What the server is cannot be said now; the text says why.
@@ -50,21 +54,21 @@ class UnknownError(Exception):
         kind: login where the account is refused, otherwise server.
     """
 
-    def __init__(self, words, kind="server"):
+    def __init__(self, words: str, kind: str = "server") -> None:
         super().__init__(words)
         self.kind = kind
 
 
-def answer(yes, why, kind="state"):
+def answer(yes: bool, why: str, kind: str = "state") -> dict[str, Any]:
     return {"yes": yes, "why": why, "kind": kind}
 
 
-def identity(variables):
+def identity(variables: dict[str, Any]) -> str:
     """What the journal knows the server by."""
     return str(variables.get("server_uuid") or variables.get("server_id") or "")
 
 
-def named(row):
+def named(row: dict[str, Any]) -> str:
     """Whom the newest row of the journal says to be the source, by its identity.
 
     As long as an operation is neither done nor undone it is the one that was.
@@ -73,12 +77,17 @@ def named(row):
     return str(row["to_id"] if went else row["from_id"])
 
 
-def runs(channel):
+def runs(channel: dict[str, Any]) -> bool:
     """True where a thread of a channel runs or tries to."""
     return any(channel.get(thread) not in (None, "No") for thread in ("io", "sql"))
 
 
-def judge_source(variables, channels, row, begins):
+def judge_source(
+    variables: dict[str, Any],
+    channels: list[dict[str, Any]],
+    row: dict[str, Any] | None,
+    begins: bool,
+) -> dict[str, Any]:
     """Whether the server takes writes and is the one that should.
 
     Args:
@@ -104,7 +113,12 @@ def judge_source(variables, channels, row, begins):
     return answer(True, f"it takes writes, and {words} names it")
 
 
-def judge_replica(variables, channels, row, max_lag=None):
+def judge_replica(
+    variables: dict[str, Any],
+    channels: list[dict[str, Any]],
+    row: dict[str, Any] | None,
+    max_lag: int | None = None,
+) -> dict[str, Any]:
     """Whether the server follows a source.
 
     Args:
@@ -124,7 +138,7 @@ def judge_replica(variables, channels, row, max_lag=None):
     return answer(True, "it follows a source")
 
 
-def channel_of(row):
+def channel_of(row: dict[str, Any]) -> dict[str, Any]:
     """One row of SHOW REPLICA STATUS, of whatever version, by three of its columns."""
     short = {
         name.lower().replace("slave", "replica").replace("master", "source"): row[name]
@@ -145,10 +159,11 @@ class Server:
         settings: socket, user, password_file, channels (a statement), journal (a table's name).
     """
 
-    def __init__(self, settings):
-        self.settings, self.connection, self.lock = settings, None, threading.Lock()
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings, self.lock = settings, threading.Lock()
+        self.connection: Any = None
 
-    def connect(self):
+    def connect(self) -> Any:
         with open(self.settings["password_file"], encoding="utf-8") as stream:
             password = stream.read().strip()
         # Without autocommit it would read the journal as it was at the first time.
@@ -163,14 +178,14 @@ class Server:
             cursorclass=pymysql.cursors.DictCursor,
         )
 
-    def drop(self):
+    def drop(self) -> None:
         if self.connection is not None:
             # It is broken, whatever it says to that.
             with contextlib.suppress(Exception):
                 self.connection.close()
             self.connection = None
 
-    def look(self):
+    def look(self) -> Known:
         """(variables, channels, newest row of the journal), as they are now."""
         if self.connection is None:
             self.connection = self.connect()
@@ -192,7 +207,7 @@ class Server:
                     raise
         return variables, channels, row
 
-    def ask(self):
+    def ask(self) -> Known:
         """What look() returns, not older than LIMIT.
 
         Raises:
@@ -209,7 +224,7 @@ class Server:
             raise UnknownError(f"the server took longer than {LIMIT} s")
         return known
 
-    def patiently(self, begin):
+    def patiently(self, begin: float) -> Known:
         """look(), once more where a connection that was there broke: the server was restarted."""
         kept = self.connection is not None
         try:
@@ -230,11 +245,11 @@ class Answers:
     stopped.
     """
 
-    def __init__(self, settings, server=Server):
+    def __init__(self, settings: dict[str, Any], server: Any = Server) -> None:
         self.begins = bool(settings["begins"])
         self.servers = {"/source": server(settings), "/replica": server(settings)}
 
-    def to(self, target):
+    def to(self, target: str) -> tuple[int, dict[str, Any]]:
         """(HTTP status, answer) for the target of a request."""
         parts = urlsplit(target)
         server = self.servers.get(parts.path)
@@ -260,7 +275,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
     server_version, sys_version = "dbre-semisync", ""
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         if self.server.free.acquire(blocking=False):
             try:
                 status, said = self.server.answers.to(self.path)
@@ -279,24 +294,24 @@ class Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_OPTIONS = do_GET
 
-    def log_message(self, *words):
+    def log_message(self, *words: Any) -> None:
         """Routers ask several times a second: nothing is logged."""
 
 
 class HTTP(ThreadingMixIn, HTTPServer):
     daemon_threads = True
 
-    def __init__(self, listening, answers):
+    def __init__(self, listening: socket.socket, answers: Answers) -> None:
         HTTPServer.__init__(self, listening.getsockname(), Handler, bind_and_activate=False)
         self.socket.close()
         self.socket, self.address_family = listening, listening.family
         self.answers, self.free = answers, threading.BoundedSemaphore(AT_ONCE)
 
-    def handle_error(self, request, client_address):
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away while it was answered is no news."""
 
 
-def main():
+def main() -> None:
     if os.environ.get("LISTEN_FDS") != "1":
         sys.exit("answer.py: systemd passes no socket; start its socket unit")
     with open(sys.argv[1], encoding="utf-8") as stream:

@@ -1,0 +1,154 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The style that docs/development.md asks for, as far as no linter asks for it: short files, lines
+that are not packed, one spelling of texts, names that say what they hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import OUTCOMES
+
+PROJECT = Path(__file__).resolve().parents[2]
+PLUGINS = sorted((PROJECT / "plugins").rglob("*.py"))
+CODE = [*PLUGINS, *sorted((PROJECT / "lab").rglob("*.py")), *PROJECT.glob("roles/*/files/*.py")]
+LONGEST = 400
+# What lab/ had when it was the best to read.
+DENSEST = 8.6
+PAGES = {"DOCUMENTATION", "EXAMPLES", "RETURN"}
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+# Pronouns: each has been a list, a dictionary, a host and a boolean.
+PRONOUNS = {"found", "its", "it", "noticed"}
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PROJECT))
+
+
+def is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def is_page(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in PAGES
+
+
+def prose(tree: ast.AST) -> set[int]:
+    """The lines of docstrings and of modules' pages."""
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and (is_text(node) or is_page(node)):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines
+
+
+def tokens_and_lines(text: str) -> tuple[int, int]:
+    """How many tokens on how many lines: comments, docstrings and pages are left out."""
+    left_out, count = prose(ast.parse(text)), 0
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in SILENT and token.start[0] not in left_out:
+            count += 1
+            last = token.end[0] if token.type == tokenize.STRING else token.start[0]
+            lines.update(range(token.start[0], last + 1))
+    return count, len(lines)
+
+
+def test_how_tokens_are_counted():
+    # a, =, 1 and b, =, 2; neither the docstring nor the comment.
+    assert tokens_and_lines('"""What it is."""\n\na = 1  # why\nb = 2\n') == (6, 2)
+
+
+def test_lines_are_not_packed():
+    counted = [tokens_and_lines(path.read_text(encoding="utf-8")) for path in PLUGINS]
+    tokens, lines = (sum(column) for column in zip(*counted, strict=True))
+    assert tokens / lines <= DENSEST
+
+
+@pytest.mark.parametrize("path", CODE, ids=named)
+def test_a_file_is_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("path", CODE, ids=named)
+def test_texts_are_put_together_one_way(path):
+    formatted = [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mod)
+            and isinstance(node.left, ast.Constant)
+            and isinstance(node.left.value, str)
+        )
+        or (isinstance(node, ast.Attribute) and node.attr == "format" and is_literal(node.value))
+    ]
+    assert formatted == []
+
+
+def is_literal(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+@pytest.mark.parametrize("path", CODE, ids=named)
+def test_nothing_is_left_of_python_2(path):
+    assert not re.search(r"__metaclass__|\(object\):|unicode_literals", path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("path", PLUGINS, ids=named)
+def test_names_are_no_pronouns(path):
+    names = {
+        getattr(node, "id", None) or getattr(node, "arg", None)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        or isinstance(node, ast.arg)
+    }
+    assert names & PRONOUNS == set()
+
+
+def glossary() -> dict[str, str]:
+    """Word -> its meaning, of docs/development.md."""
+    text = (PROJECT / "docs" / "development.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Words\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", section, re.MULTILINE)
+    return {word: meaning for word, meaning in rows if word != "word"}
+
+
+def test_the_glossary_has_every_word_once_and_every_outcome():
+    words = [word for row in glossary() for word in row.split(", ")]
+    assert len(words) == len(set(words)) >= 20
+    for outcome in OUTCOMES:
+        assert outcome.replace("_", " ") in glossary()["checkpoint"]
+
+
+def test_make_lint_commit_hooks_and_the_workflow_ask_for_the_same():
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
+    hooks = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    entries = " ".join(hook["entry"] for repo in hooks["repos"] for hook in repo["hooks"])
+    for tool in ("yamllint", "ansible-lint", "ruff check", "ruff format --check"):
+        assert tool in recipe and tool in entries, tool
+    assert "$(MAKE) types" in recipe and "make types" in entries
+    typed = re.search(r"^typed = (?:.*\\\n)*.*", makefile, re.MULTILINE)[0]
+    assert all(folder in typed for folder in ("/plugins", "lab", "tests/"))
+    workflow = yaml.safe_load((PROJECT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    assert "lint" in workflow["jobs"]["quick"]["strategy"]["matrix"]["step"]
