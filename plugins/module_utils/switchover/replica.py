@@ -115,7 +115,9 @@ class ReplicaPart(Part):
     def follow(self, host: str, outcome: str) -> dict[str, Any]:
         """Follow a member, and be done."""
         try:
-            if not self.follows(host):
+            if self.follows(host):
+                self.run(rules.renew_steps(self.names))
+            else:
                 self.move(host)
             return self.result(outcome)
         except ServerError as error:

@@ -67,6 +67,13 @@ def start(names: Names) -> Step:
     return f"START {names.replica_word}", None
 
 
+def renew_steps(names: Names) -> list[Step]:
+    """On a replica that follows the right one already: a new connection. Where the source's host
+    lost its power, a replica goes on waiting for it to speak, for slave_net_timeout.
+    """
+    return [stop(names), start(names)]
+
+
 def promote_steps(names: Names) -> list[Step]:
     """On the target, once it has applied everything. Its channel is kept, for the way back."""
     return [

@@ -254,7 +254,7 @@ class SourcePart(SourceBack):
                     freeze.freeze(self.hand, self.eyes, self.names, self.params["timeout"])
                 )
             if self.follows(self.target):
-                self.run(rules.return_steps(self.names))
+                self.run([rules.stop(self.names), *rules.return_steps(self.names)])
             else:
                 self.attach()
                 self.run(rules.retire_steps(self.names))

@@ -275,7 +275,7 @@ class TargetPart(Part):
             if not self.follows(self.source):
                 peer = next(one for one in self.params["members"] if one["host"] == self.source)
                 self.run(rules.redirect_steps(self.names, peer["address"], peer["port"]))
-            self.run(rules.return_steps(self.names))
+            self.run([rules.stop(self.names), *rules.return_steps(self.names)])
             # The source may open: this part holds the lock, and does not.
             self.flags.hoist(UNDOING)
             self.until(f"{self.source} as the open source", MEET + BACK, self.is_open_there)

@@ -19,7 +19,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import switchover_premises, tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    sides,
+    switchover_premises,
+    tls,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 SWITCH, FINISH, UNDO, SETTLE, NONE = "switch", "finish", "undo", "settle", "none"
@@ -58,8 +62,20 @@ def mode_of(
     if known and row["state"] == journal.DONE and row["to_host"] == to:
         channel, looked = member_of(members, to).channel, looks.get(row["from_host"]) or {}
         if channel is not None or looked.get("fence"):
-            return SETTLE
+            return FINISH if astray(members, to) else SETTLE
     return SWITCH
+
+
+def astray(members: list[Member], source: str) -> list[str]:
+    """Members that are not yet what a switchover to a host makes of them: it takes writes, and
+    everybody else follows it.
+    """
+    target = member_of(members, source)
+    frozen = values.same_value(target.info["variables"]["read_only"], "ON")
+    others = [member for member in members if member is not target]
+    return [source] * frozen + [
+        member.host for member in others if sides.target_of(member, members, None) != source
+    ]
 
 
 def was_opened(members: list[Member], row: dict[str, Any]) -> bool:

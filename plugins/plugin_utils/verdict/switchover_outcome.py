@@ -27,7 +27,7 @@ TITLES = {
     "S5": "The target has applied everything",
     "S6": "Enough replicas acknowledge before it opens",
     "S7": "The first commit is acknowledged",
-    "S8": "The former source follows",
+    "S8": "Everybody else follows, the former source too",
     "S9": "The option files have the roles",
 }
 
@@ -127,21 +127,8 @@ def settled(
     """
     rows = []
     for member in members:
-        if member.host == plan["from"]:
-            good = member.info is not None and channels.running(member.channel)
-            status = member.info["semisync"]["replica"]["status"]["status"] if good else "OFF"
-            rows.append(
-                checkpoints.row(
-                    "S8",
-                    member.host,
-                    TITLES["S8"],
-                    f"it follows {plan['to']}, semi-sync status ON",
-                    f"{channels.describe_channel(member.channel)}, semi-sync status {status}"
-                    if member.info is not None
-                    else member.error,
-                    good and status == "ON",
-                )
-            )
+        if member.host != plan["to"]:
+            rows.append(follower(plan, member))
         changes = (plans.get(member.host) or {}).get("server_changes")
         rows.append(
             checkpoints.row(
@@ -154,6 +141,25 @@ def settled(
             )
         )
     return rows
+
+
+def follower(plan: dict[str, Any], member: Member) -> dict[str, Any]:
+    """S8 of one host; the former source acknowledges too, as the target did before."""
+    channel = None if member.info is None else member.channel
+    peer = next(one for one in plan["hosts"][member.host]["members"] if one["host"] == plan["to"])
+    there = channel is not None and (channel["source_host"], str(channel["source_port"])) == (
+        peer["address"],
+        str(peer["port"]),
+    )
+    observed = member.error if member.info is None else channels.describe_channel(channel)
+    if channel is not None and not there:
+        observed += f", from {channel['source_host']}:{channel['source_port']}"
+    good, expected = there and channels.running(channel), f"it follows {plan['to']}"
+    if member.host == plan["from"]:
+        status = member.info["semisync"]["replica"]["status"]["status"] if good else "OFF"
+        good, expected = good and status == "ON", f"{expected}, semi-sync status ON"
+        observed += f", semi-sync status {status}"
+    return checkpoints.row("S8", member.host, TITLES["S8"], expected, observed, good)
 
 
 def table(lines: list[dict[str, Any]]) -> list[str]:

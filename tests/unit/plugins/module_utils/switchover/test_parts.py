@@ -255,6 +255,25 @@ def test_a_target_whose_server_dies_when_it_is_open_says_so_and_claims_nothing(m
     assert "db2 was opened, and then: " in play.results["db2"]["reason"]
 
 
+@pytest.mark.parametrize("mode,source", [("undo", "db1"), ("finish", "db2")])
+def test_a_replica_that_follows_the_right_one_connects_anew(monkeypatch, mode, source):
+    """Its connection may be to a host that has lost its power meanwhile."""
+    world = World("db1", "db2", "db3")
+    if mode == "finish":
+        world["db1"].read_only, world["db2"].read_only = True, False
+        world["db1"].follow("db2")
+        world["db2"].source = None
+    for host in ("db1", "db2", "db3"):
+        if host != source:
+            world[host].follow(source)
+    play = Play(world, monkeypatch, mode)
+    play.run()
+    assert world.writers() == [source], play.results
+    for host in {"db1", "db2", "db3"} - {source}:
+        words = world[host].statements
+        assert words.index("STOP REPLICA") < words.index("START REPLICA"), words
+
+
 def test_a_second_run_is_refused_and_leaves_the_first_alone(monkeypatch):
     world = World("db1", "db2")
     other = Connection(world["db1"])

@@ -279,11 +279,38 @@ def test_a_target_that_was_open_and_restarted_is_known_by_what_it_wrote(engine, 
 
 def test_what_is_left_to_settle_is_known_by_its_traces():
     members = cluster()
-    row = dict(ROW, state="done", to_host="db1", from_host="db2")
-    assert mode(members, row, "db1") == "switch"
+    assert mode(members, DONE, "db1") == "switch"
     seen = looks(members)
     seen["db2"]["fence"] = True
-    assert mode(members, row, "db1", seen) == "settle"
+    assert mode(members, DONE, "db1", seen) == "settle"
+
+
+DONE = dict(ROW, state="done", to_host="db1", from_host="db2")
+
+
+def astray():
+    """db1 is the new source; db2, the old one, still has its fence, and db3 was not reached."""
+    members = cluster("mysql", 2)
+    seen = looks(members)
+    seen["db2"]["fence"] = True
+    return members, seen
+
+
+def test_a_replica_that_missed_the_move_follows_before_it_is_settled():
+    members, seen = astray()
+    assert mode(members, DONE, "db1", seen) == "settle"
+    samples.connect(members[2], members[1])
+    assert switchover.astray(members, "db1") == ["db3"]
+    assert mode(members, DONE, "db1", seen) == "finish"
+
+
+def test_a_new_source_that_was_restarted_is_opened_before_it_is_settled():
+    members, seen = astray()
+    members[0].info["variables"]["read_only"] = "ON"
+    assert mode(members, DONE, "db1", seen) == "finish"
+    # Nothing is left of the switchover: somebody else made it read-only.
+    seen["db2"]["fence"] = False
+    assert mode(members, DONE, "db1", seen) == "switch"
 
 
 @pytest.mark.parametrize("row", [None, dict(ROW, state="undone"), dict(ROW, operation="failover")])

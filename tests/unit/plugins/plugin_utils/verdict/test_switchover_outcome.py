@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
+from ansible_collections.dbre.semisync.tests.unit import samples
 
 PLAN = {
     "cluster": "shop",
@@ -96,6 +97,27 @@ def test_a_checkpoint_that_failed_is_said_when_all_is_settled():
     rows = switchover_outcome.points(parts)
     words = switchover_outcome.complaint(record(parts, rows), parts, True)
     assert words == "Cluster 'shop': db2 is the source, but S7 db2: no"
+
+
+@pytest.mark.parametrize(
+    "follows,runs,good",
+    [("db2", True, True), ("db2", False, False), ("db1", True, False), ("", True, False)],
+)
+def test_everybody_else_follows_the_target_when_all_is_settled(follows, runs, good):
+    members = samples.replicating("mysql", 2)
+    db1, db2, db3 = members
+    for one, other in ((db1, "db2"), (db3, follows)):
+        one.info["channel"] = None
+        if other:
+            samples.connect(one, {"db1": db1, "db2": db2}[other])
+    if follows and not runs:
+        db3.info["channel"]["io_running"] = "No"
+    db1.info["semisync"]["replica"]["status"]["status"] = "ON"
+    peers = [{"host": one.host, "address": one.address, "port": 3306} for one in members]
+    plan = dict(PLAN, hosts={one.host: {"members": peers} for one in members})
+    rows = switchover_outcome.settled(plan, members, {})
+    seen = {row["host"]: row["outcome"] for row in rows if row["id"] == "S8"}
+    assert seen == {"db1": "passed", "db3": "passed" if good else "failed"}
 
 
 def event(name, at):
