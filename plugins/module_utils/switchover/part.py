@@ -85,7 +85,7 @@ class Part(ABC):
             ServerError: there is none.
         """
         peer = next(one for one in self.params["members"] if one["host"] == host)
-        return Server(
+        server = Server(
             login.connect_to(
                 peer["address"],
                 peer["port"],
@@ -95,6 +95,14 @@ class Part(ABC):
                 ANSWER,
             )
         )
+        # Where this host loses its power nobody closes the connection, and its locks would stay.
+        server.rows("SET SESSION wait_timeout = %s", (self.lifetime(),))
+        return server
+
+    def lifetime(self) -> int:
+        """Seconds in which every part has ended."""
+        waits = guard.MEET + self.params["catch_up"] + self.params["drain"]
+        return int(guard.seconds(self.params) + waits)
 
     def peer(self, host: str) -> Server:
         """The connection to another member that questions go through."""

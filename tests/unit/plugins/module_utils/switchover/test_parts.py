@@ -255,6 +255,21 @@ def test_a_target_whose_server_dies_when_it_is_open_says_so_and_claims_nothing(m
     assert "db2 was opened, and then: " in play.results["db2"]["reason"]
 
 
+def test_locks_on_another_server_do_not_outlive_a_host_that_lost_its_power(monkeypatch):
+    """Nobody closes its connections; the other server does, when no part can need them."""
+    world = World("db1", "db2")
+    play = Play(world, monkeypatch)
+    monkeypatch.undo()
+    monkeypatch.setattr(part.Part, "local", lambda _self: Connection(world["db1"]))
+    monkeypatch.setattr(part.login, "connect_to", lambda *_where: Connection(world["db2"]))
+    monkeypatch.setattr(part, "Server", lambda connection: connection)
+    params = dict(play.params("db1"), timeout=10, drain=30, catch_up=10)
+    PARTS["source"](Module(params)).connect("db2")
+    assert world["db2"].statements == ["SET SESSION wait_timeout = %s"]
+    longest = guard.MEET + params["catch_up"] + params["drain"] + 2 * params["timeout"]
+    assert PARTS["source"](Module(params)).lifetime() > longest
+
+
 @pytest.mark.parametrize("mode,source", [("undo", "db1"), ("finish", "db2")])
 def test_a_replica_that_follows_the_right_one_connects_anew(monkeypatch, mode, source):
     """Its connection may be to a host that has lost its power meanwhile."""
