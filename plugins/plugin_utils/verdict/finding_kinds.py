@@ -177,20 +177,23 @@ TABLE = {
         INFO,
         "An acknowledgement does not mean that the replica's disk has the transaction",
         "A replica acknowledges when the event is in its relay log. With sync_relay_log other than"
-        " 1 the relay log may be in memory only: a power cut of the replica together with the loss"
-        " of the source loses it. 1 costs each commit a write to the replica's disk.",
+        " 1 the relay log may be in memory only. A power cut of the replica loses it, and it is"
+        " lost for good where the source dies before the replica has caught up again. 1 costs each"
+        " commit a write to the replica's disk.",
         (CRASH_SAFE, "https://mariadb.com/kb/en/replication-and-binary-log-system-variables/"),
-        "Where one power cut can take both hosts: SET GLOBAL sync_relay_log = 1 on the replica, and"
-        " in its option file.",
+        "Where the replica's power may fail before the source dies: SET GLOBAL sync_relay_log = 1"
+        " on the replica, and in its option file.",
     ),
     "relay_log_not_recovered": Kind(
         WARNING,
         "A replica that follows by file and position does not recover its relay log",
         "After a crash it goes on with a relay log that may be torn, or in a wrong place. With"
         " relay_log_recovery it throws the relay log away and fetches it again; a replica that"
-        " follows by GTID needs no such thing.",
+        " follows by GTID needs no such thing. A replica that starts while its source is dead has"
+        " nobody to fetch it from: what it had not applied is lost.",
         (CRASH_SAFE, "https://mariadb.com/kb/en/replication-and-binary-log-system-variables/"),
-        "Write relay_log_recovery = ON into the replica's option file; better, let it follow by"
+        "Write relay_log_recovery = ON into the replica's option file, and never start a replica"
+        " between its source's death and the end of its applier's work; better, let it follow by"
         " GTID.",
     ),
     "replica_writable": Kind(

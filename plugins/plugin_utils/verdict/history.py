@@ -12,6 +12,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
 COUNTERS = ("yes_tx", "no_tx", "no_times")
+# What a failover asks of the last look at a source that is dead, by variables and statuses.
+PROMISED = ("timeout", "wait_no_replica", "wait_for_replica_count", "wait_point")
+SEEN = ("status", "clients", "wait_sessions")
 # Clocks and whole seconds of uptime: a reset that seems this much younger than the last run may be
 # the same one.
 TOLERANCE_SECONDS = 3
@@ -29,6 +32,14 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
         at=at,
         clock=info["clock"],
         counting_since=None if since is None else info["clock"] - since,
+    )
+    running = info["semisync"]["source"]["variables"]
+    state.update({key: status.get(key) for key in SEEN})
+    state.update({key: running.get(key) for key in PROMISED})
+    state.update(
+        unit=info.get("unit"),
+        server_id=info["variables"].get("server_id"),
+        gtid=info["gtid"].get("gtid_executed") or info["gtid"].get("gtid_binlog_state") or "",
     )
     return state
 

@@ -15,6 +15,7 @@ import collections
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import NEVER
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 
 MYSQL = ("mysql", "percona")
@@ -139,6 +140,18 @@ DEFECTS = (
         "MariaDB 10.6.23, 10.11.14, 11.4.8 and 11.8.3 release notes",
     ),
     Defect(
+        "mariadb-33465",
+        MARIADB,
+        (
+            ((10, 6, 2), (10, 6, 19)),
+            *fixed_in((10, 11, 9), (11, 1, 6), (11, 2, 5), (11, 4, 3), (11, 5, 2)),
+        ),
+        "both_sides",
+        "a source that starts with both sides enabled may cut transactions off its binary log that"
+        " its replicas have",
+        mdev(33465),
+    ),
+    Defect(
         "mariadb-innodb-binlog",
         MARIADB,
         (((12, 3, 0), NEVER),),
@@ -161,6 +174,12 @@ CONDITIONS = {
     "after_sync": lambda info, replicas: semisync(info, "wait_point") == "AFTER_SYNC",
     "tls": lambda info, replicas: any(
         (replica["channel"] or {}).get("tls") for replica in replicas
+    ),
+    "both_sides": lambda info, replicas: all(
+        same_value(
+            info["option_files"]["options"].get(info["names"][side]["variables"]["enabled"]), "ON"
+        )
+        for side in ("source", "replica")
     ),
     "no_wait": lambda info, replicas: semisync(info, "wait_no_replica") == "OFF",
     "innodb_binlog": lambda info, replicas: (

@@ -39,6 +39,12 @@ CASES = [
     ("mariadb-no-wait", "mariadb", None, "10.11.13", "10.11.14"),
     ("mariadb-no-wait", "mariadb", None, "11.4.7", "11.4.8"),
     ("mariadb-no-wait", "mariadb", None, "11.8.2", "11.8.3"),
+    ("mariadb-33465", "mariadb", "10.6.1", "10.6.18", "10.6.19"),
+    ("mariadb-33465", "mariadb", None, "10.11.8", "10.11.9"),
+    ("mariadb-33465", "mariadb", None, "11.1.5", "11.1.6"),
+    ("mariadb-33465", "mariadb", None, "11.2.4", "11.2.5"),
+    ("mariadb-33465", "mariadb", None, "11.4.2", "11.4.3"),
+    ("mariadb-33465", "mariadb", None, "11.5.1", "11.5.2"),
     ("mariadb-innodb-binlog", "mariadb", "12.2.9", "12.3.1", None),
 ]
 # What must be set for a defect to matter.
@@ -137,3 +143,12 @@ def test_the_version_with_the_fix_is_that_of_the_branch():
     assert known_bad.first_good(defect, (10, 11, 9)) == "10.11.11"
     endless = next(one for one in known_bad.DEFECTS if one.id == "mariadb-innodb-binlog")
     assert known_bad.first_good(endless, (12, 3, 1)) == ""
+
+
+def test_a_defect_of_both_sides_needs_both_in_the_option_file():
+    info = source("mariadb", "10.11.8")
+    options = info["option_files"]["options"]
+    options.update(rpl_semi_sync_master_enabled="1", rpl_semi_sync_slave_enabled="0")
+    assert "mariadb-33465" not in [one.id for one in known_bad.of_source(info, [])]
+    options["rpl_semi_sync_slave_enabled"] = "ON"
+    assert "mariadb-33465" in [one.id for one in known_bad.of_source(info, [])]
