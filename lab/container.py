@@ -99,6 +99,26 @@ def docker(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return run("docker", *arguments, **options)
 
 
+def start(name: str, host: str, network: str, tag: str, its: dict, *options: str) -> None:
+    """Start a container as a host of that name in a network, with what flags() says it needs."""
+    docker(
+        "run",
+        "--detach",
+        "--name",
+        name,
+        "--hostname",
+        host,
+        "--network",
+        network,
+        "--network-alias",
+        host,
+        *options,
+        *run_options(its),
+        tag,
+        its["command"],
+    )
+
+
 def need_docker() -> None:
     """Docker must be there, running, and ours to use."""
     if not shutil.which("docker"):

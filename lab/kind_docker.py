@@ -10,8 +10,9 @@ import debian
 import docker_image
 import servers
 from common import Clock, LabError, lab_name, locked, say
-from container import docker, need_docker, run_options
+from container import docker, need_docker
 from container import flags as container_flags
+from container import start as start_container
 
 import inventory
 
@@ -160,23 +161,7 @@ def _create(hosts: list[str], tag: str, its: dict, setup: str) -> None:
         docker("network", "create", "--label", f"{LABEL}=network", NETWORK)
     for host in hosts:
         say(f"starting {PREFIX}{host}")
-        docker(
-            "run",
-            "--detach",
-            "--name",
-            PREFIX + host,
-            "--hostname",
-            host,
-            "--network",
-            NETWORK,
-            "--network-alias",
-            host,
-            "--label",
-            f"{LABEL}={setup}",
-            *run_options(its),
-            tag,
-            its["command"],
-        )
+        start_container(PREFIX + host, host, NETWORK, tag, its, "--label", f"{LABEL}={setup}")
 
 
 def _remove(there: dict) -> None:

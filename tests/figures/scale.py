@@ -108,22 +108,14 @@ def up(shape: dict[str, list[str]], server: debian.Server, folder: Path) -> None
     container.docker("network", "create", NETWORK)
     hosts = [host for cluster in shape.values() for host in cluster]
     for host in hosts:
-        container.docker(
-            "run",
-            "--detach",
-            "--name",
+        container.start(
             PREFIX + host,
-            "--hostname",
             host,
-            "--network",
             NETWORK,
-            "--network-alias",
-            host,
+            tag,
+            its,
             "--volume",
             f"{option_file}:/etc/mysql/mariadb.conf.d/00-small.cnf:ro",
-            *container.run_options(its),
-            tag,
-            its["command"],
         )
     end = time.monotonic() + UP_SECONDS
     for host in hosts:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import re
 import subprocess
 from pathlib import Path
@@ -100,10 +101,10 @@ def test_the_first_screen_answers_what_an_operator_asks_first():
 
 
 def test_each_table_stands_in_one_place():
-    places: dict[str, set[str]] = {}
+    places = collections.defaultdict(set)
     for page in (page for page in PAGES if "evidence" not in page.parts):
         for row in re.findall(r"^\|.{60,}\|$", prose(page), re.MULTILINE):
-            places.setdefault(row, set()).add(str(page.relative_to(PROJECT)))
+            places[row].add(str(page.relative_to(PROJECT)))
     assert {row: pages for row, pages in places.items() if len(pages) > 1} == {}
 
 

@@ -153,8 +153,7 @@ class Plan:
             self.drop_qdiscs(DEVICE)
 
     def add_filter(self, device: str, peer: str) -> None:
-        taken = [item["pref"] for item in self.state["egress"][device]]
-        pref = next(number for number in range(PREF, 65536) if number not in taken)
+        pref = free_preference(self.state["egress"][device])
         self.run(
             "tc",
             "filter",
@@ -277,8 +276,7 @@ class Plan:
         self.delete_tree_filters(device, but=peers)
 
     def add_tree_filter(self, device: str, peer: str) -> None:
-        taken = [item["pref"] for item in self.state["tree"][device]]
-        pref = next(number for number in range(PREF, 65536) if number not in taken)
+        pref = free_preference(self.state["tree"][device])
         match = ["ip6", "dst", peer + "/128"] if ":" in peer else ["ip", "dst", peer + "/32"]
         self.run(
             "tc",
@@ -385,3 +383,9 @@ class Plan:
             for qdisc in self.state["qdiscs"]
             if qdisc["dev"] != device or qdisc["kind"] in but
         ]
+
+
+def free_preference(filters: list[dict[str, Any]]) -> int:
+    """A preference of ours that no filter of a device has."""
+    taken = [item["pref"] for item in filters]
+    return next(number for number in range(PREF, 65536) if number not in taken)
