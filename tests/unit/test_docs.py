@@ -18,6 +18,12 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Words that say nothing to whoever has not read it, and a name of no file that anybody has.
 UNEXPLAINED = re.compile(r"\bthe\s+document\b", re.IGNORECASE)
 NAMELESS = re.compile(r"\b[0-9]{3}_[0-9a-f]{16}\b")
+# Sentences that a reader stopped at once, and their like.
+STILTED = re.compile(
+    r"\bgone on with\b|\bdrill that must not be\b|\bin no time\b|\bwants to hear\b|\bcopy truly\b"
+    r"|\brows in a row\b|\bin \w+ clothes\b|\ba (line|drill) a \w+|\+1 a row",
+    re.IGNORECASE,
+)
 SPOKEN = {".md", ".py", ".yml", ".yaml", ".j2", ".json", ".rst"}
 EXPLAINED = PROJECT / "docs" / "procedure.md"
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
@@ -64,6 +70,17 @@ def broken_links(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_every_relative_link_leads_somewhere(page):
     assert broken_links(page) == []
+
+
+@pytest.mark.parametrize("room", ["README.md", "docs", "lab", "playbooks", "plugins", "roles"])
+def test_sentences_stop_no_reader(room):
+    stops = [
+        (str(path.relative_to(PROJECT)), match[0])
+        for path in FILES
+        if path.relative_to(PROJECT).parts[0] == room and path.suffix in SPOKEN
+        for match in STILTED.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert stops == []
 
 
 def test_the_built_collection_leaves_the_evidence_and_what_runs_leave_behind_out():

@@ -352,7 +352,7 @@ def acknowledged(source: Member, canary: dict[str, Any] | None) -> dict[str, Any
     """P5.2: each row raises yes_tx by 1. Other sessions' commits raise it too, so more is no
     failure; no_tx is.
     """
-    title, expected = "every row is acknowledged", "yes_tx +1 a row"
+    title, expected = "every row is acknowledged", "yes_tx +1 per row"
     if canary is None:
         return row("P5.2", source.host, title, expected, "", None, NOT_WRITTEN)
     rows = written(canary)

@@ -240,7 +240,7 @@ def back(
             "P7.2",
             source,
             "every insert is acknowledged again",
-            "yes_tx +1 a row",
+            "yes_tx +1 per row",
             seen if inserts else "no insert was acknowledged by all again",
             bool(inserts) and len(good) == len(inserts),
         ),
