@@ -40,6 +40,8 @@ def places(pattern: str) -> list[str]:
         (r"def quote_text\(", "module_utils/server/sql.py"),
         (r"replace\(.`., .``.\)", "module_utils/server/sql.py"),
         (r"def canonical_value\(", "module_utils/server/values.py"),
+        # What says whether a commit is on the disk.
+        (r'"sync_binlog",\s+"innodb_flush_log_at_trx_commit"[\])]', "module_utils/server/names.py"),
         # The drivers' exceptions.
         (r"share no exception class", "module_utils/server/errors.py"),
         # Waiting until something is so.

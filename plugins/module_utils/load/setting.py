@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import repeated
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     account_name,
     quote,
@@ -26,8 +26,7 @@ CREATED = ("schemas", "accounts")
 TIMER_PREFIX = "semisync-setting-"
 # How often the rollback asks a server that does not answer, and seconds in between.
 ATTEMPTS, PAUSE = 60, 5
-# What may be set on both sides, and on the source alone, under our keys.
-EVERYWHERE = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+# What may be set on the source alone, under our keys; durability may on both sides.
 SOURCE_ONLY = ("timeout", "wait_point", "wait_for_replica_count")
 WORDS = ("AFTER_SYNC", "AFTER_COMMIT", "ON", "OFF")
 
@@ -39,7 +38,7 @@ def variable_names(names: Names) -> dict[str, str]:
         for key, name in names.variables("source").items()
         if key in SOURCE_ONLY or key == "enabled"
     }
-    return dict({key: key for key in EVERYWHERE}, **here)
+    return dict({key: key for key in DURABILITY}, **here)
 
 
 def wanted_variables(
@@ -63,7 +62,7 @@ def wanted_variables(
                 f"{key} cannot be set on this server; what can:"
                 f" {', '.join(sorted(set(known) - {'enabled'}))}"
             )
-        if side == "source" or key in EVERYWHERE:
+        if side == "source" or key in DURABILITY:
             wanted[known[key]] = checked(key, value)
     if side == "source" and replication:
         wanted[known["enabled"]] = "ON" if replication == "semisync" else "OFF"

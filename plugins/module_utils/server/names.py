@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The one table of what servers call things, by engine and version.
 
-Nothing else in this collection compares a version number. Sources: MySQL 5.7, 8.0, 8.4 and 9.5
-manuals ("Semisynchronous Replication"), mysql-server plugin/semisync, MariaDB documentation
-("Semisynchronous Replication") and release notes of 10.1.3 and 10.3.3.
+Nothing else compares a version number, but the controller's table of known defects. Sources: MySQL
+5.7, 8.0, 8.4 and 9.5 manuals ("Semisynchronous Replication"), mysql-server plugin/semisync, MariaDB
+documentation ("Semisynchronous Replication") and release notes of 10.1.3 and 10.3.3.
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ SOURCE_STATUSES = (
     "net_avg_wait_time",
 )
 REPLICA_STATUSES = ("status",)
+
+# What says whether a commit is on the server's own disk, by one name on all servers.
+DURABILITY = ("sync_binlog", "innodb_flush_log_at_trx_commit")
 
 # Values of a server that nobody configured (MySQL 9.5 manual, "Server System Variables"; MariaDB's
 # of the same name).

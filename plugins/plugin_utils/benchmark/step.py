@@ -11,9 +11,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.load import setting
 from ansible_collections.dbre.semisync.plugins.module_utils.netem import guard
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 
-# What the cells before may have set goes back to what the server had.
-DURABILITY = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+# What the cells before may have set on the source goes back to what it had, as durability does.
 OF_SOURCE = ("timeout", "wait_point")
 PINGS = 5
 

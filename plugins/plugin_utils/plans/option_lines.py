@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SWITCHES
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY, SWITCHES
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
     canonical_value,
     same_value,
@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # What SET GLOBAL can mend without a restart; the others take effect at the next start.
-DYNAMIC = ("sync_binlog", "innodb_flush_log_at_trx_commit", "read_only")
+DYNAMIC = (*DURABILITY, "read_only")
 # What gtid.yml leaves in our file on a server that replicated before.
 GTID_COMMENT = "replication by GTID"
 GTID_OPTIONS = [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]

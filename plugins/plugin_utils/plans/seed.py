@@ -16,8 +16,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
-METHODS = ("auto", "clone", "backup", "dump", "none")
-
 
 def filled(info: dict[str, Any]) -> list[str]:
     """Schemas that hold something: an empty one is no data, as test of a new MySQL 5.6."""

@@ -152,7 +152,7 @@ def watched(member: Member) -> dict[str, Any]:
         for side in (names.SOURCE, names.REPLICA)
         for key, name in info["names"][side]["variables"].items()
     }
-    more = ["server_id", "gtid_mode", "sync_binlog", "innodb_flush_log_at_trx_commit"]
+    more = ["server_id", "gtid_mode", *names.DURABILITY]
     if member.side == "replica":
         more += ["read_only", "super_read_only", "sync_relay_log", "relay_log_recovery"]
     watching.update((name, info["variables"].get(name)) for name in more)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
@@ -150,7 +151,7 @@ def of_settings(member: Member) -> list[dict[str, Any]]:
         )
     loose = [
         f"{name} is {variables[name]}"
-        for name in ("sync_binlog", "innodb_flush_log_at_trx_commit")
+        for name in DURABILITY
         if variables.get(name) not in (None, "1")
     ]
     if loose:

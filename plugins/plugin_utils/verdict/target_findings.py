@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.starting import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL
-
-DURABILITY = ("sync_binlog", "innodb_flush_log_at_trx_commit")
 
 
 def of_target(member: Member, read: list[Member], settings: Settings) -> list[dict[str, Any]]:
