@@ -54,6 +54,9 @@ class Play:
         self.world, self.mode = world, mode
         self.results: dict[str, Any] = {}
         self.kill: dict[str, str] = {}
+        # A host that loses its power: nothing of it outlives that.
+        self.cut: dict[str, str] = {}
+        self.fenced: set[str] = set()
         self.act: dict[tuple[str, str], Any] = {}
         self.most_writers = 0
         play = self
@@ -66,6 +69,9 @@ class Play:
             play.most_writers = max(play.most_writers, len(world.writers()))
             this.timeline.append({"event": event, "words": words, "at": 0.0})
             play.act.pop((host, event), lambda: None)()
+            if play.cut.get(host) == event:
+                world[host].crash()
+                raise Killed
             if play.kill.get(host) == event:
                 del play.kill[host]
                 raise Killed
@@ -76,8 +82,8 @@ class Play:
         monkeypatch.setattr(part.Part, "local", local)
         monkeypatch.setattr(part.Part, "connect", connect)
         monkeypatch.setattr(part.Part, "note", note)
-        monkeypatch.setattr(fence, "put", lambda *_words: "fence")
-        monkeypatch.setattr(fence, "take_away", lambda *_words: True)
+        monkeypatch.setattr(fence, "put", lambda path, *_words: self.fenced.add(path))
+        monkeypatch.setattr(fence, "take_away", lambda path, *_words: self.fenced.discard(path))
         for place in (guard, source, source_back, target, replica):
             for name, value in (("MEET", 1.5), ("BACK", 1), ("CLIENTS", 0.2), ("TOLD", 0.05)):
                 if hasattr(place, name):
@@ -114,7 +120,7 @@ class Play:
             "catch_up": 1,
             "schema": "important",
             "events": False,
-            "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
+            "option_file": {"path": host, "kind": "block", "group": "mysqld"},
         }
 
     def one(self, host: str) -> None:
@@ -129,7 +135,7 @@ class Play:
             for made in this.made:
                 made.close()
             self.results[host] = {"outcome": "killed", "reason": ""}
-            if warden.stage:
+            if warden.stage and host not in self.cut:
                 self.results[host]["guard"] = kind(Module(params)).recover(warden.stage)
 
     def run(self) -> dict[str, Any]:
@@ -215,6 +221,49 @@ def test_a_source_that_restarts_frozen_takes_its_role_back(monkeypatch, event):
     play.run()
     assert world.writers() == ["db1"], play.results
     assert (world["db2"].source, world["db2"].runs) == ("db1", True)
+
+
+CUTS = [("db1", event) for event in ("announced", "frozen", "attached", "granted")]
+CUTS += [("db2", event) for event in ("applied_all", "ready", "asks", "open", "first_commit")]
+CUTS += [("db3", event) for event in ("attach", "attached")]
+
+
+def power_is_back(play: Play, host: str) -> None:
+    """A server as its option file and what it wrote down let it start."""
+    server = play.world[host]
+    server.sides = {"source": host == "db1", "replica": host != "db1"}
+    server.runs = server.source is not None
+    server.restart(read_only=host != "db1" or host in play.fenced)
+
+
+def next_mode(world: World) -> str:
+    """What the next run has to do, as plans/switchover.py reads the journal."""
+    if "done" in world["db2"].journal:
+        return "finish"
+    if world["db1"].journal[-1:] != ["begun"]:
+        return ""
+    more = set(world["db2"].executed.items()) - set(world["db1"].executed.items())
+    return "finish" if more or not world["db2"].read_only else "undo"
+
+
+@pytest.mark.parametrize("host,event", CUTS)
+def test_after_a_power_cut_the_next_run_leaves_one_that_all_others_follow(monkeypatch, host, event):
+    world = World("db1", "db2", "db3")
+    play = Play(world, monkeypatch)
+    play.cut = {host: event}
+    play.run()
+    power_is_back(play, host)
+    assert len(world.writers()) <= 1, play.results
+    mode = next_mode(world)
+    if mode:
+        again = Play(world, monkeypatch, mode)
+        again.run()
+        assert set(again.outcomes().values()) <= {"done", "undone"}, again.results
+    (source,) = world.writers()
+    for name, server in world.servers.items():
+        if name != source:
+            assert (server.source, server.runs) == (source, True), (mode, play.results)
+    assert world[source].clients() == 2, (mode, play.results)
 
 
 def test_a_target_that_dies_after_the_word_leaves_the_source_frozen(monkeypatch):
