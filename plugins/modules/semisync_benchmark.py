@@ -122,6 +122,30 @@ expected_seconds:
   description: How long it will take.
   returned: O(do=plan) on the source
   type: int
+source:
+  description: The cluster's source.
+  returned: O(do=plan)
+  type: str
+client:
+  description: The host that the load runs on.
+  returned: O(do=plan) on the source
+  type: str
+schema:
+  description: The schema of the load, which is made for this run and dropped after it.
+  returned: O(do=plan) on the source
+  type: str
+run:
+  description: Name of the run's folder; null in check mode.
+  returned: O(do=plan) on the source
+  type: str
+setting:
+  description: The result of M(dbre.semisync.semisync_setting).
+  returned: O(do=prepare) where it was called, and O(do=restore)
+  type: dict
+netem:
+  description: The result of M(dbre.semisync.netem).
+  returned: O(do=prepare) and O(do=restore), where it was called
+  type: dict
 dropped:
   description: Packets that netem on the source has dropped since it was put on.
   returned: O(do=confirm)
@@ -134,6 +158,11 @@ reason:
   description: Why not.
   returned: O(do=measure)
   type: str
+checkpoints:
+  description: P8.1 to P8.5, as far as the suite has them, as in checkpoints.json.
+  returned: O(do=finish)
+  type: list
+  elements: dict
 statement:
   description: What the benchmark says, in sentences.
   returned: O(do=finish)

@@ -112,6 +112,10 @@ rows:
   elements: dict
   sample: [{"at": 1795271384.112, "latency_ms": 1.9, "status": "ON", "clients": 1, "yes_tx": 1,
     "no_tx": 0, "no_times": 0}]
+error:
+  description: Why the writer ended before it was told to; empty where it did not.
+  returned: O(mode=end)
+  type: str
 waited:
   description: Seconds it took.
   returned: O(mode=wait)

@@ -67,6 +67,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+known:
+  description: Whether systemd knows the unit.
+  returned: O(unit) is given
+  type: bool
 running:
   description: Whether the unit is active and has a process.
   returned: O(unit) is given

@@ -141,10 +141,32 @@ def literal_results(path: Path) -> set[str]:
     return keys
 
 
+def whole_results(path: Path) -> set[str]:
+    """Keys of the dictionaries in a file that say whether something changed: results."""
+    keys: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        named = keys_of(node)
+        keys |= named if "changed" in named else set()
+    return keys
+
+
+def imported(path: Path) -> set[Path]:
+    """The files of module_utils that a module imports itself, where its results may be made."""
+    files = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and ".module_utils" in (node.module or ""):
+            folder = "module_utils" + (node.module or "").partition(".module_utils")[2]
+            for dotted in (folder, *(f"{folder}.{name.name}" for name in node.names)):
+                file = PROJECT / "plugins" / (dotted.replace(".", "/") + ".py")
+                files |= {file} if file.is_file() else set()
+    return files
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_page_names_every_key_that_stands_in_its_code(path):
     action = PROJECT / "plugins" / "action" / path.name
-    keys = literal_results(path) | (literal_results(action) if action.exists() else set())
+    own = [path, action] if action.exists() else [path]
+    keys = set().union(*map(literal_results, own), *map(whole_results, [*own, *imported(path)]))
     assert keys - COMMON - documented(path.stem) == set()
 
 
