@@ -12,7 +12,12 @@ from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    failover,
+    results,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     problems,
@@ -25,12 +30,21 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switc
 MODULE = "dbre.semisync.semisync_switchover"
 FILE = "switchover.json"
 # What only the controller needs.
-OURS = ("info_from", "looks_from", "plan_from", "parts_from", "settled", "results_dir", "run")
+OURS = (
+    "info_from",
+    "looks_from",
+    "frozen_from",
+    "plan_from",
+    "parts_from",
+    "settled",
+    "results_dir",
+    "run",
+)
 display = Display()
 
 
 class ActionModule(ActionBase):
-    """The steps of a switchover; see plugins/modules/semisync_switchover.py."""
+    """The steps of a switchover, or of a failover; see plugins/modules/semisync_switchover.py."""
 
     TRANSFERS_FILES = False
 
@@ -44,10 +58,26 @@ class ActionModule(ActionBase):
             "after": self.after,
         }
         try:
-            result.update(steps[self._task.args["step"]](task_vars))
+            if self._task.args.get("operation") == "failover":
+                result.update(self.failover(task_vars))
+            else:
+                result.update(steps[self._task.args["step"]](task_vars))
         except cluster.RefusedError as error:
             result.update(cluster.refused(str(error), task_vars["inventory_hostname"]))
         return result
+
+    def failover(self, task_vars: Any) -> dict[str, Any]:
+        """A step of a failover."""
+        step = failover.Failover(
+            self._task.args,
+            task_vars,
+            self.wanted(task_vars),
+            lambda plan: self.on_host(plan, task_vars),
+            token_of,
+            self._task.check_mode,
+        )
+        cluster.refuse(task_vars, step.name, step.members, forks(step.members))
+        return step.go()
 
     def on_host(self, plan: dict[str, Any], task_vars: Any) -> dict[str, Any]:
         """The module's result."""

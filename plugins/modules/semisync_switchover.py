@@ -25,17 +25,28 @@ options:
       - V(part) does a host's part.
       - V(report) says what became of it, keeps it, and fails where the role did not move.
       - V(after) does on a host what has time.
+      - V(freeze), V(judge) and V(thaw) are of a failover. The first stops a replica's IO thread and
+        reads it, the second judges on the controller what was read, the third starts the IO thread
+        again where nobody takes over.
     type: str
-    choices: [look, plan, part, report, after]
+    choices: [look, plan, freeze, judge, part, thaw, report, after]
     required: true
+  operation:
+    description: What the steps are of; the source lives in a switchover, and is dead in a failover.
+    type: str
+    choices: [switchover, failover]
+    default: switchover
   info_from:
     description: Name of the variable with each host's M(dbre.semisync.semisync_info) result.
     type: str
   looks_from:
     description: Name of the variable with each host's result of O(step=look).
     type: str
+  frozen_from:
+    description: Name of the variable with each host's result of O(step=freeze).
+    type: str
   plan_from:
-    description: Name of the variable with each host's result of O(step=plan).
+    description: Name of the variable with each host's result of O(step=plan), or of O(step=judge).
     type: str
   parts_from:
     description: Name of the variable with each host's result of O(step=part).
@@ -62,7 +73,8 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - O(step=part) and O(step=after) do nothing in check mode; the plan says what they would.
+      - O(step=freeze), O(step=part), O(step=thaw) and O(step=after) do nothing in check mode; the
+        plan says what they would.
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -125,6 +137,18 @@ reach:
     it can.
   returned: O(step=look)
   type: dict
+answered:
+  description: Members that said anything at all.
+  returned: O(step=look) of a failover
+  type: list
+  elements: str
+ended:
+  description:
+    - How the server of a host ended, as systemd remembers it, with how many seconds ago; null where
+      nothing tells.
+  returned: O(step=look) of a failover, on the source
+  type: dict
+  sample: {how: killed, status: 9, started_ago: 86400.0, stopping_ago: 12.0, ended_ago: 12.0}
 filters:
   description: What keeps transactions from being applied or logged.
   returned: O(step=look)
@@ -139,6 +163,38 @@ event_scheduler:
   description: The variable of that name.
   returned: O(step=look)
   type: str
+kernel_seconds:
+  description: Since how many seconds the host's machine runs, or null.
+  returned: O(step=look) of a failover
+  type: float
+stopped:
+  description: Whether the IO thread stands still.
+  returned: O(step=freeze)
+  type: bool
+was:
+  description: What the IO thread did before.
+  returned: O(step=freeze)
+  type: str
+at:
+  description: When it was stopped, in seconds since 1970 by the host's clock.
+  returned: O(step=freeze)
+  type: float
+channel:
+  description: The default replication channel behind the stop.
+  returned: O(step=freeze)
+  type: dict
+gtid:
+  description: GTID sets behind the stop.
+  returned: O(step=freeze)
+  type: dict
+go:
+  description: Whether a replica takes over.
+  returned: O(step=judge)
+  type: bool
+certificate:
+  description: What is proven so far.
+  returned: O(step=plan) or O(step=judge) of a failover
+  type: dict
 fence:
   description: Whether an option file of a switchover lets the server start read-only.
   returned: O(step=look)
@@ -192,6 +248,8 @@ path:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import end, receiver, witness
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.parts import FAILOVER_PARTS
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -217,13 +275,14 @@ def part(module: Any) -> dict[str, Any]:
     """This host's part."""
     if module.check_mode:
         return {"changed": True, "outcome": "", "reason": "", "statements": []}
-    kind = PARTS[module.params["part"]]
+    failing = module.params["operation"] == "failover"
+    kind = (FAILOVER_PARTS if failing else PARTS)[module.params["part"]]
     warden = None
     if module.params["mode"] == "switch":
+        # What was received may take long to be applied.
+        longest = guard.seconds(module.params) + (module.params["catch_up"] if failing else 0)
         # Before there is any connection.
-        warden = guard.Guard(
-            lambda stage: patiently(module, kind).recover(stage), guard.seconds(module.params)
-        )
+        warden = guard.Guard(lambda stage: patiently(module, kind).recover(stage), longest)
     try:
         return kind(module, warden).go()
     finally:
@@ -236,11 +295,26 @@ def main() -> None:
         argument_spec=login.argument_spec(
             step={
                 "type": "str",
-                "choices": ["look", "plan", "part", "report", "after"],
+                "choices": [
+                    "look",
+                    "plan",
+                    "freeze",
+                    "judge",
+                    "part",
+                    "thaw",
+                    "report",
+                    "after",
+                ],
                 "required": True,
+            },
+            operation={
+                "type": "str",
+                "choices": ["switchover", "failover"],
+                "default": "switchover",
             },
             info_from={"type": "str"},
             looks_from={"type": "str"},
+            frozen_from={"type": "str"},
             plan_from={"type": "str"},
             parts_from={"type": "str"},
             settled={"type": "bool", "default": False},
@@ -251,10 +325,18 @@ def main() -> None:
         supports_check_mode=True,
     )
     module.params.update(module.params["plan"] or {})
+    if (module.params["plan"] or {}).get("part") == "dead":
+        module.exit_json(**end.answer(module))
     if module.params["step"] == "part":
         login.require_driver(module)
         module.exit_json(**part(module))
-    work = {"look": look.answer, "after": settle}[module.params["step"]]
+    work = {
+        ("switchover", "look"): look.answer,
+        ("switchover", "after"): settle,
+        ("failover", "look"): witness.look,
+        ("failover", "freeze"): receiver.stop,
+        ("failover", "thaw"): receiver.start,
+    }[module.params["operation"], module.params["step"]]
     connection.work(module, work, f"step {module.params['step']} failed")
 
 

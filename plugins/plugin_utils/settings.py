@@ -21,6 +21,7 @@ from ansible.module_utils.common.validation import (
     check_type_float,
     check_type_int,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.task_files import unusable_tasks
 
 ROLES = os.path.join(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "roles"
@@ -45,10 +46,10 @@ class Setting(NamedTuple):
 
     Attributes:
         name: of the variable.
-        type: int, float, bool or str.
+        type: int, float, bool, str, or list of texts, which may be one text with commas.
         key: its name in decisions.
         least, most, unit: of a number, and what it counts.
-        pattern, form: of a text as a whole, and what that is in words.
+        pattern, form: of a text as a whole, or of each in a list, and what that is in words.
         choices: the only values of a text, where there are such.
         secret: whether no message may show it.
         tasks: whether it is the path of a file of tasks on the controller.
@@ -110,6 +111,10 @@ def tasks_file(name: str) -> Setting:
         form=form,
         tasks=True,
     )
+
+
+def texts(name: str, pattern: str, form: str) -> Setting:
+    return Setting(name, "list", name[len(PREFIX) :], pattern=pattern, form=form)
 
 
 IDENTIFIER = (rf"(?! ){PRINTABLE}{{1,64}}(?<! )", "1 to 64 characters, no blank at its ends")
@@ -216,6 +221,16 @@ ROWS = (
     number("semisync_switchover_drain", 0, DAY, "seconds"),
     choice("semisync_switchover_long_transactions", "refuse", "kill"),
     number("semisync_switchover_max_lag", 0, DAY, "seconds"),
+    # failover
+    text("semisync_failover_to"),
+    texts(
+        "semisync_failover_accept",
+        rf"[a-z_]+(:{PRINTABLE}+)?",
+        "names of cases, such as degraded,unread:db4",
+    ),
+    number("semisync_failover_timeout", 2, 600, "seconds"),
+    number("semisync_failover_stall", 1, DAY, "seconds"),
+    number("semisync_failover_apply", 1, 7 * DAY, "seconds"),
     # benchmark, and the baseline before semi-sync
     text("semisync_suite", rf"{PRINTABLE}+", "the name of a suite, or the path of a file"),
     choice("semisync_benchmark_profile", "full", "quick"),
@@ -270,7 +285,10 @@ def converted(row: Setting, value: Any) -> Any:
     """
     if value is None:
         raise SettingError(f"{row.name} has no value; leave it out for its default")
-    if row.type in CHECKS:
+    typed: Any
+    if row.type == "list":
+        typed, wanted = listed(row, value)
+    elif row.type in CHECKS:
         check, wanted = CHECKS[row.type]
         # To Ansible, true is a number as well.
         if not isinstance(value, bool) or row.type == "bool":
@@ -288,6 +306,16 @@ def converted(row: Setting, value: Any) -> Any:
     if wanted:
         raise SettingError(f"{row.name} is {show(value, row)}; it must be {wanted}")
     return typed
+
+
+def listed(row: Setting, value: Any) -> tuple[list[str], str]:
+    """(the texts of a list, or of one text with commas; what they must be that they are not)."""
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, list):
+        return [], row.form
+    made = [str(one).strip() for one in given if str(one).strip()]
+    good = all(re.match(rf"(?:{row.pattern})\Z", one) for one in made)
+    return made, "" if good else row.form
 
 
 def show(value: Any, row: Setting) -> str:
@@ -314,26 +342,6 @@ def misshapen(row: Setting, value: str) -> str:
         return "a schema that is not the server's own"
     if row.tasks and value:
         return unusable_tasks(value)
-    return ""
-
-
-def unusable_tasks(path: str) -> str:
-    """What a file of tasks must be that it is not, in words; empty where it can be included."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            # Not constructed: tags such as !unsafe and !vault are Ansible's business.
-            node = yaml.compose(stream, Loader=yaml.SafeLoader)
-    except OSError as error:
-        return f"a file that can be read on the controller ({error.strerror})"
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        return f"a file of tasks ({' '.join(str(error).split())})"
-    tasks = getattr(node, "value", None)
-    if (
-        not isinstance(node, yaml.SequenceNode)
-        or not tasks
-        or not all(isinstance(task, yaml.MappingNode) for task in tasks)
-    ):
-        return "a file of tasks: a list, as in a role's tasks/main.yml"
     return ""
 
 

@@ -24,6 +24,7 @@ HOST_PACKAGES = (
     "replication",
     "answer",
     "switchover",
+    "failover",
     "canary",
     "seed",
     "netem",
@@ -31,11 +32,13 @@ HOST_PACKAGES = (
 )
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
+    ("task_files",),
     ("settings", "results", "words", "lifeline"),
     ("member",),
     ("plans",),
     ("verdict",),
     ("cluster",),
+    ("failover",),
     ("goals",),
     ("benchmark",),
     ("report",),

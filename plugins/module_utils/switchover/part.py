@@ -51,6 +51,9 @@ class Part(ABC):
         module: the AnsibleModule; see modules/semisync_switchover.py for its options.
     """
 
+    # What its rows in the journal are of.
+    operation = journal.SWITCHOVER
+
     def __init__(self, module: Any, warden: guard.Guard | None = None) -> None:
         self.module, self.params, self.warden = module, module.params, warden
         self.token = self.params["token"]
@@ -203,7 +206,7 @@ class Part(ABC):
                 server,
                 self.params["schema"],
                 journal.Entry(
-                    operation=journal.SWITCHOVER,
+                    operation=self.operation,
                     run=self.token,
                     state=state,
                     from_host=self.source,
@@ -211,6 +214,7 @@ class Part(ABC):
                     from_id=self.params["source_id"],
                     to_id=self.params["target_id"],
                     position=self.position or self.look_here()["position"],
+                    verdict=self.params.get("verdict") or "",
                 ),
             )
         finally:

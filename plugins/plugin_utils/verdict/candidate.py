@@ -247,7 +247,9 @@ def sentences(ranked: dict[str, Any], needed: int) -> list[str]:
         lines.append(
             f"Every commit that a replica of this inventory acknowledged is on {best['host']}: a"
             f" commit waits for {needed}, and {len(ranked['unread'])} could not be read. What went"
-            " out while the source was degraded may be on none."
+            " out while the source was degraded may be on none. A source that lives, and is only"
+            " cut off, may still get acknowledgements: failover.yml stops the IO threads before it"
+            " reads."
         )
     else:
         lines.append(

@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A process that stays on a host whose IO thread was stopped, and starts it again where nobody
+comes back in time: the controller may be gone.
+
+It is asked at an abstract unix socket, so there is no file to clean up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import detach
+
+# Seconds after which it acts.
+HELD = 60
+# Seconds that it may take to let go.
+ANSWER = 5
+GONE = b"g"
+
+
+def address(params: dict[str, Any]) -> str:
+    """The socket's name: the run, and the server, because a host may have several."""
+    words = f"{params['token']} {params['login_unix_socket']} {params['login_port']}"
+    return "\0dbre-semisync-held-" + hashlib.sha256(words.encode("utf-8")).hexdigest()[:32]
+
+
+def leave(name: str, act: Callable[[], None], seconds: float = HELD) -> None:
+    """Start the process; it is there when this returns.
+
+    Args:
+        name: result of address().
+        act: what to do when nobody has come.
+
+    Raises:
+        OSError: there is one already, or it cannot be started.
+    """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(name)
+    listener.listen(1)
+    child = os.fork()
+    if child == 0:
+        # The second fork gives the process to init.
+        if os.fork() == 0:
+            with contextlib.suppress(Exception):  # nobody would hear of it
+                serve(listener, act, seconds)
+        os._exit(0)
+    os.waitpid(child, 0)
+    listener.close()
+
+
+def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
+    """Wait to be sent away, and act where nobody does it."""
+    detach(listener.fileno())
+    listener.settimeout(seconds)
+    try:
+        connection = listener.accept()[0]
+    except socket.timeout:
+        # From here on nobody is told any more that this process is gone.
+        listener.close()
+        act()
+        return
+    connection.sendall(GONE)
+    connection.close()
+
+
+def release(name: str) -> bool:
+    """Send the process away; False where there is none any more: it may have acted."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.settimeout(ANSWER)
+        try:
+            asking.connect(name)
+            return asking.recv(1) == GONE
+        except OSError:
+            return False

@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A replica's IO thread, stopped alone: a source that lives after all gets no acknowledgement from
+here any more, and what was received stays as it is read.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import GTID_VARIABLES
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import try_again
+
+# Seconds until a server that was restarted meanwhile answers again.
+RESTART = 120
+
+
+def stop_steps(names: Names) -> list[Step]:
+    return [(f"STOP {names.replica_word} IO_THREAD", None)]
+
+
+def start_steps(names: Names) -> list[Step]:
+    return [(f"START {names.replica_word} IO_THREAD", None)]
+
+
+def stop(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """Stop it, and read; a process stays that starts it again unless it is sent away."""
+    before = channels.default_channel(server.channels(names))
+    if not before:
+        return {"changed": False, "stopped": False, "msg": "it follows nobody any more"}
+    steps = [] if before["io_running"] == "No" else stop_steps(names)
+    if module.check_mode:
+        return {"changed": bool(steps), "stopped": False, "statements": rules.shown(steps)}
+    if steps:
+        keeper.leave(keeper.address(module.params), lambda: start_again(module))
+    run(server, steps)
+    return {
+        "changed": bool(steps),
+        "statements": rules.shown(steps),
+        "was": before["io_running"],
+        "at": time.time(),
+        **read(server, names),
+    }
+
+
+def read(server: Server, names: Names) -> dict[str, Any]:
+    """What was received and applied, and whether the IO thread stands still."""
+    channel = channels.default_channel(server.channels(names))
+    variables = server.variables()
+    return {
+        "stopped": bool(channel) and (channel or {})["io_running"] == "No",
+        "channel": channel,
+        "gtid": {key: variables[key] for key in GTID_VARIABLES if key in variables},
+    }
+
+
+def start(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """Start it again, where this run has stopped it."""
+    keeper.release(keeper.address(module.params))
+    channel = channels.default_channel(server.channels(names))
+    steps = start_steps(names) if channel and channel["io_running"] == "No" else []
+    run(server, steps)
+    return {"changed": bool(steps), "statements": rules.shown(steps)}
+
+
+def start_again(module: Any) -> None:
+    """What the process does that was left behind."""
+    server, error = try_again(RESTART, lambda: Server(login.connect(module)))
+    if not error:
+        run(server, start_steps(identify(server)))
+        flags.close(server)
+
+
+def run(server: Server, steps: list[Step]) -> None:
+    """Run statements in their order.
+
+    Raises:
+        ServerError: the server refuses one.
+    """
+    for statement, arguments in steps:
+        server.rows(statement, arguments)

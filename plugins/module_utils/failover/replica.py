@@ -1,0 +1,110 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of any other replica: it follows the new source, and waits for the old one again where
+nobody took over.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import receiver
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.target import apply_all, hold
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+    StepBackError,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.replica import (
+    LOOK,
+    ReplicaPart,
+)
+
+
+class FailoverReplica(ReplicaPart):
+    """The part of a replica that stays one."""
+
+    def work(self) -> dict[str, Any]:
+        """Follow whoever takes over; what became of it."""
+        held = False
+        try:
+            hold(self)
+            held = True
+            self.there = flags.Flags(lambda: self.connect(self.target), self.token)
+            self.there.hoist(self.here(self.params["host"]))
+            # Following another source throws away what was received: nothing of it may be left.
+            apply_all(self)
+            self.until(
+                f"{self.target}'s word that it has everything",
+                MEET + self.params["catch_up"],
+                self.is_ready,
+            )
+            self.move(self.target)
+            return self.settle()
+        except (StepBackError, ServerError) as error:
+            self.note("back", str(error))
+            return self.back(str(error), held)
+        finally:
+            self.drop()
+
+    def settle(self) -> dict[str, Any]:
+        """Stay where the role went; back where it did not go."""
+        deadline = time.monotonic() + self.params["timeout"] + 2 * BACK
+        if not self.moved:
+            deadline += self.params["catch_up"]
+        words = f"{self.target} does not take writes"
+        while time.monotonic() < deadline:
+            try:
+                seen = self.look(self.target, "ready", "back")
+                if not seen["read_only"]:
+                    if not self.follows(self.target):
+                        self.move(self.target)
+                    return self.result(DONE)
+                if seen["back"] or not seen["run"]:
+                    return self.back(f"{self.target} went back; it says why", True)
+            except ServerError as error:
+                words = f"{self.target} does not answer: {error}"
+                self.peers.pop(self.target, None)
+            time.sleep(LOOK)
+        return self.result(
+            UNKNOWN,
+            f"it is not known whether {self.target} took over: {words}. {self.params['host']}"
+            f" follows {self.target if self.moved else self.source}",
+        )
+
+    def back(self, reason: str, held: bool) -> dict[str, Any]:
+        """Wait for the old source again.
+
+        Args:
+            held: whether this part is the one that may start the IO thread.
+        """
+        if not held:
+            return self.result(REFUSED, reason)
+        try:
+            self.revive(time.monotonic() + BACK)
+            if self.follows(self.target):
+                peer = next(one for one in self.params["members"] if one["host"] == self.source)
+                self.run(rules.redirect_steps(self.names, peer["address"], peer["port"]))
+                return self.result(UNDONE, reason)
+            self.run(receiver.start_steps(self.names))
+            return self.result(REFUSED, reason)
+        except (ServerError, StepBackError) as error:
+            words = f"{reason}. The way back failed on {self.params['host']}: {error}"
+            return self.result(UNKNOWN, words)
+
+    def recover(self, stage: str) -> dict[str, Any]:
+        """What the guard does when the part has ended without a word."""
+        if not flags.take(self.hand, rules.RUN_LOCK, 5):
+            return self.result(UNKNOWN, "another run has the lock")
+        self.moved = stage == "moved"
+        try:
+            return self.settle()
+        finally:
+            self.drop()

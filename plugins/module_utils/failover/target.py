@@ -1,0 +1,195 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of the replica that takes over from a dead source: it applies everything that it has
+received, waits for replicas that acknowledge, and opens.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper, receiver
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal, position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, SOURCE
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+    Part,
+    StepBackError,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.target import (
+    TOLD,
+    TargetPart,
+)
+
+# What the guard is told first: the IO thread stands still, and nobody else starts it again.
+HOLDS = "holds"
+PROMOTED = "promoted"
+
+
+class FailoverTarget(TargetPart):
+    """The part of the new source."""
+
+    operation = journal.FAILOVER
+    # Whether this part is the one that may start the IO thread again.
+    held = False
+
+    # Forward
+
+    def prepare(self) -> None:
+        """Be alone here, and meet the others.
+
+        Raises:
+            StepBackError: somebody is missing, or it is not any more as it was judged.
+        """
+        hold(self)
+        self.held = True
+        self.flags.prepare(2)
+        others = self.params["others"]
+        self.until("the other hosts", MEET, lambda: self.all_here(others))
+        channel = self.channel()
+        if not channel or channel["io_running"] != "No":
+            raise StepBackError(
+                f"{self.target}'s IO thread runs again: it may have received more than was judged"
+            )
+
+    def take_over(self) -> None:
+        """Everything up to the opening.
+
+        Raises:
+            StepBackError: the applier does not get on, or nobody comes who acknowledges.
+        """
+        apply_all(self)
+        self.tell(PROMOTED)
+        self.promoted = True
+        self.deadline = time.monotonic() + self.params["timeout"]
+        self.run(self.promotion())
+        self.flags.hoist("ready")
+        self.note("ready")
+        if self.params["wait_count"]:
+            self.until("enough replicas", self.left(), self.enough_clients)
+        self.open()
+
+    def promotion(self) -> list[Step]:
+        """Where nobody could acknowledge, the source side stays off: writers would only wait."""
+        steps = rules.promote_steps(self.names)
+        return steps if self.params["wait_count"] else steps[:-1]
+
+    def first_commit(self) -> str:
+        """The journal's row, in a table that may not be there yet; what is wrong with it in words,
+        or "".
+        """
+        try:
+            for statement in journal.create_statements(self.params["schema"]):
+                self.run([(statement, None)])
+            words = super().first_commit()
+        except ServerError as error:
+            return f"{self.target} is open, but its first commit failed: {error}"
+        if not self.params["wait_count"]:
+            # Somebody has accepted that nobody acknowledges.
+            self.points = [point for point in self.points if point["id"] != "S7"]
+            return ""
+        return words
+
+    # Back
+
+    def back(self, reason: str) -> dict[str, Any]:
+        """Be a replica of the dead source again, where this server was not opened."""
+        self.note("back", reason)
+        if not self.held:
+            self.drop()
+            return self.result(REFUSED, reason)
+        try:
+            error = self.revive(time.monotonic() + BACK)
+            if error:
+                raise error
+            if self.opened or not self.frozen():
+                return self.result(DONE, f"{reason}; but {self.target} takes writes")
+            # The others need not wait for their time to be up.
+            flags.Flags(self.local, self.token).hoist("back")
+            self.run(self.way_back())
+        except (ServerError, StepBackError) as error:
+            return self.result(
+                UNKNOWN, f"{reason}. The way back failed on {self.params['host']}: {error}"
+            )
+        finally:
+            time.sleep(TOLD)
+            self.drop()
+        self.note("returned")
+        return self.result(UNDONE if self.promoted else REFUSED, reason)
+
+    def way_back(self) -> list[Step]:
+        if not self.promoted:
+            return receiver.start_steps(self.names)
+        return [
+            (rules.side_statement(self.names, SOURCE, False), None),
+            (rules.side_statement(self.names, REPLICA, True), None),
+            rules.start(self.names),
+        ]
+
+    def recover(self, stage: str) -> dict[str, Any]:
+        """What the guard does when the part has ended without a word."""
+        if not flags.take(self.hand, rules.RUN_LOCK, 5):
+            return self.result(UNKNOWN, "another run has the lock")
+        if not self.frozen():
+            return self.result(DONE)
+        self.held, self.promoted = True, stage == PROMOTED
+        return self.back(f"the part on {self.params['host']} ended without a word")
+
+
+def hold(part: Part) -> None:
+    """Be the only run on this host, and let nobody start the IO thread.
+
+    Raises:
+        StepBackError: another run is here, or it was started already.
+    """
+    part.take_run_lock()
+    part.tell(HOLDS)
+    if part.params["held"] and not keeper.release(keeper.address(part.params)):
+        raise StepBackError(
+            f"nobody came to {part.params['host']} within {keeper.HELD} s after its IO thread was"
+            " stopped, so it was started again"
+        )
+
+
+def apply_all(part: Part) -> None:
+    """Apply what this server has received. As long as it gets on, it is waited for.
+
+    Raises:
+        StepBackError: it stands still, or has stopped.
+    """
+    mariadb, wanted = part.names.mariadb, part.params["received"]
+    channel = part.channel()
+    if channel and channel["sql_running"] != "Yes" and not mariadb:
+        part.run([(f"START {part.names.replica_word} SQL_THREAD", None)])
+    first = left = position.missing(mariadb, wanted, part.applied())
+    begin = moved = time.monotonic()
+    while left:
+        words = position.stopped(part.channel())
+        if words:
+            raise StepBackError(f"{part.params['host']} does not apply what it has: {words}")
+        if time.monotonic() - moved > part.params["stall"]:
+            raise StepBackError(
+                f"{part.params['host']} has applied nothing for {part.params['stall']} s, and"
+                f" {left} transactions are left"
+            )
+        time.sleep(0.01 if left < 100 else 0.1)
+        now = position.missing(mariadb, wanted, part.applied())
+        if now < left:
+            moved = time.monotonic()
+        left = now
+    part.point(
+        "C6",
+        True,
+        f"{first} transactions in {time.monotonic() - begin:.1f} s; it has {part.applied()}",
+        wanted,
+    )
+    part.note("applied_all", f"{first} transactions")

@@ -1,0 +1,263 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's side of failover.yml: its steps, out of Ansible's variables."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover, problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    certificate,
+    failover_cases,
+    failover_outcome,
+    remains,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
+
+display = Display()
+
+
+class Failover:
+    """The steps of one task.
+
+    Args:
+        arguments: the task's.
+        task_vars: its variables.
+        own: this host's settings.
+        on_host: runs the module on this host with a plan.
+        token_of: marks this run; takes the cluster's name and its Members.
+        check_mode: whether nothing may be written.
+    """
+
+    def __init__(
+        self,
+        arguments: dict[str, Any],
+        task_vars: Any,
+        own: settings.Settings,
+        on_host: Callable[[dict[str, Any]], dict[str, Any]],
+        token_of: Callable[[str, list[Member]], str],
+        check_mode: bool,
+    ) -> None:
+        self.arguments, self.task_vars, self.own = arguments, task_vars, own
+        self.on_host, self.check_mode = on_host, check_mode
+        self.host = str(task_vars["inventory_hostname"])
+        self.name, self.members = cluster.members(task_vars, arguments["info_from"], own=own)
+        cluster.refuse(
+            task_vars, self.name, self.members, problems.of_inventory(self.name, self.members)
+        )
+        for member in self.members:
+            raw = task_vars["hostvars"][member.host].get(arguments["info_from"]) or {}
+            if member.info is None and raw.get("reason") == "stopped":
+                # The module says to start it, and that is what nobody may do now.
+                member.error = "its server does not run, or does not listen where it was looked for"
+        self.token = token_of(self.name, self.members)
+
+    def go(self) -> dict[str, Any]:
+        """Do the step."""
+        return {
+            "look": self.look,
+            "plan": self.plan,
+            "freeze": self.freeze,
+            "judge": self.judge,
+            "part": self.part,
+            "thaw": self.thaw,
+            "report": self.report,
+        }[self.arguments["step"]]()
+
+    # What is there
+
+    @property
+    def mine(self) -> Member:
+        return cluster.of_host(self.task_vars, self.members)
+
+    def results_of(self, argument: str) -> dict[str, Any]:
+        """host -> the result that it registered under the name that an argument has."""
+        variables, name = self.task_vars["hostvars"], self.arguments.get(argument)
+        return {
+            member.host: (variables[member.host].get(name) or {}) if name else {}
+            for member in self.members
+        }
+
+    def is_replica(self) -> bool:
+        """Whether this host is one that was read."""
+        return self.mine in remains.readable(self.members)
+
+    def evidence(self) -> Evidence:
+        """Everything that is known now."""
+        frozen = self.results_of("frozen_from") if self.arguments.get("frozen_from") else None
+        for member in self.members:
+            stopped = (frozen or {}).get(member.host) or {}
+            if member.info is not None and "gtid" in stopped:
+                member.info = dict(member.info, gtid=stopped["gtid"], channel=stopped["channel"])
+        return Evidence(
+            members=self.members,
+            source=self.results_of("info_from")[source_of(self.members).host],
+            looks=self.results_of("looks_from"),
+            frozen=frozen,
+            last=self.last(),
+            settings=self.own,
+            now=time.time(),
+        )
+
+    def last(self) -> dict[str, Any] | None:
+        """What verify.yml kept of its last look."""
+        kept = results.read_json(os.path.join(self.folder(), results.STATE), None)
+        return kept if isinstance(kept, dict) else None
+
+    def folder(self) -> str:
+        return results.cluster_folder(self.arguments.get("results_dir", "results"), self.name)
+
+    def speaks(self) -> bool:
+        return self.host == cluster.speaker(self.task_vars, self.members)
+
+    # The steps
+
+    def look(self) -> dict[str, Any]:
+        raw = self.results_of("info_from")[self.host]
+        if self.mine is source_of(self.members) and raw.get("reason") == "stopped":
+            unit = self.own["service"] or (self.last() or {}).get("unit")
+            return self.on_host({"part": "dead", "unit": unit})
+        if not self.is_replica():
+            return {"skipped": True, "skip_reason": "it is no replica that was read"}
+        plan = {
+            "members": [peer for peer in failover.peers(self.members) if peer["host"] != self.host],
+            "user": self.own["replication_user"],
+            "token": self.token,
+        }
+        return self.on_host(plan)
+
+    def plan(self) -> dict[str, Any]:
+        """Everything that can be judged before anything is touched."""
+        evidence = self.evidence()
+        chosen = failover_cases.candidate_of(evidence) if remains.readable(self.members) else None
+        accepted = self.own["failover_accept"]
+        refused = failover_cases.refused(evidence, accepted)
+        kept = certificate.record(self.name, self.token, evidence, accepted, chosen)
+        if chosen:
+            kept["statements"] = self.statements(evidence, chosen)
+        if self.speaks():
+            display.display("\n".join(certificate.told(kept, refused)))
+            display.display(f"  {certificate.fence_words(evidence)}")
+            if self.check_mode and not refused:
+                lines = [f"  {one['host']}: {one['statement']};" for one in kept["statements"]]
+                display.display("\n".join(lines))
+        if refused:
+            kept["outcome"] = "refused"
+            self.keep(kept)
+            raise cluster.RefusedError(
+                f"Nothing was changed. {certificate.complaint(self.name, refused)}"
+            )
+        return {"changed": False, "certificate": kept}
+
+    def wait_count(self, evidence: Evidence, chosen: Member) -> int:
+        """How many acknowledgements the new source waits for before it opens; none where somebody
+        has accepted that.
+        """
+        needed = failover_cases.new_wait_count(chosen)
+        return needed if len(failover_cases.followers_of(evidence, chosen)) >= needed else 0
+
+    def statements(self, evidence: Evidence, chosen: Member) -> list[dict[str, str]]:
+        followers = failover_cases.followers_of(evidence, chosen)
+        others = [
+            member
+            for member in remains.readable(self.members)
+            if member is not chosen and member not in followers
+        ]
+        return failover.statements(
+            chosen,
+            followers,
+            others,
+            self.own["canary_schema"],
+            self.wait_count(evidence, chosen),
+        )
+
+    def freeze(self) -> dict[str, Any]:
+        if not self.is_replica():
+            return {"skipped": True, "skip_reason": "it is no replica that was read"}
+        return self.on_host({"token": self.token})
+
+    def judge(self) -> dict[str, Any]:
+        """Everything again, by what was read behind the stop; what each host has to do."""
+        evidence = self.evidence()
+        accepted = self.own["failover_accept"]
+        refused = [
+            *failover_outcome.not_frozen(evidence),
+            *failover_cases.refused(evidence, accepted),
+        ]
+        chosen = None if refused else failover_cases.candidate_of(evidence)
+        kept = certificate.record(self.name, self.token, evidence, accepted, chosen)
+        if refused or not chosen:
+            kept["outcome"] = "refused"
+            kept["reason"] = certificate.complaint(self.name, refused)
+            return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
+        followers = failover_cases.followers_of(evidence, chosen)
+        hosts = {
+            member.host: failover.arguments(
+                member,
+                chosen,
+                followers,
+                self.members,
+                self.own,
+                {
+                    "token": self.token,
+                    "wait_count": self.wait_count(evidence, chosen),
+                    "verdict": kept["verdict"],
+                    "received": remains.received(member),
+                    "held": bool((evidence.frozen or {})[member.host].get("changed")),
+                },
+            )
+            for member in [chosen, *followers]
+        }
+        return {"changed": False, "go": True, "hosts": hosts, "certificate": kept}
+
+    def judged(self) -> dict[str, Any]:
+        """What judge() found, of this host's task."""
+        return self.task_vars.get(self.arguments["plan_from"]) or {}
+
+    def part(self) -> dict[str, Any]:
+        plan = (self.judged().get("hosts") or {}).get(self.host)
+        if not plan:
+            return {"skipped": True, "skip_reason": "it has no part"}
+        return self.on_host(plan)
+
+    def thaw(self) -> dict[str, Any]:
+        """Start the IO thread again where no part of a failover has it in its hand."""
+        frozen = self.results_of("frozen_from")[self.host]
+        if self.host in (self.judged().get("hosts") or {}) or not frozen.get("changed"):
+            return {"skipped": True, "skip_reason": "there is nothing to put back"}
+        return self.on_host({"token": self.token})
+
+    def report(self) -> dict[str, Any]:
+        """Say and keep what became of it; a failure where nobody took over."""
+        judged, parts = self.judged(), self.results_of("parts_from")
+        kept = judged.get("certificate")
+        if not kept:
+            return {"failed": True, "msg": "nothing was judged; what failed is said above"}
+        parts = {host: parts[host] for host in judged["hosts"]}
+        run = self.arguments.get("run") or ""
+        kept = failover_outcome.completed(kept, parts, self.own["failover_accept"], run)
+        result: dict[str, Any] = dict(kept, changed=False, path=None)
+        if self.speaks():
+            result["path"] = self.keep(kept)
+            display.display("\n".join(failover_outcome.told(kept)))
+        wrong = failover_outcome.complaint(kept, parts)
+        if wrong:
+            result.update(cluster.refused(wrong, self.host))
+        return result
+
+    def keep(self, kept: dict[str, Any]) -> str | None:
+        """Write certificate.json into the run's folder; its path."""
+        if self.check_mode or not self.speaks():
+            return None
+        run = results.open_run(self.folder(), results.now(), self.arguments.get("run") or None)
+        path = os.path.join(run, certificate.FILE)
+        results.write_json(path, kept)
+        return path

@@ -1,0 +1,177 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is proven of a failover, in one of three verdicts, and how it is kept and told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    failover_cases,
+    premises,
+    remains,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+    FAILED,
+    NOT_APPLICABLE,
+    PASSED,
+    UNKNOWN,
+)
+
+PROVEN = "proven"
+WINDOW = "proven but for the degraded window"
+NOT_PROVEN = "not proven"
+VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
+FILE = "certificate.json"
+# What only the failover itself shows.
+LATER = ("C2", "C6")
+
+
+def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The verdict and what it rests on.
+
+    Returns:
+        verdict; window (begin, end, and commits, which nobody can count any more) or None; reasons,
+        in words; pending (premises that are still to be shown, for a failover that is not done).
+    """
+    pending = sorted(
+        {row["id"] for row in rows if row["id"] in LATER and row["outcome"] == UNKNOWN}
+    )
+    wrong = [
+        row
+        for row in rows
+        if row["outcome"] not in (PASSED, NOT_APPLICABLE)
+        and not (row["id"] in pending and row["outcome"] == UNKNOWN)
+        and not (row["id"] == "C7" and row["outcome"] == FAILED)
+    ]
+    lapse = remains.window(evidence)
+    verdict = NOT_PROVEN if wrong else WINDOW if lapse else PROVEN
+    return {
+        "verdict": verdict,
+        "window": None
+        if not lapse
+        else {
+            "from": remains.stamp(lapse.begin),
+            "to": remains.stamp(lapse.end),
+            "known": lapse.known,
+            "commits": None,
+        },
+        "reasons": [
+            f"{row['id']}, {row['host']}: {row['observed'] or row['reason']}" for row in wrong
+        ],
+        "pending": pending,
+    }
+
+
+def in_words(judged: dict[str, Any]) -> str:
+    """A verdict in one line."""
+    words = judged["verdict"]
+    if words == WINDOW:
+        lapse = judged["window"]
+        words += (
+            f" from {lapse['from']} to {lapse['to']}"
+            f" ({'degraded then' if lapse['known'] else 'nothing rules it out'}; how many commits"
+            " is not known)"
+        )
+    if judged["reasons"]:
+        words += f": {'; '.join(judged['reasons'])}"
+    if judged["pending"]:
+        words += f" (so far: {' and '.join(judged['pending'])} are shown by the failover itself)"
+    return words
+
+
+def record(
+    cluster: str,
+    token: str,
+    evidence: Evidence,
+    accepted: list[str],
+    chosen: Member | None,
+) -> dict[str, Any]:
+    """certificate.json, as far as it can be had."""
+    rows = premises.rows(evidence, chosen)
+    every_case = failover_cases.cases(evidence)
+    names = [case.name for case in every_case if case.acceptable]
+    return {
+        "operation": "failover",
+        "cluster": cluster,
+        "token": token,
+        "at": remains.stamp(evidence.now),
+        "from": source_of(evidence.members).host,
+        "to": chosen.host if chosen else None,
+        "why": why(evidence, chosen),
+        **judge(evidence, rows),
+        "premises": rows,
+        "cases": [case._asdict() for case in every_case],
+        "accepted": [name for name in accepted if name in names],
+        "received": {
+            member.host: remains.received(member)
+            for member in remains.readable(evidence.members)
+            if remains.by_gtid(member)
+        },
+        "differences": remains.differences(evidence),
+        "left_behind": failover_cases.left_behind(evidence, chosen) if chosen else {},
+        "last_look": evidence.last,
+        "outcome": "planned",
+        "reason": "",
+        "timeline": [],
+        "statements": [],
+    }
+
+
+def why(evidence: Evidence, chosen: Member | None) -> str:
+    """Why this candidate."""
+    if not chosen:
+        return "no replica can take over"
+    if evidence.settings["failover_to"] == chosen.host:
+        return "it is named, and lacks nothing that another has received"
+    return (
+        f"it lacks nothing that another has received, and has {remains.to_apply(chosen)} to apply"
+    )
+
+
+def fence_words(evidence: Evidence) -> str:
+    """What keeps the old source from confirming more, where no power switch does."""
+    last = evidence.last or {}
+    source = source_of(evidence.members).host
+    if not last.get("timeout"):
+        return f"{source} is fenced by nothing that is known: make sure that it is dead"
+    seconds = int(last["timeout"]) / 1000
+    return (
+        f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement. Where"
+        f" it lives after all, behind a broken line, it confirms alone {seconds:g} s after that"
+        " (its timeout): what its clients are told from then on is lost"
+    )
+
+
+def told(kept: dict[str, Any], refused: list[failover_cases.Case]) -> list[str]:
+    """A certificate for people."""
+    lines = [
+        f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}"
+        + (f" ({kept['why']})" if kept["to"] else "")
+    ]
+    lines += [
+        f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}:"
+        f" {row['observed'] or row['reason']}"
+        for row in kept["premises"]
+    ]
+    lines += [f"  {host} stays behind: {words}" for host, words in kept["left_behind"].items()]
+    lines += [f"  accepted: {name}" for name in kept["accepted"]]
+    lines += [f"  REFUSED {case.name}: {case.words}; {case.remedy}" for case in refused]
+    return [*lines, f"  VERDICT {in_words(kept)}"]
+
+
+def complaint(cluster: str, refused: list[failover_cases.Case]) -> str:
+    """Why the run fails, and what to accept where that can be; empty where nothing was refused."""
+    if not refused:
+        return ""
+    words = "; ".join(f"{case.name}: {case.words}. {case.remedy}" for case in refused)
+    if all(case.acceptable for case in refused):
+        names = ",".join(case.name for case in refused)
+        words += (
+            f". Whoever takes that upon themselves says -e semisync_failover_accept={names}; the"
+            " certificate keeps it"
+        )
+    return f"Cluster {cluster!r}: {words}"

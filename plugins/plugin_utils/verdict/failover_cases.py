@@ -1,0 +1,346 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that keeps a replica from taking over, each by a name: what was found, the way out,
+and whether somebody may accept what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_premises import (
+    purged,
+    version,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
+
+
+class Case(NamedTuple):
+    """One reason not to go on.
+
+    Attributes:
+        name: as semisync_failover_accept has it.
+        words: what was found.
+        remedy: the way out.
+        acceptable: whether it can be accepted.
+    """
+
+    name: str
+    words: str
+    remedy: str
+    acceptable: bool = False
+
+
+def cases(evidence: Evidence) -> list[Case]:
+    """Every case, whether it is accepted or not."""
+    read = remains.readable(evidence.members)
+    if not read:
+        listed = "; ".join(f"{host}: {why}" for host, why in remains.unread(evidence).items())
+        return [Case("no_replica", f"no replica was read ({listed})", "bring one of them back")]
+    first = [*of_source(evidence), *of_sides(evidence), *of_measure(evidence)]
+    if first:
+        # What the others would say rests on these.
+        return first
+    return [
+        *of_reading(evidence),
+        *of_relay_logs(evidence),
+        *of_past(evidence),
+        *of_sets(evidence),
+        *of_chosen(evidence),
+    ]
+
+
+def refused(evidence: Evidence, accepted: list[str]) -> list[Case]:
+    """The cases that nobody has accepted."""
+    return [case for case in cases(evidence) if not (case.acceptable and case.name in accepted)]
+
+
+def of_source(evidence: Evidence) -> Iterator[Case]:
+    """It must be dead: moving the role of one that lives is a switchover."""
+    source, said = source_of(evidence.members), evidence.source
+    reached = [
+        host
+        for host, looked in evidence.looks.items()
+        if source.host in (looked.get("answered") or [])
+    ]
+    answers = "it was read" if source.info is not None else ""
+    if reached:
+        answers = f"it answers {' and '.join(reached)}"
+    if answers:
+        yield Case(
+            "source_answers",
+            f"{source.host}: the source lives ({answers})",
+            "switchover.yml moves the role of a source that lives; where it hangs, end it first by"
+            " its power or SIGKILL: an orderly stop confirms commits that no replica has",
+        )
+    elif not said.get("unreachable") and said.get("reason") != "stopped":
+        yield Case(
+            "source_unclear",
+            f"{source.host}: nothing says that the source is dead ({source.error})",
+            "ask it: its host must be in the run, and say that nothing listens, or be unreachable",
+        )
+
+
+def of_sides(evidence: Evidence) -> Iterator[Case]:
+    """Who is the source must be clear, and nobody else may take writes."""
+    decided, source = sides.decide(evidence.members), source_of(evidence.members)
+    for words in decided.problems:
+        yield Case("unclear", words, "docs/operations.md says how to make it clear")
+    if decided.interrupted and decided.row and decided.row["operation"] != "failover":
+        yield Case(
+            "interrupted",
+            decided.interrupted,
+            "bring both servers of it back, and run switchover.yml again",
+        )
+    for member in remains.readable(evidence.members):
+        if values.same_value(member.info["variables"].get("read_only"), "OFF"):
+            yield Case(
+                f"writable:{member.host}",
+                f"{member.host} takes writes beside its source",
+                "keep the clients away from it, and SET GLOBAL read_only = 1",
+            )
+        following = sides.target_of(member, evidence.members, decided.row)
+        if following != source.host:
+            whom = following or f"{member.channel['source_host']}, outside this cluster"
+            yield Case(
+                f"chain:{member.host}",
+                f"{member.host} follows {whom}, and not {source.host}",
+                "what it has, its own source has; have it follow the source, or take it out of the"
+                " cluster",
+            )
+
+
+def of_measure(evidence: Evidence) -> Iterator[Case]:
+    for member in remains.readable(evidence.members):
+        if not remains.by_gtid(member):
+            yield Case(
+                f"by_file:{member.host}",
+                f"{member.host} follows by file and position: nobody can tell what it would lack"
+                " behind another source",
+                "gtid.yml goes over to GTIDs, while the source lives",
+            )
+    for member in remains.readable(evidence.members):
+        if member.info["engine"] == "mariadb" and member.channel["sql_running"] != "Yes":
+            both = member.channel["io_running"] == "No"
+            yield Case(
+                f"applier:{member.host}",
+                f"{member.host}'s applier is stopped"
+                + (", and so is its IO thread" if both else "")
+                + ": where both are, whatever starts one of them throws away what was received"
+                " (MDEV-4698)",
+                "take it out of the cluster; its relay logs have what it has not applied"
+                if both
+                else "START SLAVE SQL_THREAD while its IO thread still tries to connect",
+            )
+    for host, looked in evidence.looks.items():
+        if looked.get("running"):
+            yield Case(
+                f"busy:{host}",
+                f"{host}: another change of roles is under way",
+                "wait until it has ended",
+            )
+
+
+def of_reading(evidence: Evidence) -> Iterator[Case]:
+    """Case 2: too few were read."""
+    if remains.enough(evidence):
+        return
+    for host, why in sorted(remains.unread(evidence).items()):
+        yield Case(
+            f"unread:{host}",
+            f"a commit may be on {host} alone, which could not be read ({why})",
+            "bring it back without starting its replication, and run this again",
+            True,
+        )
+    if remains.strangers(evidence):
+        yield Case(
+            "unread:others",
+            f"{remains.strangers(evidence)} replicas acknowledged at the last look that this"
+            " inventory does not have",
+            "add them to the inventory",
+            True,
+        )
+
+
+def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
+    """Cases 5 and 6: read, but not with all that it acknowledged."""
+    if remains.enough(evidence):
+        return
+    for member in remains.readable(evidence.members):
+        words = remains.lost_relay_log(evidence, member)
+        if words:
+            yield Case(
+                f"restarted:{member.host}",
+                f"{member.host} may have lost what it acknowledged: {words}",
+                "nothing brings that back, unless the source's disk can be read",
+                True,
+            )
+
+
+def of_past(evidence: Evidence) -> Iterator[Case]:
+    """Case 1: what the source confirmed alone."""
+    blind, lapse = remains.unwatched(evidence), remains.window(evidence)
+    source = source_of(evidence.members).host
+    if blind:
+        yield Case(
+            "unwatched",
+            f"whether {source} confirmed commits alone is not known: {blind}",
+            "its error log says whether semi-sync was switched off; run verify.yml from cron",
+            True,
+        )
+    elif lapse and lapse.known:
+        yield Case(
+            "degraded",
+            f"{source} was degraded since {remains.stamp(lapse.begin)}: what it confirmed from"
+            " then on may be on no replica",
+            "read its binary log, if its disk can be read, before anybody starts it",
+            True,
+        )
+
+
+def of_sets(evidence: Evidence) -> Iterator[Case]:
+    """Case 7: who has what."""
+    for member in remains.readable(evidence.members):
+        own = remains.own_writes(evidence, member)
+        if own:
+            yield Case(
+                f"errant:{member.host}",
+                f"{member.host} has transactions that it wrote itself: {own}",
+                "everybody would get them, or nobody: find out what they are",
+                True,
+            )
+    if not remains.supersets(evidence):
+        yield Case(
+            "incomparable",
+            f"no replica has everything: {'; '.join(remains.differences(evidence))}",
+            "read what each has alone from its binary or relay log, and decide which to keep",
+        )
+
+
+def of_chosen(evidence: Evidence) -> Iterator[Case]:
+    """Who can take over, and who would acknowledge then."""
+    best, wanted = remains.supersets(evidence), evidence.settings["failover_to"]
+    if not best:
+        return
+    if wanted and wanted not in [member.host for member in best]:
+        yield Case(
+            f"lacks:{wanted}",
+            f"{wanted} (semisync_failover_to) has not all that {best[0].host} has: "
+            + ("; ".join(remains.differences(evidence)) or "it was not read"),
+            f"leave semisync_failover_to out, or name {best[0].host}",
+        )
+        return
+    reasons = {member.host: unusable(evidence, member) for member in best}
+    chosen = candidate_of(evidence)
+    if not chosen:
+        for host, words in reasons.items():
+            yield Case(
+                f"unusable:{host}",
+                f"{host} has everything, but cannot take over: {words}",
+                "mend that; it must not be started again before everything is applied",
+            )
+        return
+    followers = followers_of(evidence, chosen)
+    needed = new_wait_count(chosen)
+    if len(followers) < needed:
+        yield Case(
+            "alone",
+            f"{len(followers)} replicas could acknowledge what {chosen.host} commits, and a commit"
+            f" waits for {needed}",
+            "bring another replica back first, or accept that nobody acknowledges until then",
+            True,
+        )
+    for member in followers:
+        gone = purged(chosen, member, evidence.looks)
+        if gone:
+            yield Case(
+                f"purged:{member.host}",
+                f"{chosen.host} has purged from its binary logs what {member.host} lacks: {gone}",
+                f"{member.host} has to be seeded again afterwards",
+                True,
+            )
+
+
+def unusable(evidence: Evidence, member: Member) -> str:
+    """Why a replica that has everything cannot take over; empty where it can."""
+    channel, info = member.channel, member.info
+    looked = evidence.looks.get(member.host) or {}
+    if channel["last_sql_error"]:
+        return f"its applier has stopped: {channel['last_sql_error']}"
+    if channel["delay"]:
+        return f"it is delayed by {channel['delay']} s"
+    if looked.get("filters"):
+        return f"it does not apply everything: {', '.join(looked['filters'])}"
+    logs = info["names"]["log_updates"]
+    if not all(values.same_value(info["variables"].get(name), "ON") for name in ("log_bin", logs)):
+        return (
+            f"log_bin is {info['variables'].get('log_bin')}, {logs} {info['variables'].get(logs)}"
+        )
+    plugin = info["names"]["source"]["plugin"]
+    if plugin and info["plugins"].get(plugin) != "ACTIVE":
+        return f"semi-sync's source side is not loaded (plugin {plugin})"
+    return ""
+
+
+def candidate_of(evidence: Evidence) -> Member | None:
+    """The replica that takes over: of those that have everything and can, the one that is named;
+    else one that enough others can follow, with least to apply.
+    """
+    wanted = evidence.settings["failover_to"]
+    able = [
+        member
+        for member in remains.supersets(evidence)
+        if wanted in ("", member.host) and not unusable(evidence, member)
+    ]
+    able.sort(key=lambda member: len(followers_of(evidence, member)) < new_wait_count(member))
+    return able[0] if able else None
+
+
+def followers_of(evidence: Evidence, chosen: Member) -> list[Member]:
+    """Who can follow it, and acknowledge."""
+    return [
+        member
+        for member in remains.readable(evidence.members)
+        if member is not chosen and not stays_behind(evidence, member, chosen)
+    ]
+
+
+def stays_behind(evidence: Evidence, member: Member, chosen: Member) -> str:
+    """Why a replica cannot follow the candidate; empty where it can."""
+    looked, channel = evidence.looks.get(member.host) or {}, member.channel
+    error = (looked.get("reach") or {}).get(chosen.host, "it was not tried")
+    if error:
+        return f"it cannot log in to {chosen.host}: {error}"
+    if version(member)[:2] < version(chosen)[:2]:
+        return f"its version {member.info['version']} is older than {chosen.info['version']}"
+    if channel["last_sql_error"]:
+        return f"its applier has stopped: {channel['last_sql_error']}"
+    enabled = member.info["semisync"]["replica"]["variables"].get("enabled")
+    return "" if values.same_value(enabled, "ON") else "semi-sync's replica side is off"
+
+
+def new_wait_count(chosen: Member) -> int:
+    """How many acknowledgements a commit waits for on the candidate, as it runs."""
+    running = chosen.info["semisync"]["source"]["variables"]
+    return int(running.get("wait_for_replica_count") or 1)
+
+
+def left_behind(evidence: Evidence, chosen: Member) -> dict[str, Any]:
+    """Replicas that will not follow, and why."""
+    gone = dict(remains.unread(evidence))
+    for member in replicas_of(evidence.members):
+        if member.host not in gone and member is not chosen:
+            words = stays_behind(evidence, member, chosen)
+            if words:
+                gone[member.host] = words
+    return gone

@@ -1,0 +1,173 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What became of a failover, from what its parts said: the certificate completed."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    certificate,
+    checkpoints,
+    remains,
+    switchover_outcome,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_cases import Case
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
+
+DONE, UNDONE, REFUSED = "done", "undone", "refused"
+TITLES = {
+    "S6": "Enough replicas acknowledge before it opens",
+    "S7": "The first commit is acknowledged",
+}
+
+
+def not_frozen(evidence: remains.Evidence) -> list[Case]:
+    """Replicas whose IO thread could not be stopped, so that they may acknowledge still."""
+    frozen = evidence.frozen or {}
+    return [
+        Case(
+            f"not_stopped:{member.host}",
+            f"the IO thread of {member.host} does not stand still:"
+            f" {(frozen.get(member.host) or {}).get('msg') or 'it runs'}",
+            "run this again; every IO thread that was stopped is started again",
+        )
+        for member in remains.readable(evidence.members)
+        if not (frozen.get(member.host) or {}).get("stopped")
+    ]
+
+
+def completed(
+    kept: dict[str, Any], parts: dict[str, Any], accepted: list[str], run: str
+) -> dict[str, Any]:
+    """The certificate with what the parts have shown.
+
+    Args:
+        kept: certificate.record() of what was judged.
+        parts: host -> result of its part.
+        run: the run's name, which is the moment at which it began; or empty.
+    """
+    if kept["outcome"] == REFUSED:
+        return kept
+    target = parts.get(kept["to"]) or {}
+    done = dict(kept, outcome=target.get("outcome") or "unknown")
+    reasons = {host: switchover_outcome.reason_of(result) for host, result in parts.items()}
+    done["reason"] = "; ".join(f"{host}: {words}" for host, words in reasons.items() if words)
+    done["premises"] = [shown(row, target) for row in kept["premises"]]
+    points = [
+        checkpoints.row(
+            one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"]
+        )
+        for host, result in parts.items()
+        for one in (result or {}).get("points", [])
+        if one["id"] in TITLES
+    ]
+    done["points"] = points
+    events = [
+        dict(event, host=host)
+        for host, result in parts.items()
+        for event in (result or {}).get("timeline", [])
+    ]
+    begin = begun(run)
+    events.sort(key=lambda event: event["at"])
+    done["timeline"] = [
+        {
+            "at_ms": None if begin is None else round(1000 * (event["at"] - begin)),
+            "host": event["host"],
+            "event": event["event"],
+            "words": event["words"],
+        }
+        for event in events
+    ]
+    for name, event in (("opened_after_ms", "open"), ("first_commit_after_ms", "first_commit")):
+        at = [line["at_ms"] for line in done["timeline"] if line["event"] == event]
+        done[name] = at[0] if at else None
+    done["statements"] = [
+        {"host": host, "statement": statement}
+        for host, result in parts.items()
+        for statement in (result or {}).get("statements", [])
+    ]
+    return judged(done)
+
+
+def shown(row: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+    """C6 as the target's part has seen it; every other premise as it was."""
+    if row["id"] != "C6" or row["outcome"] == FAILED:
+        return row
+    seen = [point for point in target.get("points", []) if point["id"] == "C6"]
+    if not seen:
+        return row
+    outcome = PASSED if seen[0]["good"] else FAILED
+    return dict(row, observed=seen[0]["observed"], outcome=outcome, reason="")
+
+
+def judged(done: dict[str, Any]) -> dict[str, Any]:
+    """The verdict once more, where C6 is shown now, or nobody has shown it."""
+    pending = [row for row in done["premises"] if row["id"] == "C6" and row["outcome"] == UNKNOWN]
+    left = [f"C6, {row['host']}: not shown" for row in pending]
+    failed = [
+        f"C6, {row['host']}: {row['observed']}"
+        for row in done["premises"]
+        if row["id"] == "C6" and row["outcome"] == FAILED
+    ]
+    reasons = [words for words in done["reasons"] if not words.startswith("C6")] + left + failed
+    verdict = done["verdict"]
+    if reasons:
+        verdict = certificate.NOT_PROVEN
+    return dict(done, reasons=reasons, pending=[], verdict=verdict)
+
+
+def begun(run: str) -> float | None:
+    """When a run began, by its name."""
+    try:
+        moment = datetime.datetime.strptime(run, "%Y-%m-%dT%H%M%S.%fZ")
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()
+
+
+def told(kept: dict[str, Any]) -> list[str]:
+    """A certificate at the end, for people."""
+    lines = [
+        f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}:"
+        f" {kept['outcome']}" + (f" ({kept['reason']})" if kept["reason"] else "")
+    ]
+    if kept["outcome"] == REFUSED:
+        return lines
+    lines += switchover_outcome.table(kept["timeline"])
+    lines += [
+        f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
+        for row in [*kept["premises"], *kept["points"]]
+    ]
+    lines += [f"  {host} stays behind: {words}" for host, words in kept["left_behind"].items()]
+    lines.append(
+        f"  {kept['from']} is quarantined: it may have commits that nobody else has. Do not start"
+        " it as it is, and let nobody write to it"
+    )
+    return [*lines, f"  VERDICT {certificate.in_words(kept)}"]
+
+
+def complaint(kept: dict[str, Any], parts: dict[str, Any]) -> str:
+    """Why the run fails; empty where the replica took over, and all others follow it."""
+    where, target = f"Cluster {kept['cluster']!r}", kept["to"]
+    if kept["outcome"] == REFUSED and not target:
+        return f"Every IO thread that was stopped was started again. {kept['reason']}"
+    if kept["outcome"] in (UNDONE, REFUSED):
+        return f"{where}: everything was undone, nobody took over: {kept['reason']}"
+    if kept["outcome"] != DONE:
+        return (
+            f"{where}: it is not known whether {target} took over: {kept['reason']}. Look at"
+            f" read_only there before anything else is done"
+        )
+    left = switchover_outcome.left_over(parts)
+    if left:
+        return (
+            f"{where}: {target} took over, but {', '.join(left)} did not follow: {kept['reason']}"
+        )
+    failed = [point for point in kept["points"] if point["outcome"] == FAILED]
+    if failed or kept["reason"]:
+        words = "; ".join(point["observed"] for point in failed) or kept["reason"]
+        return f"{where}: {target} took over, but {words}"
+    return ""

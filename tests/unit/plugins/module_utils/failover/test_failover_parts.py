@@ -1,0 +1,278 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parts of a failover together, on servers that are none: whatever dies, at most one takes
+writes, nothing that was received is thrown away, and what did not take over is as it was.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+    keeper,
+    replica,
+    target,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.parts import FAILOVER_PARTS
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    fence,
+    flags,
+    guard,
+    part,
+    rules,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    target as moving_target,
+)
+from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.failover.dead_source import (
+    DeadSource,
+)
+
+SOURCE = "00000000-0000-0000-0000-000000000001"
+POINTS = ("applied_all", "ready", "open", "first_commit")
+
+
+class Killed(BaseException):
+    """SIGKILL: nothing of the part's own comes after it."""
+
+
+class Module:
+    def __init__(self, params: dict[str, Any]) -> None:
+        self.params = params
+
+
+class Warden:
+    """What the guard knows when the part is gone."""
+
+    stage = ""
+
+    def tell(self, stage: str) -> None:
+        self.stage = stage
+
+
+class Play:
+    """One run of all parts at the same time; the first replica takes over."""
+
+    def __init__(self, world: DeadSource, monkeypatch: Any, **params: Any) -> None:
+        self.world, self.more = world, params
+        self.results: dict[str, Any] = {}
+        self.kill: dict[str, str] = {}
+        self.act: dict[tuple[str, str], Any] = {}
+        self.released: list[str] = []
+        self.acted: set[str] = set()
+        play = self
+
+        def note(this: Any, event: str, words: str = "") -> None:
+            host = this.params["host"]
+            assert len(world.writers()) <= 1
+            this.timeline.append({"event": event, "words": words, "at": 0.0})
+            play.act.pop((host, event), lambda: None)()
+            if play.kill.get(host) == event:
+                del play.kill[host]
+                raise Killed
+
+        def release(name: str) -> bool:
+            play.released.append(name)
+            return name not in play.acted
+
+        monkeypatch.setattr(
+            part.Part, "local", lambda this: play.connection(this, this.params["host"])
+        )
+        monkeypatch.setattr(part.Part, "connect", lambda this, host: play.connection(this, host))
+        monkeypatch.setattr(part.Part, "note", note)
+        monkeypatch.setattr(fence, "take_away", lambda *_words: False)
+        monkeypatch.setattr(keeper, "release", release)
+        monkeypatch.setattr(keeper, "address", lambda params: params["host"])
+        for place in (guard, target, replica, moving_target):
+            for name, value in (("MEET", 1.0), ("BACK", 1), ("TOLD", 0.05)):
+                if hasattr(place, name):
+                    monkeypatch.setattr(place, name, value)
+
+    def connection(self, this: Any, host: str) -> Any:
+        made = self.world.connect(host)
+        this.__dict__.setdefault("made", []).append(made)
+        return made
+
+    def params(self, host: str) -> dict[str, Any]:
+        hosts = list(self.world.servers)
+        made = {
+            "mode": "switch",
+            "part": "target" if host == hosts[1] else "replica",
+            "host": host,
+            "token": "feed",
+            "source": hosts[0],
+            "target": hosts[1],
+            "source_id": "one",
+            "target_id": "two",
+            "members": [{"host": one, "address": one, "port": 3306, "tls": False} for one in hosts],
+            "others": hosts[2:],
+            "user": "repl",
+            "password": "secret",
+            "wait_count": 1,
+            "timeout": 0.5,
+            "stall": 0.3,
+            "catch_up": 2,
+            "drain": 0,
+            "schema": "important",
+            "verdict": "proven",
+            "received": f"{SOURCE}:1-{self.world[host].received}",
+            "held": True,
+            "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
+        }
+        return dict(made, **self.more)
+
+    def one(self, host: str) -> None:
+        params = self.params(host)
+        kind, warden = FAILOVER_PARTS[params["part"]], Warden()
+        this = kind(Module(params), warden)
+        try:
+            self.results[host] = this.go()
+        except ServerError as error:
+            self.results[host] = {"outcome": "failed", "reason": str(error)}
+        except Killed:
+            for made in this.made:
+                made.close()
+            self.results[host] = {"outcome": "killed", "reason": ""}
+            if warden.stage:
+                self.results[host]["guard"] = kind(Module(params)).recover(warden.stage)
+
+    def run(self) -> dict[str, str]:
+        hosts = list(self.world.servers)[1:]
+        threads = [threading.Thread(target=self.one, args=(host,)) for host in hosts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+            assert not thread.is_alive()
+        assert len(self.world.writers()) <= 1
+        return {host: result["outcome"] for host, result in self.results.items()}
+
+
+def world(**received: int) -> DeadSource:
+    return DeadSource(received or {"db2": 120, "db3": 110}, {"db2": 100, "db3": 90})
+
+
+def waits_again(server: Any, source: str = "db1") -> bool:
+    """Whether a replica is what it was before its IO thread was stopped."""
+    sides = {"source": False, "replica": True}
+    return (server.io, server.sql, server.source, server.sides, server.read_only) == (
+        True,
+        True,
+        source,
+        sides,
+        True,
+    )
+
+
+def test_the_candidate_applies_all_and_opens_when_somebody_acknowledges(monkeypatch):
+    there = world()
+    play = Play(there, monkeypatch)
+    assert play.run() == {"db2": "done", "db3": "done"}
+    db2, db3 = there["db2"], there["db3"]
+    assert (db2.executed[1], db2.read_only, db2.source) == (120, False, None)
+    assert db2.sides == {"source": True, "replica": False}
+    assert (db3.source, db3.io, db3.sql, db3.read_only) == ("db2", True, True, True)
+    assert db2.journal == ["done"]
+    points = {point["id"]: point["good"] for point in play.results["db2"]["points"]}
+    assert points == {"C6": True, "S6": True, "S7": True}
+    assert play.released == ["db2", "db3"] or play.released == ["db3", "db2"]
+    opened = db2.statements.index("SET GLOBAL read_only = 0")
+    assert db2.statements.index("SET GLOBAL rpl_semi_sync_source_enabled = 1") < opened
+
+
+def test_without_anybody_to_acknowledge_the_source_side_stays_off(monkeypatch):
+    there = DeadSource({"db2": 120}, {"db2": 100})
+    assert Play(there, monkeypatch, wait_count=0).run() == {"db2": "done"}
+    assert there["db2"].sides == {"source": False, "replica": False}
+    assert there["db2"].journal == ["done"] and not there["db2"].read_only
+
+
+@pytest.mark.parametrize("error", ["", "duplicate key"])
+def test_an_applier_that_does_not_get_on_ends_it_and_everybody_waits_again(monkeypatch, error):
+    there = world()
+    there["db2"].stuck_at, there["db2"].error = 110, error
+    if error:
+        there["db2"].failing["@@GLOBAL.gtid_executed"] = lambda: setattr(
+            there["db2"], "sql", there["db2"].executed[1] < 110
+        )
+    play = Play(there, monkeypatch)
+    assert play.run() == {"db2": "refused", "db3": "refused"}
+    assert there.writers() == []
+    assert (error or "applied nothing for") in play.results["db2"]["reason"]
+    there["db2"].sql = True
+    assert waits_again(there["db2"]) and waits_again(there["db3"])
+
+
+def test_nobody_who_acknowledges_ends_it(monkeypatch):
+    there = world()
+    there["db3"].sides["replica"] = False
+    assert Play(there, monkeypatch).run() == {"db2": "undone", "db3": "undone"}
+    there["db3"].sides["replica"] = True
+    assert waits_again(there["db2"]) and waits_again(there["db3"])
+
+
+def test_an_io_thread_that_was_started_meanwhile_ends_it(monkeypatch):
+    there = world()
+    play = Play(there, monkeypatch)
+    play.acted = {"db2"}
+    there["db2"].io = True
+    assert play.run() == {"db2": "refused", "db3": "refused"}
+    assert "within 60 s" in play.results["db2"]["reason"]
+    there = world()
+    there["db2"].io = True
+    play = Play(there, monkeypatch)
+    assert play.run()["db2"] == "refused"
+    assert "runs again" in play.results["db2"]["reason"]
+
+
+def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
+    for host in ("db2", "db3"):
+        there = world()
+        flags.take(there.connect(host), rules.RUN_LOCK, 0)
+        play = Play(there, monkeypatch)
+        play.run()
+        assert there.writers() == []
+        other = "db3" if host == "db2" else "db2"
+        assert waits_again(there[other])
+        # What belongs to the other run is left to it.
+        assert not there[host].io
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_candidate_whose_part_is_killed_is_open_or_as_it_was(monkeypatch, point):
+    there = world()
+    play = Play(there, monkeypatch)
+    play.kill["db2"] = point
+    play.run()
+    if point in ("open", "first_commit"):
+        assert there.writers() == ["db2"]
+        assert there["db3"].source == "db2"
+    else:
+        assert there.writers() == []
+        assert waits_again(there["db2"]) and waits_again(there["db3"])
+
+
+@pytest.mark.parametrize("point", ["applied_all", "attach", "attached"])
+def test_a_replica_whose_part_is_killed_ends_up_with_the_others(monkeypatch, point):
+    there = world()
+    play = Play(there, monkeypatch)
+    play.kill["db3"] = point
+    play.run()
+    if there.writers():
+        assert there["db3"].source == "db2" and there["db3"].io
+    else:
+        assert waits_again(there["db2"]) and waits_again(there["db3"])
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_candidate_that_dies_too_leaves_no_second_writer(monkeypatch, point):
+    there = world()
+    play = Play(there, monkeypatch)
+    play.act["db2", point] = there["db2"].crash
+    assert play.run()["db2"] in ("unknown", "done")
+    assert there.writers() == []
+    assert there["db3"].read_only

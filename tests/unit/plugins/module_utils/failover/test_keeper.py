@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A real process that starts the IO thread again where nobody comes, and is sent away."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper
+
+
+@pytest.fixture(name="name")
+def fixture_name():
+    params = {"token": secrets.token_hex(8), "login_unix_socket": "/run/x", "login_port": 3306}
+    assert keeper.address(params) != keeper.address(dict(params, login_port=3307))
+    return keeper.address(params)
+
+
+def test_one_that_is_sent_away_does_nothing(name, tmp_path):
+    keeper.leave(name, (tmp_path / "acted").touch, seconds=1)
+    assert keeper.release(name)
+    assert not keeper.release(name)
+    time.sleep(1.5)
+    assert not (tmp_path / "acted").exists()
+
+
+def test_one_that_nobody_comes_to_acts_and_cannot_be_sent_away_any_more(name, tmp_path):
+    keeper.leave(name, (tmp_path / "acted").touch, seconds=0.3)
+    until = time.monotonic() + 20
+    while not (tmp_path / "acted").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (tmp_path / "acted").exists()
+    assert not keeper.release(name)
+
+
+def test_there_is_one_of_a_run_on_a_server(name, tmp_path):
+    keeper.leave(name, (tmp_path / "acted").touch, seconds=5)
+    with pytest.raises(OSError):
+        keeper.leave(name, (tmp_path / "twice").touch, seconds=5)
+    assert keeper.release(name)
