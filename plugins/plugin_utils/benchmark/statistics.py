@@ -7,6 +7,7 @@ values on every controller.
 
 from __future__ import annotations
 
+import functools
 import random
 from typing import Any
 
@@ -26,20 +27,22 @@ ENOUGH = 3
 UNKNOWN_SPREAD = 0.03
 
 
-def resampled_medians(values: list[float], seed: int) -> list[float]:
+# The same cell is compared with several others, and its figures stand in several places.
+@functools.lru_cache(maxsize=256)
+def resampled_medians(values: tuple[float, ...], seed: int) -> tuple[float, ...]:
     """Medians of samples drawn from the values with replacement (Efron's bootstrap)."""
     drawn = random.Random(seed)
-    return [
+    return tuple(
         median([values[drawn.randrange(len(values))] for dummy in values])
         for dummy in range(RESAMPLES)
-    ]
+    )
 
 
 def interval(values: list[float], seed: int = SEED) -> tuple[float, float]:
     """(low, high): the bootstrap 95 % interval of the median, by percentiles. A single value is its
     own interval.
     """
-    medians = resampled_medians(values, seed)
+    medians = resampled_medians(tuple(values), seed)
     return percentile(medians, TAIL), percentile(medians, 100 - TAIL)
 
 
@@ -71,7 +74,9 @@ def ratio(values: list[Any], baseline: list[Any]) -> tuple[float, float, float]:
     if below <= 0:
         raise ValueError(f"the baseline's median is {below!r}")
     pairs = zip(
-        resampled_medians(values, SEED), resampled_medians(baseline, SEED + 1), strict=False
+        resampled_medians(tuple(values), SEED),
+        resampled_medians(tuple(baseline), SEED + 1),
+        strict=False,
     )
     ratios = [above / other for above, other in pairs if other > 0]
     return median(values) / below, percentile(ratios, TAIL), percentile(ratios, 100 - TAIL)
