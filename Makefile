@@ -12,6 +12,7 @@ CLIENT ?=
 PROXY ?=
 HOST ?= source
 DRAW ?=
+PART ?=
 COUNT ?=
 SCENARIO ?= default
 SCENARIOS ?= default mariadb wan wan-mariadb
@@ -78,9 +79,10 @@ venv: ## install the development tools and print where they are
 shell: ## a shell with the development tools on the PATH
 	@$(tools) exec "$${SHELL:-sh}"
 
-# Three steps at a time, the long ones first: those on hosts of kind uml wait more than they compute. They share a lab,
-# so they are one step.
+# Three steps at a time, the longest first, so that they end together. The scenarios on hosts of kind uml share a lab, so
+# they are one step; the live tests are several, see tests/support/parts.py.
 LANES ?= 3
+live_parts = 1/2 2/2
 uml_scenarios = $(filter wan%,$(SCENARIOS))
 docker_scenarios = $(filter-out wan%,$(SCENARIOS))
 
@@ -88,10 +90,10 @@ docker_scenarios = $(filter-out wan%,$(SCENARIOS))
 test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml killed after three tasks drawn at random
 	@$(tools) python tests/tools/run_steps.py --lanes=$(LANES) \
 	  $(if $(uml_scenarios),'molecule $(uml_scenarios)=molecule test $(addprefix --scenario-name ,$(uml_scenarios))') \
-	  'live=$(MAKE) live' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
+	  $(foreach part,$(live_parts),'live $(part)=$(MAKE) live PART=$(part)') \
 	  $(foreach name,$(docker_scenarios),'molecule $(name)=molecule test --scenario-name $(name)') \
-	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'report=$(MAKE) report' \
-	  'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
+	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
+	  'report=$(MAKE) report' 'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
 
 .PHONY: lint
 lint: ## yamllint, ansible-lint's production profile, ruff, mypy, defaults against argument specs and READMEs
@@ -116,8 +118,8 @@ molecule: ## a molecule scenario, as `molecule test` with the tools on the PATH 
 	@$(tools) molecule $(ACTION) --scenario-name $(SCENARIO)
 
 .PHONY: live
-live: ## bad input, pairs that replicate already, a server that does not come up, benchmarks; on Docker hosts (LONG=1 for all)
-	@$(tools) python -m pytest --durations=8 -m 'not own_target$(if $(LONG),, and not long)' tests/live
+live: ## bad input, pairs that replicate already, a server that does not come up, benchmarks; on Docker hosts (LONG=1 for all, PART=1/2)
+	@$(tools) python -m pytest --durations=8 $(if $(PART),--part=$(PART)) -m 'not own_target$(if $(LONG),, and not long)' tests/live
 
 .PHONY: report
 report: ## the report's page in a real Chromium, without a network; screenshots in tests/output/report

@@ -1,5 +1,10 @@
 """What pytest is told about the live tests."""
 
-from support import only
+from support import only, parts
 
-pytest_collection_modifyitems = only.deselect
+pytest_addoption = parts.add_option
+
+
+def pytest_collection_modifyitems(config, items):
+    only.deselect(config, items)
+    parts.deselect(config, items)

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 PAUSE_SECONDS = 0.1
+# Of what has passed: who has waited long may wait a little longer, and a look may cost a lot.
+PAUSE_SHARE = 0.1
+LONGEST_PAUSE_SECONDS = 0.5
 
 
 def eventually(
@@ -23,8 +26,9 @@ def eventually(
     """
     begin = time.monotonic()
     while not condition():
-        if time.monotonic() - begin >= seconds:
+        passed = time.monotonic() - begin
+        if passed >= seconds:
             words = what if isinstance(what, str) else what()
             raise AssertionError(f"not within {seconds} s: {words}")
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(max(PAUSE_SECONDS, min(PAUSE_SHARE * passed, LONGEST_PAUSE_SECONDS)))
     return time.monotonic() - begin
