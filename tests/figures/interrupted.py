@@ -32,7 +32,7 @@ STATE = PROJECT / "tests" / "output" / "interrupted"
 # A bare pair takes at least so many tasks, whatever its server.
 FEWEST_TASKS = 95
 # A user's own: an option in a file of theirs, and an account.
-OWN = "[mysqld]\nmax_connections = 77\n"
+OWN = "[mysqld]\nmax_connections = 77\nevent_scheduler = OFF\n"
 # Hosts of a tarball have one option file.
 ONE_FILE = "/etc/my.cnf"
 OWN_FILE = "/etc/mysql/conf.d/own.cnf"

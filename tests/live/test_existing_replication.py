@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from support.live_hosts import hosts, inventory, playbook, words
+from support.live_hosts import NO_SCHEDULER, hosts, inventory, playbook, words
 from support.statements import CHANGE
 
 MY_CNF = """# our servers, do not touch
@@ -34,6 +34,7 @@ RETRY = 60
 def my_cnf(host, number):
     """One option file without an include directory."""
     more = "gtid_mode = OFF\nenforce_gtid_consistency = OFF\n" if host.server == "mysql" else ""
+    more += NO_SCHEDULER[host.server]
     pid_file = "pid-file = /run/mysqld/mysqld.pid\n" if host.server == "mariadb" else ""
     return MY_CNF.format(number=number, more=more, pid_file=pid_file)
 
@@ -52,7 +53,9 @@ def one_file(host, number):
     scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0]
 )
 def pair(request):
-    for source, replica in hosts(("source", *request.param), ("replica", *request.param)):
+    for source, replica in hosts(
+        ("source", *request.param), ("replica", *request.param), turn="live-existing"
+    ):
         for host, number in zip((source, replica), NUMBERS, strict=True):
             one_file(host, number)
         source.sql(

@@ -8,7 +8,7 @@ import pytest
 
 from support.eventually import eventually
 from support.killed import listening, places, was_killed
-from support.live_hosts import hosts, inventory, words
+from support.live_hosts import NO_SCHEDULER, hosts, inventory, words
 from support.pair import Pair, done, under_load
 from support.statements import CHANGE
 
@@ -101,7 +101,8 @@ class PairByPosition(Pair):
             host.shell(
                 f"cat > /etc/mysql/{self.server}.conf.d/zy-own.cnf && systemctl restart"
                 f" {self.server}",
-                input=OWN % (number, OFF if self.server == "mysql" else ""),
+                input=OWN
+                % (number, (OFF if self.server == "mysql" else "") + NO_SCHEDULER[self.server]),
             )
             host.wait()
         self.source.sql(

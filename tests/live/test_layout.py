@@ -7,7 +7,7 @@ unit, the second of which is somebody else's.
 
 import pytest
 
-from support.live_hosts import CLIENTS, hosts, inventory, playbook
+from support.live_hosts import CLIENTS, NO_SCHEDULER, hosts, inventory, playbook
 
 OPS = "ops"
 SUDO_PASSWORD = 'sudo\'s "own" word'
@@ -60,7 +60,7 @@ Environment=MYSQLD_PARENT_PID=1
 WantedBy=multi-user.target
 """
 SEPARATOR = {"mysql": "@", "mariadb": "."}
-NOBODY_LISTENS_THERE = {"mysql": "mysqlx = OFF\n", "mariadb": ""}
+MORE = {"mysql": "mysqlx = OFF\n" + NO_SCHEDULER["mysql"], "mariadb": ""}
 
 
 def administrator(host, password=None):
@@ -81,9 +81,7 @@ def renamed(host):
         " && rm /etc/mysql/my.cnf && touch /etc/mysql/my.cnf"
     )
     host.shell("cat > /etc/my.cnf", input=MY_CNF % SOCKET)
-    host.shell(
-        "cat > /etc/my.cnf.d/server.cnf", input=ONE.format(more=NOBODY_LISTENS_THERE[host.server])
-    )
+    host.shell("cat > /etc/my.cnf.d/server.cnf", input=ONE.format(more=MORE[host.server]))
     # The names of old as well: Debian's unit of MariaDB has them as its aliases.
     host.shell(
         f"find /etc/systemd/system -lname '*/{host.server}.service' -delete; unit=$(find"
@@ -97,7 +95,7 @@ def renamed(host):
 
 def doubled(host):
     """Two servers of a template unit, each with an option group of its own."""
-    dot, more = SEPARATOR[host.server], NOBODY_LISTENS_THERE[host.server]
+    dot, more = SEPARATOR[host.server], MORE[host.server]
     host.shell(
         f"systemctl disable --now {host.server} && mkdir -p /srv/1 /srv/2 /etc/my.cnf.d && chown -R"
         " mysql: /srv && rm /etc/mysql/my.cnf && touch /etc/mysql/my.cnf"

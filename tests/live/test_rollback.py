@@ -19,7 +19,11 @@ RETRY = {
     scope="module", params=[("mysql", ""), ("mariadb", "12")], ids=lambda param: param[0]
 )
 def pair(request):
-    yield from hosts(("source", *request.param), ("replica", *request.param))
+    for made in hosts(
+        ("source", *request.param), ("replica", *request.param), turn="live-rollback"
+    ):
+        made[0].stop_quickly()
+        yield made
 
 
 def test_the_old_option_file_is_back_and_the_next_run_finishes(pair, tmp_path):
