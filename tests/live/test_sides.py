@@ -126,7 +126,7 @@ def test_a_restart_of_every_server_keeps_the_sides(cluster):
     host = cluster.first
     word = "SLAVE" if host.server == "mariadb" else "REPLICA"
     eventually(
-        lambda: host.sql(f"SHOW {word} STATUS\\G", form="").stdout.count("Running: Yes") == 2
+        lambda: host.sql(f"SHOW {word} STATUS", form="--vertical").stdout.count("Running: Yes") == 2
     )
     said = cluster.works("site")
     assert set(re.findall(r"changed=(\d+)", said)) == {"0"}
@@ -183,7 +183,12 @@ def test_a_source_that_was_cut_off_is_a_contradiction(cluster):
     done = cluster.play("site")
     said = live_hosts.words(done)
     assert done.returncode == 2
-    assert f"{first.name} and {second.name} take writes, each for itself" in said
+    # Whom a third host still follows is named first.
+    assert re.search(
+        rf"({first.name} and {second.name}|{second.name} and {first.name}) take writes, each for"
+        " itself",
+        said,
+    )
     assert [host.fingerprint() for host in cluster.hosts] == before
     for name in ("remove", "rotate", "gtid"):
         done = cluster.play(name)

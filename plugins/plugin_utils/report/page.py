@@ -13,7 +13,11 @@ import re
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots, words
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+    plots,
+    words,
+    words_switchover,
+)
 
 HTML, SUMMARY = "report.html", "summary.md"
 # The page carries the raw data as long as it stays well below 3 MB; base64 makes it a third larger.
@@ -27,7 +31,8 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
     read).
     """
     paths = [
-        os.path.join(folder, name) for name in ("checkpoints.json", "findings.json", "drill.json")
+        os.path.join(folder, name)
+        for name in ("checkpoints.json", "findings.json", "switchover.json", "drill.json")
     ]
     paths += sorted(glob.glob(os.path.join(glob.escape(folder), "benchmark-*.json")))
     files, broken = {}, []
@@ -58,7 +63,7 @@ def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str
     """
     files, broken = gather(folder)
     if not files and not broken:
-        raise ValueError(f"{folder} holds no checkpoints, drill or benchmark to report")
+        raise ValueError(f"{folder} holds no checkpoints, switchover, drill or benchmark to report")
     overview = words.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
     summary = os.path.join(folder, SUMMARY)
     results.write_text(summary, words.markdown(overview))
@@ -80,7 +85,12 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.ChainableUndefined,
     )
-    environment.filters.update(short=words.short, moment=words.moment, name=words.name_of)
+    environment.filters.update(
+        short=words.short,
+        moment=words.moment,
+        name=words.name_of,
+        meaning=words_switchover.meaning,
+    )
     # Anything else in a link, such as javascript:, would be the page's own doing.
     environment.tests["match_url"] = lambda text: bool(re.match(r"https?://", text))
     with open(os.path.join(HERE, "page.css")) as stream:
@@ -95,14 +105,16 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
 
 
 def drawn(overview: dict[str, Any]) -> dict[str, Any]:
-    """Pictures by what they belong to: drill -> list, suite's identifier -> list."""
+    """Pictures by what they belong to: the switchover's, a list of drills', lists of suites'."""
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
         plots_benchmark,
         plots_drill,
+        plots_switchover,
     )
 
-    drills = enumerate(overview["drills"], 1)
+    drills, moved = enumerate(overview["drills"], 1), overview["switchover"]
     return {
+        "switchover": plots_switchover.timeline(moved) if moved else None,
         "drills": [plots_drill.timeline(drill, number) for number, drill in drills],
         "suites": [plots_benchmark.pictures(benchmark) for benchmark in overview["benchmarks"]],
     }

@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis i
     with_unit,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.record import upgraded
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import words_switchover
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     CRITICAL,
     FAILED,
@@ -36,6 +37,7 @@ GROUPS = (
     ("P6", "A replica stops: fallback"),
     ("P7", "The replica is back: recovery"),
     ("P8", "What it costs"),
+    ("S", "The source's role moves"),
 )
 # What a benchmark shows; semi-sync itself is shown by the others.
 BENCHMARK_POINTS = ("P2.", "P8.")
@@ -52,13 +54,15 @@ def make_overview(
         broken: names of those that cannot be read.
         cluster, run, made_at: texts.
     """
+    moved = files.get("switchover.json")
     overview: dict[str, Any] = {
         "cluster": cluster,
         "run": run,
         "made_at": made_at,
         "broken": broken,
-        "checkpoints": files.get("checkpoints.json") or [],
+        "checkpoints": (files.get("checkpoints.json") or []) + (moved["points"] if moved else []),
         "findings": files.get("findings.json"),
+        "switchover": moved,
         "drills": (files.get("drill.json") or {}).get("drills") or [],
         "benchmarks": sorted(
             (upgraded(files[name]) for name in sorted(files) if name.startswith("benchmark-")),
@@ -81,7 +85,7 @@ def sections(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             "id": part,
             "title": title,
-            "rows": [row for row in rows if row["id"].split(".")[0] == part],
+            "rows": [row for row in rows if part_of(row) == part],
         }
         for part, title in GROUPS
     ]
@@ -89,10 +93,15 @@ def sections(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             "id": "",
             "title": "Others",
-            "rows": [row for row in rows if row["id"].split(".")[0] not in known],
+            "rows": [row for row in rows if part_of(row) not in known],
         }
     )
     return [section for section in parts if section["rows"]]
+
+
+def part_of(row: dict[str, Any]) -> str:
+    """The part that a checkpoint belongs to: P1 of P1.2, S of S3."""
+    return re.sub(r"^S\d+$", "S", row["id"].split(".")[0])
 
 
 def name_of(suite: dict[str, Any]) -> str:
@@ -113,7 +122,7 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
     """{"outcome": good, attention or bad, "headline", "sentences"}: the worst of what is there
     decides.
     """
-    rows, drills = overview["checkpoints"], overview["drills"]
+    rows, drills, moved = overview["checkpoints"], overview["drills"], overview["switchover"]
     wrong, lost = count(rows, "outcome", FAILED), count(drills, "outcome", FAILED)
     critical = count(overview["findings"] or [], "severity", CRITICAL)
     unseen = count(rows, "outcome", UNKNOWN)
@@ -122,7 +131,10 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
         [cell for cell in cells if not cell["valid"] and cell["reasons"] != [NOT_MEASURED]]
     )
     runs = [benchmark for benchmark in overview["benchmarks"] if not benchmark.get("complete")]
-    if wrong:
+    became, words = words_switchover.headline(moved) if moved else ("good", "")
+    if became != "good":
+        outcome, headline = became, words
+    elif wrong:
         outcome, headline = "bad", f"{wrong} of {plural(len(rows), 'checkpoint')} failed"
     elif lost:
         outcome, headline = "bad", "The drill of a replica's outage failed"
@@ -148,6 +160,8 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
             "attention",
             f"The benchmark {runs[0]['suite']['id']} has not ended",
         )
+    elif moved:
+        outcome, headline = became, words
     elif any(not row["id"].startswith(BENCHMARK_POINTS) for row in rows):
         outcome, headline = "good", "Semi-synchronous replication works"
     elif drills:
@@ -169,6 +183,9 @@ def lead(overview: dict[str, Any]) -> list[str]:
             listed = [f"{row['id']} on {row['host']}" for row in rows if row["outcome"] == outcome]
             words += f"; {outcome}: {', '.join(listed)}" if listed else ""
         sentences.append(words + ".")
+    sentences += (
+        [words_switchover.in_words(overview["switchover"])] if overview["switchover"] else []
+    )
     sentences += overview["drill_words"]
     for benchmark in overview["benchmarks"]:
         sentences.append(costliest_in_words(benchmark))
@@ -248,6 +265,8 @@ def tiles(overview: dict[str, Any]) -> list[dict[str, Any]]:
                 "outcome": "bad" if count(rows, "outcome", FAILED) else whole,
             }
         )
+    moved = overview["switchover"] and words_switchover.tile(overview["switchover"])
+    figures += [moved] if moved else []
     for drill in overview["drills"][:1]:
         if drill.get("expected_fallback") and drill.get("blocked_ms") is not None:
             figures.append(

@@ -7,12 +7,15 @@ and the checkpoints S1 and following.
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
+# Of switchover.json; schema.json beside this file describes it.
+FORMAT = 1
 DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
 SILENT = "its part ended without a word"
 # A part that heard of it from another.
@@ -106,6 +109,35 @@ def shift(said: float | None, seen: float | None) -> float:
     return said - seen
 
 
+def writable(plan: dict[str, Any], lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Who could be written to when, by the timeline: from and to in its milliseconds; None for what
+    began before it, or lasts.
+    """
+    when: dict[str, float] = {}
+    for line in lines:
+        if line["at_ms"] is not None:
+            when.setdefault(line["event"], line["at_ms"])
+    if "freeze" not in when:
+        return []
+    spans: list[dict[str, Any]] = [{"host": plan["from"], "from_ms": None, "to_ms": when["freeze"]}]
+    # The target's part may have died with its word; the source saw it open.
+    opened = when.get("open", when.get("open_seen"))
+    for host, begin in ((plan["from"], when.get("reopened")), (plan["to"], opened)):
+        if begin is not None:
+            spans.append({"host": host, "from_ms": begin, "to_ms": None})
+    return spans
+
+
+def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
+    """When writers were kept out, by the source's clock; None where they were not."""
+    events = (parts.get(plan["from"]) or {}).get("timeline", [])
+    for event in events:
+        if event["event"] == "freeze":
+            moment = datetime.datetime.fromtimestamp(event["at"], datetime.timezone.utc)
+            return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    return None
+
+
 def points(parts: dict[str, Any]) -> list[dict[str, Any]]:
     """The checkpoints that the parts have seen, as rows."""
     return [
@@ -180,7 +212,9 @@ def record(
 ) -> dict[str, Any]:
     """What is kept as switchover.json."""
     source = parts.get(plan["from"]) or {}
+    lines = timeline(plan, parts)
     return {
+        "format": FORMAT,
         "cluster": plan["cluster"],
         "mode": plan["mode"],
         "from": plan["from"],
@@ -188,11 +222,13 @@ def record(
         "token": plan["token"],
         "outcome": outcome_word,
         "reason": reason,
+        "froze_at": froze_at(plan, parts),
         "writers_waited_ms": source.get("writers_waited_ms"),
+        "writable": writable(plan, lines),
         "position": source.get("position") or "",
         "premises": plan["premises"],
         "points": sorted(rows, key=lambda row: row["id"]),
-        "timeline": timeline(plan, parts),
+        "timeline": lines,
         "statements": [
             {"host": host, "statement": statement}
             for host, result in parts.items()

@@ -13,9 +13,14 @@ import os
 import re
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+    page,
+    plots,
+    words_switchover,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import (
     drill_in_words,
     make_overview,
@@ -81,6 +86,44 @@ def drill(**more):
     )
 
 
+def switchover(**more):
+    """A record of three hosts; see tests/report/run for one of real servers."""
+    lines = [
+        ("caught_up", "db2", -600.0, "0 transactions in 0.0 s"),
+        ("freeze", "db1", 0.0, ""),
+        ("attached", "db3", 40.0, "db2"),
+        ("open", "db2", 80.0, ""),
+        ("slow", "db1", 1020.0, "0.94 s"),
+    ]
+    return dict(
+        {
+            "from": "db1",
+            "to": "db2",
+            "outcome": "done",
+            "reason": "",
+            "froze_at": NOW,
+            "writers_waited_ms": 81.5,
+            "writable": [
+                {"host": "db1", "from_ms": None, "to_ms": 0.0},
+                {"host": "db2", "from_ms": 80.0, "to_ms": None},
+            ],
+            "points": [row("S4"), row("S7", host="db2")],
+            "timeline": [
+                {"at_ms": at, "host": host, "event": name, "words": words}
+                for name, host, at, words in lines
+            ],
+            "statements": [{"host": "db1", "statement": "SET GLOBAL read_only = 1"}],
+        },
+        **more,
+    )
+
+
+BACK = [
+    {"host": "db1", "from_ms": None, "to_ms": 0.0},
+    {"host": "db1", "from_ms": 90.0, "to_ms": None},
+]
+
+
 def keep(folder, **files):
     for name, value in files.items():
         results.write_json(os.path.join(str(folder), name.replace("_", "-", 1) + ".json"), value)
@@ -125,6 +168,22 @@ def overview(**files):
             "The benchmark is complete",
         ),
         ({"drill": {"drills": [drill()]}}, "good", "The cluster survives a replica's outage"),
+        ({"switchover": switchover()}, "good", "The source's role has moved to db2"),
+        (
+            {"switchover": switchover(points=[row("S7", "failed")])},
+            "bad",
+            "1 of 1 checkpoint failed",
+        ),
+        (
+            {"switchover": switchover(outcome="undone"), "checkpoints": [row("P0")]},
+            "attention",
+            "The switchover was undone: db1 is the source",
+        ),
+        (
+            {"switchover": switchover(outcome="unknown", points=[row("S7", "failed")])},
+            "bad",
+            "It is not known whether db1 or db2 is the source",
+        ),
     ],
 )
 def test_the_worst_decides_the_verdict(files, outcome, headline):
@@ -234,10 +293,49 @@ def test_a_drill_in_words(change, words):
     assert drill_in_words(drill(**change)) == words
 
 
+@pytest.mark.parametrize(
+    "change,words",
+    [
+        ({}, "Switchover from db1 to db2: done; nobody took writes for 81.5 ms."),
+        (
+            {"outcome": "undone", "reason": "db2 did not come", "writers_waited_ms": 10003.0},
+            "Switchover from db1 to db2: undone, db2 did not come; nobody took writes for 10 s.",
+        ),
+        (
+            {"outcome": "refused", "writers_waited_ms": None, "froze_at": None},
+            "Switchover from db1 to db2: refused; writers were never kept out.",
+        ),
+        (
+            {"outcome": "unknown", "writers_waited_ms": None},
+            "Switchover from db1 to db2: unknown; the source did not see anybody take writes"
+            " again.",
+        ),
+        # The old source's part said nothing: not even that nobody was kept out.
+        (
+            {"outcome": "unknown", "writers_waited_ms": None, "froze_at": None},
+            "Switchover from db1 to db2: unknown.",
+        ),
+    ],
+)
+def test_a_switchover_in_words(change, words):
+    assert words_switchover.in_words(switchover(**change)) == words
+
+
+def test_every_event_of_a_switchover_has_words():
+    folder = os.path.join(os.path.dirname(rules.__file__))
+    told = set()
+    for name in os.listdir(folder):
+        if name.endswith(".py"):
+            with open(os.path.join(folder, name)) as stream:
+                told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
+    assert len(told) > 15 and told == set(words_switchover.EVENTS)
+    assert max(map(len, words_switchover.EVENTS.values())) <= 27
+
+
 def test_checkpoints_are_shown_by_part_of_the_procedure_and_none_is_lost():
-    rows = [row("P0"), row("P3.5"), row("P8.1"), row("X1")]
+    rows = [row("P0"), row("P3.5"), row("P8.1"), row("S1"), row("S9"), row("X1")]
     found = sections(rows)
-    assert [section["id"] for section in found] == ["P0", "P3", "P8", ""]
+    assert [section["id"] for section in found] == ["P0", "P3", "P8", "S", ""]
     assert functools.reduce(operator.iadd, (section["rows"] for section in found), []) == rows
 
 
@@ -310,8 +408,9 @@ def test_the_page_has_every_picture_twice_and_stays_small(tmp_path):
         "benchmark_" + name: analysis.analyse(getattr(benchmarks, name)())
         for name in ("four_phases", "one_client", "row_latency", "durability", "clients")
     }
-    html = page_of(keep(tmp_path, drill={"drills": [drill()]}, **files))
+    html = page_of(keep(tmp_path, drill={"drills": [drill()]}, switchover=switchover(), **files))
     assert re.findall(r'<figure id="([^"]+)"', html) == [
+        "switchover",
         "drill-1",
         "clients-clients",
         "durability-rates",
@@ -322,7 +421,7 @@ def test_the_page_has_every_picture_twice_and_stays_small(tmp_path):
         "row-latency-latency",
     ]
     for size in ("wide", "narrow"):
-        assert len(re.findall(f'<div class="{size}"><svg viewBox=', html)) == 8
+        assert len(re.findall(f'<div class="{size}"><svg viewBox=', html)) == 9
     assert len(html.encode("utf-8")) < 3000000
     identifiers = re.findall(r'\sid="([^"]+)"', html)
     assert len(set(identifiers)) == len(identifiers)
@@ -364,6 +463,13 @@ def test_nothing_hostile_becomes_markup(tmp_path):
                     )
                 ]
             },
+            switchover=switchover(
+                **{"from": HOSTILE, "to": HOSTILE + "2"},
+                reason=HOSTILE,
+                froze_at=HOSTILE,
+                timeline=[{"at_ms": 1.0, "host": HOSTILE, "event": HOSTILE, "words": HOSTILE}],
+                statements=[{"host": HOSTILE, "statement": HOSTILE}],
+            ),
             findings=[
                 {
                     "severity": HOSTILE,
@@ -381,6 +487,35 @@ def test_nothing_hostile_becomes_markup(tmp_path):
     )
     assert "<script" not in html and "alert(1)" in html and "{{ 7 * 7 }}" in html
     assert 'href="javascript' not in html
+
+
+@needs_matplotlib
+@pytest.mark.parametrize(
+    "change,drawn",
+    [
+        ({"outcome": "undone", "reason": "it hung", "writable": BACK}, True),
+        ({"outcome": "unknown", "writers_waited_ms": None, "writable": BACK[:1]}, True),
+        # Nobody was kept out, or nobody knows.
+        (
+            {"outcome": "refused", "writable": [], "froze_at": None, "writers_waited_ms": None},
+            False,
+        ),
+    ],
+)
+def test_a_switchover_that_went_wrong_is_shown_too(tmp_path, change, drawn):
+    html = page_of(keep(tmp_path, switchover=switchover(**change)))
+    assert f"Switchover from db1 to db2: {change['outcome']}" in html
+    assert ("<figure" in html) == drawn
+
+
+@needs_matplotlib
+def test_the_picture_of_a_switchover_has_what_is_near_and_the_table_all(tmp_path):
+    html = page_of(keep(tmp_path, switchover=switchover()))
+    (picture,) = re.findall(r"<figure.*?</figure>", html, flags=re.DOTALL)
+    for words, near in (("keeps writers out", 2), ("takes writes", 2), ("has caught up", 0)):
+        assert len(re.findall(rf">{words}<", picture)) == near, words
+    assert "0 transactions in 0.0 s" in html and "a statement that took long" in html
+    assert picture.count("nobody takes writes: 81.5 ms") == 2
 
 
 @needs_matplotlib

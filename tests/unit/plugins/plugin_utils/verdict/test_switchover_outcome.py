@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
 from ansible_collections.dbre.semisync.tests.unit import samples
 
+SCHEMA = os.path.join(
+    os.path.dirname(os.path.abspath(switchover_outcome.__file__)), "switchover.schema.json"
+)
 PLAN = {
     "cluster": "shop",
     "mode": "switch",
@@ -147,3 +153,89 @@ def test_what_people_are_told_has_the_time_without_a_source():
     lines = switchover_outcome.told(record(parts))
     assert lines[0] == "Switchover of cluster shop from db1 to db2: done"
     assert "  nobody took writes for 123 ms" in lines
+
+
+MOVED = [("freeze", "db1", 0.0), ("frozen", "db1", 9.0), ("open", "db2", 60.0)]
+TAKEN_BACK = [("freeze", "db1", 0.0), ("back", "db1", 40.0), ("reopened", "db1", 50.0)]
+# The target's part was killed behind its word, and the source saw that it is open.
+SEEN_OPEN = [("freeze", "db1", 0.0), ("open_seen", "db1", 70.0)]
+
+
+def lines(events):
+    return [{"at_ms": at, "host": host, "event": name, "words": ""} for name, host, at in events]
+
+
+@pytest.mark.parametrize(
+    "events,spans",
+    [
+        (MOVED, [("db1", None, 0.0), ("db2", 60.0, None)]),
+        (TAKEN_BACK, [("db1", None, 0.0), ("db1", 50.0, None)]),
+        (SEEN_OPEN, [("db1", None, 0.0), ("db2", 70.0, None)]),
+        # Nobody was seen to take writes again.
+        (MOVED[:2], [("db1", None, 0.0)]),
+        # It was not frozen, or that is not known.
+        ([("met", "db1", None)], []),
+        ([], []),
+    ],
+)
+def test_who_could_be_written_to_when(events, spans):
+    found = switchover_outcome.writable(PLAN, lines(events))
+    assert [(span["host"], span["from_ms"], span["to_ms"]) for span in found] == spans
+
+
+@pytest.fixture(name="validator", scope="module")
+def fixture_validator():
+    jsonschema = pytest.importorskip("jsonschema")
+    with open(SCHEMA) as stream:
+        schema = json.load(stream)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def full_record():
+    parts = {
+        "db1": said(
+            "done",
+            writers_waited_ms=60.0,
+            position="0-1-5",
+            statements=["SET GLOBAL read_only = 1"],
+            timeline=[event("freeze", 100.0), event("frozen", 100.010)],
+        ),
+        "db2": said(
+            "done",
+            points=[{"id": "S7", "good": True, "observed": "yes", "expected": "yes"}],
+            timeline=[event("frozen_seen", 100.011), event("open", 100.060)],
+        ),
+    }
+    return record(parts, switchover_outcome.points(parts))
+
+
+def test_the_moment_of_the_freeze_is_the_source_s_clock_s():
+    assert full_record()["froze_at"] == "1970-01-01T00:01:40.000Z"
+
+
+def test_every_record_is_valid(validator):
+    validator.validate(full_record())
+    for source, target in (
+        (said("refused", "long transactions"), said("refused")),
+        (said("unknown", "gone", timeline=[event("freeze", 1.0)]), SILENT),
+        (SILENT, SILENT),
+    ):
+        validator.validate(record({"db1": source, "db2": target}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcome": "perhaps"},
+        {"writable": []},
+        {"froze_at": "2026-11-21 14:30"},
+        {"froze_at": None},
+        {"writers_waited_ms": -1},
+        {"points": [{"id": "P1"}]},
+        {"format": 2},
+        {"more": 1},
+    ],
+)
+def test_what_is_wrong_is_refused(validator, change):
+    assert not validator.is_valid(dict(full_record(), **change))
