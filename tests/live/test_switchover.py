@@ -333,13 +333,23 @@ def test_binary_logs_that_another_needs_are_missed(cluster):
 
 
 @pytest.mark.only("mysql")
-def test_an_authority_that_each_source_made_for_itself_is_refused(cluster):
+def test_an_authority_that_each_source_made_for_itself_is_refused_and_the_way_is_named(cluster):
+    source, target = cluster.hosts[:2]
+    required = ("-e", "semisync_replication_ssl=required")
+    generated = (*required, "-e", "semisync_replication_ssl_ca=generated")
+    done = playbook("site", cluster.file, *generated)
+    assert done.returncode == 0, done.stdout
+    cluster.whole()
     is_refused(
         cluster,
-        "each replica has the copy of one source's own; set semisync_replication_ssl_ca to",
-        "-e",
-        "semisync_replication_ssl_ca=generated",
+        "each replica has the copy of one source's own; set semisync_replication_ssl_ca to an"
+        " authority that signed all certificates, or empty, and run site.yml",
+        *generated,
     )
+    done = playbook("site", cluster.file, *required)
+    assert done.returncode == 0, done.stdout
+    cluster.moves(target, *required)
+    cluster.moves(source, *required)
 
 
 def test_too_few_forks_are_refused(cluster):

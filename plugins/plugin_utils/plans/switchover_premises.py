@@ -8,7 +8,7 @@ does not hold.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
@@ -18,26 +18,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_ways import (
+    Premise,
+    of_ways,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-
-
-class Premise(NamedTuple):
-    """One thing that must hold before anything is touched.
-
-    Attributes:
-        premise: what it is.
-        host: where.
-        good: whether it holds.
-        observed: what was found.
-        remedy: what to do where it does not.
-    """
-
-    premise: str
-    host: str
-    good: bool
-    observed: str
-    remedy: str = ""
 
 
 def rows(members: list[Member], looks: dict[str, Any], settings: Settings) -> list[dict[str, Any]]:
@@ -288,55 +273,6 @@ def purged(target: Member, member: Member, looks: dict[str, Any]) -> str:
         for (domain, server), sequence in sorted(gtid.parse_list(first).items())
         if sequence > known.get(domain, 0)
     )
-
-
-def of_ways(
-    source: Member, target: Member, members: list[Member], looks: dict[str, Any], settings: Settings
-) -> Iterator[Premise]:
-    """Whether all can reach the target, with an account and TLS that they have."""
-    yield Premise(
-        "the replication account's password is known",
-        target.host,
-        bool(settings["replication_password"]),
-        "yes" if settings["replication_password"] else "semisync_replication_password is empty",
-        "set it: the old source logs in with it",
-    )
-    for member in replicas_of(members):
-        user = (member.channel or {}).get("source_user")
-        yield Premise(
-            "its channel's account is the one of the inventory",
-            member.host,
-            user == settings["replication_user"],
-            f"it logs in as {user}",
-            "set semisync_replication_user",
-        )
-    generated = settings["replication_ssl_ca"] == tls.GENERATED
-    yield Premise(
-        "the certificate's authority holds for every source",
-        target.host,
-        not generated,
-        "generated: each replica has the copy of one source's own" if generated else "yes",
-        "set semisync_replication_ssl_ca to an authority that signed all certificates, or empty",
-    )
-    yield Premise(
-        "others reach it",
-        target.host,
-        not option_lines.listens_on_loopback_only(target.info),
-        f"bind_address is {target.info['variables'].get('bind_address')}",
-        "run site.yml, which lets every member listen (semisync_bind_address)",
-    )
-    for member in members:
-        other = source if member is target else target
-        error = ((looks.get(member.host) or {}).get("reach") or {}).get(
-            other.host, "it was not tried"
-        )
-        yield Premise(
-            f"it can log in to {other.host}",
-            member.host,
-            not error,
-            error or f"as {settings['replication_user']} at {other.address}",
-            "run site.yml; see bind_address, firewalls and the account there",
-        )
 
 
 def of_work(

@@ -67,6 +67,25 @@ def test_a_healthy_cluster_may(engine, replicas):
     assert refusals(cluster(engine, replicas)) == []
 
 
+def test_a_channel_that_trusts_one_source_alone_is_not_moved():
+    members = cluster("mysql", 2)
+    copy = members[2].info["certificates"]["copy"]["path"]
+    members[2].info["channel"].update(tls=True, tls_ca="/etc/ssl/company.pem")
+    assert refusals(members) == []
+    for one in members[1:]:
+        one.info["channel"].update(tls=True, tls_ca=copy)
+    (said,) = refusals(members)
+    # The target's own channel goes.
+    assert said.startswith(f"{members[2].host}: its channel's authority holds for every source")
+    assert f"{copy}, the copy of one source's own; run site.yml" in said
+
+
+def test_an_authority_counts_for_nothing_without_tls():
+    members = cluster()
+    wishes = {"replication_ssl": "disabled", "replication_ssl_ca": "generated"}
+    assert refusals(members, **wishes) == []
+
+
 def channel(**more):
     return lambda members: members[1].info["channel"].update(more)
 
