@@ -17,6 +17,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import check
 # Of switchover.json; schema.json beside this file describes it.
 FORMAT = 1
 DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
+# The mode of a run that only settles what has moved.
+SETTLE = "settle"
 SILENT = "its part ended without a word"
 # A part that heard of it from another.
 HEARSAY = "says why"
@@ -41,6 +43,9 @@ def outcome(plan: dict[str, Any], parts: dict[str, Any]) -> tuple[str, str]:
     Args:
         parts: host -> result of its part; one that failed without one has a msg alone.
     """
+    if plan["mode"] == SETTLE:
+        # No part has run: the journal says that the role has moved.
+        return DONE, ""
     source, target = (parts.get(plan[key]) or {} for key in ("from", "to"))
     reasons = [
         f"{host}: {reason}"

@@ -51,6 +51,12 @@ def test_the_source_s_word_counts_and_the_target_s_that_it_is_open(source, targe
     assert switchover_outcome.outcome(PLAN, parts)[0] == outcome
 
 
+def test_a_run_that_only_settles_asks_no_part():
+    parts = {"db1": {"skipped": True}, "db2": {"skipped": True}}
+    assert switchover_outcome.outcome(dict(PLAN, mode="settle"), parts) == ("done", "")
+    assert switchover_outcome.complaint(record(parts, mode="settle"), parts, True) == ""
+
+
 def test_whoever_only_heard_of_it_does_not_say_why():
     parts = {
         "db1": said("refused", "db2 went back; it says why"),
@@ -60,7 +66,7 @@ def test_whoever_only_heard_of_it_does_not_say_why():
 
 
 def record(parts, rows=(), **more):
-    outcome, reason = switchover_outcome.outcome(PLAN, parts)
+    outcome, reason = switchover_outcome.outcome(dict(PLAN, **more), parts)
     return switchover_outcome.record(dict(PLAN, **more), parts, outcome, reason, list(rows))
 
 
@@ -221,6 +227,7 @@ def test_every_record_is_valid(validator):
         (said("unknown", "gone", timeline=[event("freeze", 1.0)]), SILENT),
         (SILENT, SILENT),
     ):
+        validator.validate(record({"db1": source, "db2": target}, mode="settle"))
         validator.validate(record({"db1": source, "db2": target}))
 
 
