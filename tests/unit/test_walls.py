@@ -8,6 +8,7 @@ downward only, and a file keeps its name at every door.
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ CONTROLLER_FILES = sorted((PLUGINS / "plugin_utils").rglob("*.py"))
 MODULES = sorted((PLUGINS / "modules").glob("*.py"))
 
 
+@functools.cache
 def imports(path: Path) -> list[tuple[str, ast.alias]]:
     """(module, imported name) of every import of the collection's own files."""
     found = []
@@ -63,6 +65,7 @@ def imports(path: Path) -> list[tuple[str, ast.alias]]:
     return found
 
 
+@functools.cache
 def neighbours(path: Path) -> set[Path]:
     """The collection's own files that a file imports itself."""
     files = set()

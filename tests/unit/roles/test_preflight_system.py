@@ -28,11 +28,14 @@ PLAY = """
                                  python: {version: {minor: "{{ facts[3] | int }}"}},
                                  cacheable: true}
     - ansible.builtin.include_role: {name: dbre.semisync.preflight, tasks_from: system}
+    - ansible.builtin.set_fact:
+        known: "{{ [_semisync_pymysql, _semisync_option_files[0],
+                    _semisync_units | sort | join(' ')] }}"
     - ansible.builtin.copy:
-        dest: "{{ playbook_dir }}/{{ inventory_hostname }}.out"
+        dest: "{{ playbook_dir }}/known.json"
         content: >-
-          {{ [_semisync_pymysql, _semisync_option_files[0], _semisync_units | sort | join(' ')]
-             | to_json }}
+          {{ dict(groups.all | zip(groups.all | map('extract', hostvars, 'known'))) | to_json }}
+      run_once: true
 """
 
 
@@ -61,8 +64,7 @@ def test_package_and_places_of_each_system(tmp_path):
         env=dict(os.environ, ANSIBLE_FORKS="4"),
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    found = {name: json.loads((tmp_path / (name + ".out")).read_text()) for name in SYSTEMS}
-    assert found == {
+    assert json.loads((tmp_path / "known.json").read_text()) == {
         name: [package, place, "mariadb mysql mysqld"]
         for name, (dummy, package, place) in SYSTEMS.items()
     }
