@@ -29,8 +29,9 @@ SECONDS = {
 SHORT = 5
 
 
-def parts(files: list[str], count: int, seconds: dict[str, int] = SECONDS) -> list[list[str]]:
+def parts(files: list[str], count: int, known: dict[str, int] | None = None) -> list[list[str]]:
     """Share files out, the longest first, each to the part that has least so far."""
+    seconds = SECONDS if known is None else known
     shared: list[list[str]] = [[] for _number in range(count)]
     loads = [0] * count
     for name in sorted(files, key=lambda name: (-seconds.get(name, SHORT), name)):
