@@ -219,3 +219,39 @@ def test_one_file_of_tasks_stops_where_a_host_of_the_cluster_failed():
         in str((task.get("ansible.builtin.assert") or {}).get("that"))
     ]
     assert asserting == ["roles/common/tasks/lost.yml"]
+
+
+INCLUDE = "ansible.builtin.include_tasks"
+
+
+def included(path: Path, task: dict[str, Any]) -> Path:
+    """The task file that a task includes."""
+    given = task[INCLUDE]
+    return path.parent / (given["file"] if isinstance(given, dict) else given)
+
+
+def registered(path: Path) -> set[str]:
+    """The variables that a task file sets by register or set_fact, what it includes too."""
+    names: set[str] = set()
+    for task in mappings(load(path)):
+        names |= {task["register"]} if "register" in task else set()
+        names |= set(task.get("ansible.builtin.set_fact") or {})
+        if INCLUDE in task:
+            names |= registered(included(path, task))
+    return names
+
+
+LOOPS = [
+    pytest.param(path, task, id=f"{path.relative_to(PROJECT)}:{task.get('name')}")
+    for path in sorted(PROJECT.glob("roles/*/tasks/*.yml"))
+    for task in mappings(load(path))
+    if INCLUDE in task and "loop" in task
+]
+
+
+@pytest.mark.parametrize("path,task", LOOPS)
+def test_a_loop_of_files_asks_for_nothing_that_its_rounds_find_out(path, task):
+    """Its condition is asked for all rounds before the first begins: it cannot end the loop."""
+    when = task.get("when", [])
+    asked = " ".join(map(str, when if isinstance(when, list) else [when]))
+    assert not [name for name in registered(included(path, task)) if name in asked]
