@@ -140,3 +140,14 @@ def test_what_the_procedure_follows_has_a_name_outside_its_page():
         unexplained += [path] * bool(UNEXPLAINED.search(text))
         nameless += [path] * bool(NAMELESS.search(text))
     assert (unexplained, nameless) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((PROJECT / "changelogs" / "fragments").glob("*.yml")),
+    ids=lambda path: path.stem,
+)
+def test_every_line_of_the_changelog_is_text(path):
+    # A colon in it makes it a mapping, which the changelog does not have.
+    sections = yaml.safe_load(path.read_text(encoding="utf-8")).values()
+    assert [entry for lines in sections for entry in lines if not isinstance(entry, str)] == []
