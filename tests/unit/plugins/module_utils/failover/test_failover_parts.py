@@ -75,6 +75,9 @@ class Play:
                 del play.kill[host]
                 raise Killed
 
+        def connect(this: Any, host: str) -> Any:
+            return play.connection(this, host)
+
         def release(name: str) -> bool:
             play.released.append(name)
             return name not in play.acted
@@ -82,7 +85,7 @@ class Play:
         monkeypatch.setattr(
             part.Part, "local", lambda this: play.connection(this, this.params["host"])
         )
-        monkeypatch.setattr(part.Part, "connect", lambda this, host: play.connection(this, host))
+        monkeypatch.setattr(part.Part, "connect", connect)
         monkeypatch.setattr(part.Part, "note", note)
         monkeypatch.setattr(fence, "take_away", lambda *_words: False)
         monkeypatch.setattr(keeper, "release", release)
