@@ -249,7 +249,7 @@ def one_run(module: AnsibleModule, server: Server, names: Names, tool: Any) -> A
         "reason": reason,
         "rtt_ms": outcome["rtt_ms"],
         "dropped": outcome["dropped"],
-        "commits": rules.transactions(before["gtid"], after["gtid"]) if after else None,
+        "commits": rules.committed(before, after) if after else None,
         "counters": rules.semisync_rises(before, after) if after else {},
     }
     for key in ("seconds", "operations", "rate", "rate_stdev", "latency_ms"):

@@ -85,6 +85,16 @@ def transactions(before: str | None, after: str | None) -> int | None:
     return sum(last - first + 1 for intervals in rest.values() for first, last in intervals)
 
 
+def committed(before: dict[str, Any], after: dict[str, Any]) -> int:
+    """Transactions between two snapshots; of a server without GTIDs, the statements that changed
+    rows, each of which is one.
+    """
+    count = transactions(before["gtid"], after["gtid"])
+    if count is None:
+        return sum(rises(before["status"], after["status"], WRITES).values())
+    return count
+
+
 def semisync_rises(before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
     """How far the source's semi-sync counters rose between two snapshots: only those it has."""
     return rises(before["semisync"], after["semisync"], SEMISYNC_COUNTERS)
@@ -140,13 +150,11 @@ def unacknowledged(wanted: dict[str, Any], before: dict[str, Any], after: dict[s
     """
     if wanted.get("replication") != "semisync":
         return ""
-    rise, commits = semisync_rises(before, after), transactions(before["gtid"], after["gtid"])
+    rise, commits = semisync_rises(before, after), committed(before, after)
     if "no_tx" not in rise or "yes_tx" not in rise:
         return "the server does not show how many transactions were acknowledged (yes_tx, no_tx)"
     if rise["no_tx"]:
         return f"{rise['no_tx']} transactions were not acknowledged (no_tx)"
-    if commits is None:
-        commits = sum(rises(before["status"], after["status"], WRITES).values())
     # AFTER_SYNC counts a commit group once (mysql-server sql/binlog.cc, call_after_sync_hook); the
     # clients make a group.
     least = -(-commits // wanted["clients"])

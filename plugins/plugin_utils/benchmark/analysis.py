@@ -12,7 +12,11 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.module_utils.statistics import median_of_known
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import limit, statistics
+from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import (
+    limit,
+    schedule,
+    statistics,
+)
 
 UNITS = {"seconds": "s", "rate": "/s"}
 NO_DIFFERENCE = "no measurable difference"
@@ -196,7 +200,7 @@ def model_of(
         cell["rtt_ms"],
         single,
         alike,
-        limit.waiting_share(counting(cell)),
+        limit.waiting_share(counting(cell), schedule.preloaded(cell["load"])),
         limit.taken_in_turn(cell["load"], cell.get("wait_point"), together),
     )
     if not figure:

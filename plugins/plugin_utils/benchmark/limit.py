@@ -68,8 +68,14 @@ def holds(share: float) -> bool:
     return share <= REFUTED
 
 
-def waiting_share(repetitions: list[dict[str, Any]]) -> float:
-    """Commits an operation, at most 1; 1 where commits were not counted."""
-    operations = sum(entry.get("operations") or 0 for entry in repetitions if entry.get("commits"))
-    commits = sum(entry.get("commits") or 0 for entry in repetitions)
-    return min(1.0, commits / float(operations)) if operations and commits else 1.0
+def waiting_share(repetitions: list[dict[str, Any]], preloaded: int = 0) -> float:
+    """Commits an operation, at most 1; 1 where commits were not counted.
+
+    Args:
+        repetitions: their operations and commits.
+        preloaded: commits of each before its clock ran.
+    """
+    known = [entry for entry in repetitions if entry.get("commits")]
+    operations = sum(entry.get("operations") or 0 for entry in known)
+    commits = sum(max(0, entry["commits"] - preloaded) for entry in known)
+    return min(1.0, commits / float(operations)) if operations else 1.0

@@ -15,15 +15,18 @@ GUESSED_RATE, GUESSED_AROUND, PRELOAD = 200.0, 6.0, 100
 MARGIN, LONGEST_HOLD = 120, 86400
 
 
+def preloaded(load: dict[str, Any]) -> int:
+    """Commits of a load's tool that are no part of what it measures."""
+    return PRELOAD if load["tool"] == "mysqlslap" and not load.get("query") else 0
+
+
 def guess_seconds(cell: dict[str, Any]) -> float:
     """How long one repetition of a cell may take, before anything was measured."""
     load, wait = (
         cell["load"],
         cell["delay_ms"] / 1000.0 if cell["replication"] == "semisync" else 0.0,
     )
-    around = GUESSED_AROUND
-    if load["tool"] == "mysqlslap" and not load.get("query"):
-        around += PRELOAD * wait
+    around = GUESSED_AROUND + preloaded(load) * wait
     if load.get("seconds"):
         return load["seconds"] + around
     return load["queries"] / GUESSED_RATE + load["queries"] / float(load["clients"]) * wait + around

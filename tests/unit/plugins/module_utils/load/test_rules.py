@@ -69,6 +69,19 @@ def test_gtids_tell_how_many_transactions_were_committed(before, after, count):
     assert rules.transactions(before, after) == count
 
 
+@pytest.mark.parametrize(
+    "before,after,count",
+    [
+        ({"gtid": UUID + ":1-10"}, {"gtid": UUID + ":1-663", "writes": 9}, 653),
+        # MySQL 5.5.
+        ({"gtid": None, "writes": 10}, {"gtid": None, "writes": 660}, 650),
+        ({"gtid": "", "writes": 10}, {"gtid": "", "writes": 10, "reads": 500}, 0),
+    ],
+)
+def test_without_gtids_commits_are_statements_that_changed_rows(before, after, count):
+    assert rules.committed(snapshot(**before), snapshot(**after)) == count
+
+
 def test_a_run_of_acknowledged_commits_counts():
     before, after = snapshot(writes=10, reads=10), snapshot(yes=600, writes=510, reads=510)
     assert rules.invalid(WANTED, before, after, outcome()) == ""

@@ -70,3 +70,9 @@ def test_a_cell_above_its_limit_refutes_it(share, expected):
 )
 def test_the_share_that_waits(repetitions, share):
     assert limit.waiting_share(repetitions) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("commits,share", [(653, 0.553), (100, 0), (60, 0)])
+def test_what_was_committed_before_the_clock_ran_is_no_part_of_the_share(commits, share):
+    run = {"operations": 1000, "commits": commits}
+    assert limit.waiting_share([run, run], 100) == pytest.approx(share)
