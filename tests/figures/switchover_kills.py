@@ -34,7 +34,7 @@ from support.acknowledged import (  # noqa: E402
     same_data,
 )
 from support.eventually import eventually  # noqa: E402
-from support.live_hosts import Host, hosts, inventory, playbook, run  # noqa: E402
+from support.live_hosts import Host, hosts, inventory, playbook, run, words  # noqa: E402
 
 KILLER = PROJECT / "tests" / "support" / "clients" / "kill_at.py"
 OUTPUT = PROJECT / "tests" / "output"
@@ -51,6 +51,8 @@ KILLED = ("module", "server", "host")
 # Where the controller is killed while the parts run.
 CONTROLLER = (("source", "begun"), ("source", "frozen"), ("target", "open"))
 LOCK = "SELECT IS_USED_LOCK('dbre.semisync.switchover')"
+# What a run says where the one before it had done everything.
+ALL_DONE = "it is the source already"
 # The writers' own host, which is not of the cluster.
 CLIENTS = "clients"
 
@@ -146,8 +148,8 @@ def short(host: Host) -> str:
 def why(done: Any) -> str:
     """The last refusal or failure in a run's output, short."""
     found = re.findall(r"(?:msg: |\"msg\": \")(.+)", done.stdout)
-    words = [one for one in found if "says why" not in one]
-    return (words or [""])[-1][:300]
+    telling = [one for one in found if "says why" not in one]
+    return (telling or [""])[-1][:300]
 
 
 class Cluster:
@@ -215,8 +217,12 @@ class Cluster:
             "first_words": why(first) if first.returncode else "done",
             "at_once": [short(host) for host in alive],
             "between": between,
-            "again": again.returncode,
-            "again_words": why(again) if again.returncode else record_of(self.folder)["outcome"],
+            "again": 0 if ALL_DONE in words(again) else again.returncode,
+            "again_words": ALL_DONE
+            if ALL_DONE in words(again)
+            else why(again)
+            if again.returncode
+            else record_of(self.folder)["outcome"],
             "after": [short(host) for host in after],
             "moved": after == [target],
             "verify": verified.returncode,
