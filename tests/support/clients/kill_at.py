@@ -35,12 +35,14 @@ class Server:
     """The server here, and how it was when this began."""
 
     def __init__(self, path: str) -> None:
-        connection = pymysql.connect(unix_socket=path, user="root", autocommit=True)
-        self.cursor = connection.cursor()
-        self.cursor.execute("SELECT @@version")
-        self.mariadb = "maria" in str(self.cursor.fetchone()[0]).lower()
+        self.path = path
+        self.connect()
         self.rows_before = self.journal("begun")[0]
         self.source_before = self.source()
+
+    def connect(self) -> None:
+        connection = pymysql.connect(unix_socket=self.path, user="root", autocommit=True)
+        self.cursor = connection.cursor()
 
     def journal(self, flag: str) -> tuple[int, str, bool]:
         """(number and state of the newest row, whether its switchover's flag is held)."""
@@ -64,6 +66,14 @@ class Server:
         return ""
 
     def has_come_to(self, point: str) -> bool:
+        try:
+            return self.asked(point)
+        except pymysql.err.OperationalError:
+            # A switchover ends the sessions that read_only does not keep out.
+            self.connect()
+            return False
+
+    def asked(self, point: str) -> bool:
         if point == "open":
             self.cursor.execute("SELECT @@GLOBAL.read_only")
             return str(self.cursor.fetchone()[0]).lower() in ("0", "off")
