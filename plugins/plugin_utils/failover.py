@@ -220,7 +220,8 @@ class Failover:
 
     def judged(self) -> dict[str, Any]:
         """What judge() found, of this host's task."""
-        return self.task_vars.get(self.arguments["plan_from"]) or {}
+        judged: dict[str, Any] = self.results_of("plan_from")[self.host]
+        return judged
 
     def part(self) -> dict[str, Any]:
         plan = (self.judged().get("hosts") or {}).get(self.host)
