@@ -341,7 +341,8 @@ def document(results: list[dict[str, Any]]) -> str:
             for word in ("lost", "unexpected", "twice")
         }
         order = len(cases(one["server"], one["hosts"]))
-        rows = sorted(one["rows"], key=place)
+        # Where nobody was killed there is nothing to tell.
+        rows = sorted((row for row in one["rows"] if " at " in row["killed"]), key=place)
         lines += [
             f"{one['version']}, {one['hosts']} hosts, {len(rows)} of {order} kills; rows"
             f" confirmed: {one['confirmed']}, lost: {wrong['lost']}, unexpected:"
