@@ -54,6 +54,18 @@ WORDS: dict[str, dict[str, Any]] = {
 }
 
 
+def verified_alone() -> bool:
+    """Whether the command was `molecule verify`, which makes no run before it looks."""
+    process = os.getpid()
+    while process > 1:
+        folder = Path(f"/proc/{process}")
+        words = (folder / "cmdline").read_text(encoding="utf-8").split("\0")
+        if "molecule" in [os.path.basename(word) for word in words[:2]]:
+            return "verify" in words and "test" not in words
+        process = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    return False
+
+
 class Server:
     """A host of the scenario: its server by the mysql client, its files and units by a shell."""
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.scenario import EPHEMERAL, RESULTS, checkpoints
+from support.scenario import EPHEMERAL, RESULTS, checkpoints, verified_alone
 
 POINTS = [
     "P0",
@@ -29,7 +29,10 @@ UNANNOUNCED = "dbre.semisync.semisync_canary"
 
 def changes(run):
     """(host, task) of what a run of site.yml changed or, in check mode, announced."""
-    rows = json.loads((EPHEMERAL / "changes" / f"{run}.json").read_text(encoding="utf-8"))
+    path = EPHEMERAL / "changes" / f"{run}.json"
+    if not path.exists() and verified_alone():
+        pytest.skip(f"{run} is a run that `molecule test` makes before it verifies")
+    rows = json.loads(path.read_text(encoding="utf-8"))
     return {(host, task) for host, action, task in rows if action != UNANNOUNCED}
 
 
