@@ -12,9 +12,9 @@ from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils import promise, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows, findings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     HEALTHY,
@@ -30,6 +30,10 @@ display = Display()
 
 class RefusedError(Exception):
     """Something speaks against working on a cluster; the message says what, for all its hosts."""
+
+
+class HeldError(RefusedError):
+    """This host is no part of its cluster any more; see plans/held.py."""
 
 
 class TaskVariables(Mapping[str, Any]):
@@ -62,11 +66,57 @@ def members(
         info_from: name of the variable that holds each host's semisync_info result.
         active_only: whether what a host said counts for nothing once it has failed in this play.
         own: what this host's task wants, where the Members' settings are asked for.
+
+    Raises:
+        HeldError: a failover left this host behind.
     """
+    name, cluster = known_members(task_vars, info_from, active_only, own)
+    cluster, away = apart(task_vars, cluster)
+    decided = sides.decide(cluster)
+    if len({member.host for member in cluster}) == len(cluster) and decided.source is not None:
+        for member in cluster:
+            member.side = "source" if member.host == decided.source else "replica"
+        # The source speaks for its cluster, as long as it is in the play.
+        cluster.sort(key=lambda member: member.side != "source")
+    me = task_vars["inventory_hostname"]
+    for words in [sides.announcement(name, decided), *map(held.words, away)]:
+        if words and said_by(words, me) is None:
+            display.display(words)
+    for one in away:
+        if one.member.host == me:
+            raise HeldError(f"Nothing was changed. {held.words(one)}")
+    return name, cluster
+
+
+def apart(task_vars: Any, cluster: list[Member]) -> tuple[list[Member], list[held.Held]]:
+    """held.apart(), where consent to overwrite a host's data ends its being held."""
+    if not held.newest(cluster):
+        return cluster, []
+    overwriting = [settings.KEYS["seed_overwrite"]]
+    given_up = [
+        member.host
+        for member in cluster
+        if settings.read(task_vars["hostvars"][member.host], overwriting)[0].get("seed_overwrite")
+    ]
+    return held.apart(cluster, given_up)
+
+
+def held_hosts(task_vars: Any, info_from: str) -> list[held.Held]:
+    """The hosts of this host's cluster that are held."""
+    return apart(task_vars, known_members(task_vars, info_from)[1])[1]
+
+
+def known_members(
+    task_vars: Any,
+    info_from: str,
+    active_only: bool = False,
+    own: settings.Settings | None = None,
+) -> tuple[str, list[Member]]:
+    """(cluster's name, a Member for each of its hosts, by the inventory); see members()."""
     hostvars, groups = task_vars["hostvars"], task_vars["groups"]
     me = task_vars["inventory_hostname"]
     name = str(task_vars.get("semisync_cluster", DEFAULT))
-    mine = settings.read(hostvars[me])[0] if own is not None else settings.Settings()
+    mine = promise.read(hostvars[me])[0] if own is not None else settings.Settings()
     cluster = []
     for side, group in GROUPS:
         for host in groups.get(group, []):
@@ -74,21 +124,14 @@ def members(
             if str(variables.get("semisync_cluster", DEFAULT)) != name:
                 continue
             member = one_member(host, side, variables, info_from)
-            if active_only and lost(task_vars, host):
-                member.info, member.error = None, "failed or became unreachable in this run"
+            # Whoever said itself why it cannot be read has said more than that it is lost.
+            unsaid = active_only if member.info is not None else not variables.get(info_from)
+            if unsaid and lost(task_vars, host):
+                member.info, member.error = None, LOST
             if own is not None:
-                theirs = settings.read(variables)[0]
+                theirs = promise.read(variables)[0]
                 member.settings = own if host == me else settings.of_another_host(own, mine, theirs)
             cluster.append(member)
-    decided = sides.decide(cluster)
-    if len({member.host for member in cluster}) == len(cluster) and decided.source is not None:
-        for member in cluster:
-            member.side = "source" if member.host == decided.source else "replica"
-        # The source speaks for its cluster, as long as it is in the play.
-        cluster.sort(key=lambda member: member.side != "source")
-    words = sides.announcement(name, decided)
-    if words and said_by(words, me) is None:
-        display.display(words)
     return name, cluster
 
 
@@ -116,14 +159,14 @@ def judge_inputs(task_vars: Any) -> None:
         RefusedError: all that is wrong, at once.
     """
     hostvars, me = task_vars["hostvars"], task_vars["inventory_hostname"]
-    wrong = settings.read(hostvars[me])[1]
+    wrong = promise.read(hostvars[me], explicit=True)[1]
     where = me
     if not any(words.startswith("semisync_cluster ") for words in wrong):
         where = f"Cluster {str(hostvars[me].get('semisync_cluster', DEFAULT))!r}"
         wrong = [
             f"{host}: {words}"
             for host in hosts_of(task_vars)
-            for words in settings.read(hostvars[host])[1]
+            for words in promise.read(hostvars[host], explicit=True)[1]
         ]
     if wrong:
         raise RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")
@@ -233,6 +276,17 @@ def speaker(task_vars: Any, cluster: list[Member]) -> str | None:
     """The first host of a cluster that is still in the play: the one that acts once for all."""
     active = task_vars["ansible_play_hosts"]
     return next((member.host for member in cluster if member.host in active), None)
+
+
+def speaks(task_vars: Any, cluster: list[Member], task: Any) -> bool:
+    """Whether this host is the one that acts for its cluster in this task. Where the one that did
+    has failed by what it said, no other speaks again: it would take that one for lost.
+    """
+    me = task_vars["inventory_hostname"]
+    if me != speaker(task_vars, cluster):
+        return False
+    name = task_vars.get("semisync_cluster", DEFAULT)
+    return said_by(f"{getattr(task, '_uuid', '')} of {name}", me) in (None, me)
 
 
 def canary(

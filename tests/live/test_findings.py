@@ -9,6 +9,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kind
 
 from support import moves
 from support.live_hosts import Host, hosts, inventory, playbook, words
+from support.troubles import BROUGHT
 
 pytestmark = pytest.mark.own_target
 
@@ -188,8 +189,9 @@ def test_values_that_differ_from_the_inventory(pair):
 
 def test_option_files_that_the_server_itself_could_not_read(pair):
     """The running server is as it was; what its next start would bring, nobody knows."""
-    file = "/etc/mysql/conf.d/zy-broken.cnf"
-    pair.source.shell(f"printf 'an option of no group\n' > {file}")
+    # A broken file in an included folder stops no MariaDB; a folder that is not there stops both.
+    trouble = BROUGHT["no-option-files"]
+    trouble.bring(pair.source)
     status, found, said = pair.verify()
     assert found == {("option_files_unknown", "source", "warning")}, said
     assert status == 2 and "1 unknown: P3.2 on " + pair.source.name in said
@@ -197,7 +199,7 @@ def test_option_files_that_the_server_itself_could_not_read(pair):
     result = playbook("site", pair.file)
     assert result.returncode == 2 and "Nothing was changed" in words(result)
     assert "what its server starts with is not known" in words(result)
-    pair.source.shell("rm " + file)
+    trouble.mend(pair.source)
     assert pair.verify()[:2] == (0, set())
 
 

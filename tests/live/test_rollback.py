@@ -6,6 +6,8 @@ from support.live_hosts import hosts, inventory, playbook, words
 
 # RFC 6761: never resolves, so no server can bind it.
 NOWHERE = "nonsense.invalid"
+# What reads an error log, and the journal.
+READERS = "/usr/bin/tail /usr/bin/journalctl"
 RETRY = {
     "mysql": (
         "STOP REPLICA IO_THREAD; CHANGE REPLICATION SOURCE TO SOURCE_CONNECT_RETRY = 60;"
@@ -52,6 +54,8 @@ def test_a_source_that_goes_back_has_its_replica_at_once(pair, tmp_path):
     source, replica = pair
     # The servers' own, for which a replica that has lost its source would stay away.
     replica.sql(RETRY[source.server])
+    # The server's last words cannot be read; it is started all the same.
+    source.shell(f"chmod a-x {READERS}")
     result = playbook(
         "site",
         inventory(
@@ -61,7 +65,9 @@ def test_a_source_that_goes_back_has_its_replica_at_once(pair, tmp_path):
             semisync_restart_timeout=20,
         ),
     )
+    source.shell(f"chmod a+x {READERS}")
     assert result.returncode != 0
     assert "the server was started with it, and answers" in words(result)
+    assert "The server's last words: not known: " in words(result)
     assert source.seconds_alone() <= 10
     assert playbook("verify", inventory(tmp_path, {source: {}}, {replica: {}})).returncode == 0

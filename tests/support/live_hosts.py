@@ -204,8 +204,8 @@ def inventory(
     replicas: Mapping[Any, dict[str, Any]],
     **variables: Any,
 ) -> pathlib.Path:
-    """An inventory file: host -> its variables in both groups, and variables for all. A host is a
-    Host, or whatever else has a name.
+    """An inventory file: host -> its variables in both groups, and variables for all, but those
+    that are None. A host is a Host, or whatever else has a name.
     """
     common: dict[str, Any] = {
         "ansible_connection": "community.docker.docker",
@@ -215,6 +215,7 @@ def inventory(
         "semisync_results_dir": str(path / "results"),
     }
     common.update(variables)
+    common = {name: value for name, value in common.items() if value is not None}
     file = path / "hosts.json"
     file.write_text(
         json.dumps(

@@ -19,6 +19,7 @@ SECONDS = {
     "test_existing_replication.py": 131,
     "test_gtid.py": 130,
     "test_layout.py": 93,
+    "test_unread.py": 80,
     "test_tags.py": 60,
     "test_bad_input.py": 55,
     "test_rotation.py": 54,

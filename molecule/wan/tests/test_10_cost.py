@@ -76,7 +76,8 @@ def test_a_delay_costs_one_round_trip_an_insert(netem, source, insert, switch, f
     assert put_on["shown"][0] in [line.strip() for line in source.run("tc qdisc show").splitlines()]
     assert far[REPLICA] - near[REPLICA] == pytest.approx(DELAY, rel=0.03)
     for trip in (put_on["rtt_before"], put_on["rtt_after"]):
-        assert trip[REPLICA]["received"] == PINGS
+        # A busy machine may lose one.
+        assert trip[REPLICA]["received"] >= PINGS - 1
     assert put_on["rtt_after"][REPLICA]["min"] - put_on["rtt_before"][REPLICA][
         "min"
     ] == pytest.approx(DELAY, rel=0.03)

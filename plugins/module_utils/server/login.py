@@ -50,7 +50,6 @@ NOT_ALLOWED = (1044, 1227, 1142, 1143)
 ACCESS_DENIED = LOGIN_REFUSED + NOT_ALLOWED
 # The last two: an answer that did not come, or not to its end.
 NOBODY_LISTENS, BROKEN_OFF = (2002, 2003), (2006, SERVER_LOST)
-UNREACHABLE = NOBODY_LISTENS + BROKEN_OFF
 TOO_MANY_CONNECTIONS = (1040, 1203, 1226)
 # ER_SECURE_TRANSPORT_REQUIRED (MySQL manual, "Server Error Message Reference").
 TLS_REQUIRED = 3159
@@ -118,7 +117,7 @@ def explain(error: ServerError, params: dict[str, Any]) -> str:
             " semisync_login_password or semisync_login_config_file (module options login_user,"
             " login_password, config_file)."
         )
-    if error.number in UNREACHABLE:
+    if error.number in NOBODY_LISTENS:
         return (
             f"the server is not running, or does not listen at {where}: {error}. Start it, or set"
             " semisync_login_unix_socket or semisync_login_host and semisync_login_port."
@@ -127,8 +126,12 @@ def explain(error: ServerError, params: dict[str, Any]) -> str:
 
 
 def kind(error: ServerError) -> str:
-    """Which kind of failure to connect this is: nobody listens, or anything else."""
-    return "stopped" if error.number in UNREACHABLE else "login"
+    """Which kind of failure to connect this is: nobody listens, somebody does and says nothing, or
+    anything else. A server that hangs is none that has ended: it may yet confirm commits.
+    """
+    if error.number in NOBODY_LISTENS:
+        return "stopped"
+    return "silent" if error.number in BROKEN_OFF else "login"
 
 
 def require_driver(module: Any) -> None:

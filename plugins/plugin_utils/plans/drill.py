@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -41,7 +42,12 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
         reasons.append(
             f"{source.host}: the semi-sync timeout is {int(timeout)} ms, so writers could be"
             f" blocked for {timeout / 1000.0:g} s, and semisync_drill_max_block allows"
-            f" {settings['drill_max_block']:g} s. Lower semisync_timeout, or allow more"
+            f" {settings['drill_max_block']:g} s. "
+            + (
+                "There is no fallback to rehearse under semisync_promise=lossless"
+                if promise.is_lossless(settings)
+                else "Lower semisync_timeout, or allow more"
+            )
         )
     for replica in drilled(members, settings):
         if not unit_of(replica, units):

@@ -9,7 +9,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import plugin, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    LOST,
     Member,
     replicas_of,
     source_of,
@@ -59,12 +61,16 @@ def of_inventory(cluster: str, members: list[Member]) -> list[str]:
 
 
 def of_reading(members: list[Member]) -> list[str]:
-    """Hosts whose state could not be had, or is not known in the part that plans are made of."""
-    return [
-        f"{member.host}: {member.error or unknown_options(member)}"
+    """Hosts whose state could not be had, or is not known in the part that plans are made of; those
+    that another's failure took out of the run only where there is no such other.
+    """
+    unread = {
+        member.host: member.error or unknown_options(member)
         for member in members
         if member.info is None or unknown_options(member)
-    ]
+    }
+    first = {host: words for host, words in unread.items() if words != LOST}
+    return [f"{host}: {words}" for host, words in (first or unread).items()]
 
 
 def unknown_options(member: Member) -> str:
@@ -94,6 +100,7 @@ def of_cluster(members: list[Member], settings: Settings) -> list[str]:
     for member in members:
         reasons += of_server(member) + answer.problems(member, member.settings)
     reasons += of_identities(members) + of_wait_count(members, settings)
+    reasons += promise.of_cluster(members)
     for member in replicas_of(members):
         reasons += of_channel(member, source_of(members))
         reasons += tls.problems(

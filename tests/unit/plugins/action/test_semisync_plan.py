@@ -86,3 +86,32 @@ def test_a_drill_is_refused_where_a_server_belongs_to_no_unit_unless_it_is_named
     assert "belongs to no systemd unit" in refused["msg"]
     named = plan(arguments=DRILL, members=members, semisync_service="mysql@1", **LIMITS)
     assert named["drills"][0]["unit"] == "mysql@1"
+
+
+def test_what_the_promise_cannot_keep_is_refused_before_anything_is_read(plan):
+    result = plan(semisync_promise="lossless", semisync_timeout=10000)
+    assert result["failed"] and "db1: semisync_timeout is 10000" in result["msg"]
+    assert plan("db2", semisync_promise="lossless", semisync_timeout=86400000) == {}
+
+
+def test_a_role_s_default_says_nothing_against_the_promise(plan):
+    result = plan(
+        arguments={"info_from": "info"}, semisync_promise="lossless", semisync_timeout=10000
+    )
+    assert 604800000 in result["set_global"].values() and result["opens"]
+
+
+def test_a_lossless_source_is_not_restarted_while_nobody_acknowledges(plan):
+    members = samples.pair("mysql")
+    source = members[0].info
+    source["variables"]["gtid_mode"] = "OFF"
+    arguments = {"info_from": "info"}
+    lossless = {"semisync_promise": "lossless", "semisync_timeout": 10000, "members": members}
+    assert plan(arguments=arguments, **lossless)["restart"]
+    source["semisync"]["source"]["status"]["clients"] = "0"
+    assert "Bring a replica back first" in plan(arguments=arguments, **lossless)["msg"]
+    source["semisync"]["source"]["status"]["clients"] = "1"
+    members[1].channel["io_running"] = "No"
+    assert "0 replicas acknowledge" in plan(arguments=arguments, **lossless)["msg"]
+    available = dict(lossless, semisync_promise="available")
+    assert plan(arguments=arguments, **available)["restart"]

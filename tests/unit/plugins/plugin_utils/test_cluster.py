@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, goals, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 READ: dict[str, Any] = {"variables": {}, "channel": None, "engine": "mysql"}
@@ -136,7 +139,22 @@ def test_a_host_that_failed_in_this_play_counts_as_lost_where_that_matters():
     assert [one.info is None for one in cluster.members(variables, "info")[1]] == [False, False]
     lost = cluster.members(variables, "info", active_only=True)[1]
     assert [one.info is None for one in lost] == [False, True]
-    assert lost[1].error == "failed or became unreachable in this run"
+    assert lost[1].error == LOST
+
+
+def test_a_host_that_is_lost_because_it_could_not_be_read_says_why():
+    said = {"failed": True, "msg": "the server is not running"}
+    hosts = dict(TWO, a2=("semisync_replica", {"semisync_cluster": "a", "info": said}))
+    variables = task_vars(hosts, "a1", active=["a1", "b1", "b2"])
+    lost = cluster.members(variables, "info", active_only=True)[1]
+    assert lost[1].info is None and lost[1].error == "the server is not running"
+
+
+@pytest.mark.parametrize("active_only", [False, True])
+def test_a_host_that_failed_before_it_was_read_is_no_matter_of_limit(active_only):
+    hosts = dict(TWO, a2=("semisync_replica", {"semisync_cluster": "a", "info": None}))
+    variables = task_vars(hosts, "a1", active=["a1", "b1", "b2"])
+    assert cluster.members(variables, "info", active_only)[1][1].error == LOST
 
 
 def test_a_host_outside_the_play_is_not_lost():
@@ -149,6 +167,23 @@ def test_a_host_outside_the_play_is_not_lost():
 def test_one_host_speaks_for_its_cluster(active, speaker):
     variables = task_vars(TWO, "a1", active)
     assert cluster.speaker(variables, cluster.members(variables, "info")[1]) == speaker
+
+
+def test_nobody_speaks_again_for_a_cluster_whose_speaker_failed_by_what_it_said(
+    monkeypatch, tmp_path
+):
+    """A host whose task begins later finds the first out of the play."""
+    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    task, next_task = types.SimpleNamespace(_uuid="1"), types.SimpleNamespace(_uuid="2")
+
+    def speaks(me, active, task):
+        variables = task_vars(TWO, me, active)
+        return cluster.speaks(variables, cluster.members(variables, "info")[1], task)
+
+    assert not speaks("a2", None, task)
+    assert speaks("a1", None, task) and speaks("b1", None, task)
+    assert not speaks("a2", ["a2", "b1", "b2"], task)
+    assert speaks("a2", ["a2", "b1", "b2"], next_task)
 
 
 def test_the_canary_is_the_sources_and_arrivals_are_the_replicas():
@@ -281,3 +316,49 @@ def test_nobody_writes_a_row_where_two_take_writes():
     members = cluster.members(variables, "info")[1]
     canary, arrivals = cluster.canary(variables, members, "written", "info")
     assert "no row was written: a2 and a1 take writes" in canary["msg"] and arrivals == {}
+
+
+def left_behind(me, **more):
+    """a2 has taken over from a1, which is gone, and a3 follows."""
+    row = {"number": 1, "operation": "failover", "run": "r", "state": "done", "happened": "now"}
+    row.update(from_host="a1", to_host="a2", from_id="1", to_id="2")
+    away = [{"host": "a1", "id": "1", "to_host": "a2", "happened": "now"}]
+    known = {"journal": row, "held": away}
+    new = dict(READ, variables={"read_only": "OFF", "server_uuid": "2"}, **known)
+    return task_vars(
+        {
+            "a1": ("semisync_source", {"info": {"unreachable": True, "msg": "gone"}, **more}),
+            "a2": ("semisync_replica", {"info": new}),
+            "a3": ("semisync_replica", {"info": dict(follower("a2"), **known)}),
+        },
+        me,
+    )
+
+
+def test_a_cluster_goes_on_without_the_source_that_a_failover_left_behind(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(cluster.display, "display", said.append)
+    for me in ("a2", "a3"):
+        members = cluster.members(left_behind(me), "info")[1]
+        assert [(one.host, one.side) for one in members] == [("a2", "source"), ("a3", "replica")]
+        assert problems.of_inventory("default", members) == []
+    assert len(said) == 1 and "a1 lost the source's role to a2" in said[0]
+    with pytest.raises(cluster.HeldError, match="a1 lost the source's role"):
+        cluster.members(left_behind("a1"), "info")
+    (held,) = cluster.held_hosts(left_behind("a3"), "info")
+    assert held.member.host == "a1"
+    for goal in ("apply", "sides"):
+        variables = cluster.TaskVariables(left_behind("a1"), NoTemplar())
+        plan = goals.GOALS[goal](variables, "info", {"hold_back": True})
+        assert plan["side"] == "held" and not plan.get("cluster_changes")
+    # Whoever may overwrite what it has needs to see it as a member.
+    members = cluster.members(left_behind("a1", semisync_seed_overwrite=True), "info")[1]
+    assert "a1" in [one.host for one in members]
+
+
+class NoTemplar:
+    """Values are as they are."""
+
+    def template(self, value):
+        return value

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -133,6 +134,17 @@ def test_a_host_that_could_not_be_read_says_why(result, words):
         samples.member("db2", "replica", None, error=problems.unreadable(result)),
     ]
     one_problem(problems.of_reading(members), "db2: ", words)
+
+
+def test_the_first_cause_is_told_and_not_who_went_with_it():
+    """A drill's source has failed with the verdict on a replica that could not be read."""
+    members = [
+        samples.member("db1", "source", None, error=LOST),
+        samples.member("db2", "replica", None, error="the server is not running"),
+    ]
+    assert problems.of_reading(members) == ["db2: the server is not running"]
+    members[1] = samples.member("db2", "replica", samples.server("mysql"))
+    assert problems.of_reading(members) == ["db1: " + LOST]
 
 
 # Servers
