@@ -15,6 +15,7 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     failover,
+    promise,
     results,
     settings,
 )
@@ -34,6 +35,7 @@ OURS = (
     "info_from",
     "looks_from",
     "frozen_from",
+    "salvage_from",
     "plan_from",
     "parts_from",
     "settled",
@@ -62,6 +64,8 @@ class ActionModule(ActionBase):
                 result.update(self.failover(task_vars))
             else:
                 result.update(steps[self._task.args["step"]](task_vars))
+        except cluster.HeldError as error:
+            result.update(skipped=True, skip_reason=str(error), mode=switchover.NONE, hosts={})
         except cluster.RefusedError as error:
             result.update(cluster.refused(str(error), task_vars["inventory_hostname"]))
         return result
@@ -72,17 +76,17 @@ class ActionModule(ActionBase):
             self._task.args,
             task_vars,
             self.wanted(task_vars),
-            lambda plan: self.on_host(plan, task_vars),
+            lambda plan, **more: self.on_host(plan, task_vars, **more),
             token_of,
-            self._task.check_mode,
+            self._task,
         )
         cluster.refuse(task_vars, step.name, step.members, forks(step.members))
         return step.go()
 
-    def on_host(self, plan: dict[str, Any], task_vars: Any) -> dict[str, Any]:
+    def on_host(self, plan: dict[str, Any], task_vars: Any, **more: Any) -> dict[str, Any]:
         """The module's result."""
         arguments = {name: value for name, value in self._task.args.items() if name not in OURS}
-        return self._execute_module(MODULE, dict(arguments, plan=plan), task_vars=task_vars)
+        return self._execute_module(MODULE, dict(arguments, plan=plan, **more), task_vars=task_vars)
 
     def wanted(self, task_vars: Any) -> settings.Settings:
         """This host's settings.
@@ -90,7 +94,7 @@ class ActionModule(ActionBase):
         Raises:
             RefusedError: one cannot work.
         """
-        own, wrong = settings.read(cluster.TaskVariables(task_vars, self._templar))
+        own, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar))
         if wrong:
             raise cluster.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
         return own
@@ -173,7 +177,7 @@ class ActionModule(ActionBase):
         return dict(plan, changed=False)
 
     def speaks(self, task_vars: Any, members: list[Member]) -> bool:
-        return task_vars["inventory_hostname"] == cluster.speaker(task_vars, members)
+        return cluster.speaks(task_vars, members, self._task)
 
     def planned(self, task_vars: Any) -> dict[str, Any]:
         plan = task_vars[self._task.args["plan_from"]]
@@ -233,7 +237,8 @@ class ActionModule(ActionBase):
         # The token is the moment at which this run planned: both reports are of one folder.
         run = results.open_run(folder, results.now(), self._task.args.get("run") or None)
         path = os.path.join(run, FILE)
-        results.write_json(path, record)
+        before = results.read_json(path, None)
+        results.write_json(path, switchover_outcome.with_mended(record, before))
         return path
 
 

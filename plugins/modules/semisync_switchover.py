@@ -27,9 +27,10 @@ options:
       - V(after) does on a host what has time.
       - V(freeze), V(judge) and V(thaw) are of a failover. The first stops a replica's IO thread and
         reads it, the second judges on the controller what was read, the third starts the IO thread
-        again where nobody takes over.
+        again where nobody takes over. V(salvage) reads, on the dead source's host, the end of its
+        binary log.
     type: str
-    choices: [look, plan, freeze, judge, part, thaw, report, after]
+    choices: [look, plan, freeze, salvage, judge, part, thaw, report, after]
     required: true
   operation:
     description: What the steps are of; the source lives in a switchover, and is dead in a failover.
@@ -44,6 +45,9 @@ options:
     type: str
   frozen_from:
     description: Name of the variable with each host's result of O(step=freeze).
+    type: str
+  salvage_from:
+    description: Name of the variable with each host's result of O(step=salvage).
     type: str
   plan_from:
     description: Name of the variable with each host's result of O(step=plan), or of O(step=judge).
@@ -64,6 +68,9 @@ options:
     type: dict
   password:
     description: The replication account's.
+    type: str
+  tail:
+    description: What was salvaged, which the action gives the module on the candidate.
     type: str
 extends_documentation_fragment:
   - dbre.semisync.internal
@@ -149,6 +156,14 @@ ended:
   returned: O(step=look) of a failover, on the source
   type: dict
   sample: {how: killed, status: 9, started_ago: 86400.0, stopping_ago: 12.0, ended_ago: 12.0}
+salvage:
+  description:
+    - Whether the dead source's binary log can be read; C(case) names what is in the way, in
+      C(words). With O(step=salvage) how many transactions there are that the candidate lacks,
+      C(count), their C(gtids), the C(files), and the C(end) of the last; C(torn) bytes are behind
+      that, of the transaction C(torn_gtid).
+  returned: O(step=look) or O(step=salvage) of a failover, on the source
+  type: dict
 filters:
   description: What keeps transactions from being applied or logged.
   returned: O(step=look)
@@ -166,6 +181,14 @@ event_scheduler:
 kernel_seconds:
   description: Since how many seconds the host's machine runs, or null.
   returned: O(step=look) of a failover
+  type: float
+server_seconds:
+  description: Since how many seconds the server runs.
+  returned: O(step=look) of a failover, on a replica
+  type: int
+read_at:
+  description: When that was read, by the controller's clock, in seconds since 1970.
+  returned: O(step=look) of a failover, on a replica
   type: float
 stopped:
   description: Whether the IO thread stands still.
@@ -208,6 +231,16 @@ first_gtids:
   description: Where a MariaDB server's binary logs begin.
   returned: O(step=look)
   type: str
+ahead:
+  description: How the target of a failover applied what it had received before its part began, or
+    null where that was little.
+  returned: O(step=part) of a failover
+  type: dict
+  sample: {transactions: 9000, seconds: 61.2, relaxed: {sync_binlog: 1000}}
+round:
+  description: A round of applying, with C(left), C(applied), C(seconds), C(stopped), C(gone).
+  returned: O(step=part) of a failover, in a round
+  type: dict
 outcome:
   description:
     - V(done), V(undone); V(refused) where nothing was begun; V(unknown) where somebody must look.
@@ -248,7 +281,13 @@ path:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import end, receiver, witness
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+    ahead,
+    end,
+    receiver,
+    salvage,
+    witness,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.parts import FAILOVER_PARTS
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -269,6 +308,16 @@ def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
             server.rows(statement, arguments)
     fence_went = after.fence_goes(module, module.params)
     return {"changed": bool(steps) or fence_went, "statements": shown(steps)}
+
+
+def dead(module: Any) -> dict[str, Any]:
+    """What the host of the dead source says."""
+    if module.params["step"] == "salvage":
+        return {"changed": False, "salvage": salvage.read(module)}
+    answer = end.answer(module)
+    if module.params["files"]:
+        answer["salvage"] = salvage.look(module)
+    return answer
 
 
 def part(module: Any) -> dict[str, Any]:
@@ -299,6 +348,7 @@ def main() -> None:
                     "look",
                     "plan",
                     "freeze",
+                    "salvage",
                     "judge",
                     "part",
                     "thaw",
@@ -315,18 +365,22 @@ def main() -> None:
             info_from={"type": "str"},
             looks_from={"type": "str"},
             frozen_from={"type": "str"},
+            salvage_from={"type": "str"},
             plan_from={"type": "str"},
             parts_from={"type": "str"},
             settled={"type": "bool", "default": False},
             results_dir={"type": "path", "default": "results"},
             plan={"type": "dict"},
             password={"type": "str", "no_log": True},
+            tail={"type": "str", "no_log": True},
         ),
         supports_check_mode=True,
     )
     module.params.update(module.params["plan"] or {})
     if (module.params["plan"] or {}).get("part") == "dead":
-        module.exit_json(**end.answer(module))
+        module.exit_json(**dead(module))
+    if module.params.get("mode") == "apply":
+        connection.work(module, ahead.work, "applying what was received failed")
     if module.params["step"] == "part":
         login.require_driver(module)
         module.exit_json(**part(module))

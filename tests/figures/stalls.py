@@ -19,7 +19,8 @@ import time
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
-from support.live_hosts import Host, hosts, inventory, playbook  # noqa: E402
+from support.live_hosts import hosts, inventory, playbook  # noqa: E402
+from support.memory import into_memory  # noqa: E402
 from support.waits import Writers, percentile  # noqa: E402
 
 CALLBACKS = PROJECT / "tests" / "tools" / "callbacks"
@@ -27,19 +28,6 @@ RELEASES = {"mysql": "", "mariadb": "12"}
 QUIET_SECONDS = 15
 # Every measurement of this checkout, so that the table can be filled in parts.
 STATE = PROJECT / "tests" / "output" / "stalls.json"
-
-
-def into_memory(host: Host) -> None:
-    """Move a server's data where fsync costs nothing: on a disk that both servers share, each waits
-    for the other.
-    """
-    host.shell(
-        f"systemctl stop {host.server} && mount -t tmpfs -o size=2g tmpfs /mnt && cp -a"
-        " /var/lib/mysql/. /mnt/ && chown --reference=/var/lib/mysql /mnt && chmod"
-        " --reference=/var/lib/mysql /mnt && mount --bind /mnt /var/lib/mysql && systemctl start"
-        f" {host.server}"
-    )
-    host.wait()
 
 
 def watched(file: pathlib.Path, tasks: pathlib.Path):

@@ -1,7 +1,7 @@
 """switchover.yml killed after each of its tasks in turn, under writers, and then run again.
 
-switchover_interrupted.py [--server mysql|mariadb] [--minutes 20] [--document
-    docs/evidence/interrupted.md]
+switchover_interrupted.py [--server mysql|mariadb] [--minutes 20] [--resume]
+    [--document docs/evidence/interrupted.md]
 
 One pair, whose source's role moves to and fro.
 """
@@ -9,6 +9,7 @@ One pair, whose source's role moves to and fro.
 from __future__ import annotations
 
 import argparse
+import json
 import pathlib
 import signal
 import sys
@@ -25,6 +26,8 @@ from support.eventually import eventually  # noqa: E402
 from support.killed import listening, was_killed  # noqa: E402
 from support.live_hosts import Host, hosts, inventory, playbook, words  # noqa: E402
 
+# What was tried in this checkout, so that the table can be filled in parts.
+STATE = PROJECT / "tests" / "output" / "switchover-interrupted"
 LOCK = "SELECT IS_USED_LOCK('dbre.semisync.switchover')"
 # What a run says where the one before it had done everything.
 ALL_DONE = "it is the source already"
@@ -73,17 +76,62 @@ class Pair:
         return f"converged, {time.monotonic() - begin:.0f} s; the role {where}"
 
 
+def stored(server: str) -> dict[int, str]:
+    """What became of the tasks that were tried before, and went well."""
+    path = STATE / f"{server}.json"
+    if not path.exists():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return {int(number): said for number, said in found.items() if said.startswith("converged")}
+
+
+def store(server: str, results: dict[int, str]) -> None:
+    STATE.mkdir(parents=True, exist_ok=True)
+    (STATE / f"{server}.json").write_text(json.dumps(results), encoding="utf-8")
+
+
+def kill_after_each(
+    pair: Pair, server: str, results: dict[int, str], until: float
+) -> list[dict[str, Any]]:
+    """The run's tasks. One after another is tried, as long as all is well and there is time."""
+    file = pair.folder / "tasks"
+    done = pair.move(0, file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pair.swap()
+    tasks = read_tasks(file)
+    ran = [task["number"] for task in tasks if task["ran"]]
+    for number in ran[:-1]:
+        if number in results:
+            continue
+        if time.monotonic() > until:
+            break
+        try:
+            results[number] = pair.interrupted(number)
+        except AssertionError as error:
+            print(error, flush=True)
+            results[number] = "FAILED: " + " ".join(str(error).split())[-160:]
+        store(server, results)
+        print(
+            f"after task {number} ({tasks[number - 1]['name']}): {results[number]}",
+            flush=True,
+        )
+        if results[number].startswith("FAILED"):
+            break
+    return tasks
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", choices=sorted(RELEASES), default="mysql")
     parser.add_argument("--minutes", type=float, default=600, help="begin no further task then")
-    parser.add_argument("--first", type=int, default=1, help="begin with this task")
+    parser.add_argument("--resume", action="store_true", help="leave out what went well before")
     parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     until = time.monotonic() + 60 * opts.minutes
+    results = stored(opts.server) if opts.resume else {}
     wanted = [(name, opts.server, RELEASES[opts.server]) for name in ("source", "replica")]
-    made = hosts(*wanted, turn="switchover-interrupted")
+    made = hosts(*wanted, turn=f"switchover-interrupted-{opts.server}")
     both = next(made)
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -94,24 +142,7 @@ def main() -> int:
             writers.prepare(both[0])
             same_data(both)
             writers.start()
-            file = pair.folder / "tasks"
-            done = pair.move(0, file)
-            assert done.returncode == 0, done.stdout + done.stderr
-            pair.swap()
-            tasks, results = read_tasks(file), {}
-            ran = [task["number"] for task in tasks if task["ran"]]
-            for number in ran[:-1]:
-                if number < opts.first or time.monotonic() > until:
-                    continue
-                try:
-                    results[number] = pair.interrupted(number)
-                except AssertionError as error:
-                    print(error, flush=True)
-                    results[number] = "FAILED: " + " ".join(str(error).split())[-160:]
-                name = tasks[number - 1]["name"]
-                print(f"after task {number} ({name}): {results[number]}", flush=True)
-                if results[number].startswith("FAILED"):
-                    break
+            tasks = kill_after_each(pair, opts.server, results, until)
             known = writers.stop()
             same_data(both)
             verdicts = [judge(known, rows_of(host)) for host in both]

@@ -2,7 +2,7 @@
 writers, switchovers to and fro, real servers.
 
 switchovers.py [--server mysql|mariadb …] [--hosts 2 …] [--count 20] [--tarball path] [--proxy]
-    [--minutes 9] [--resume] [--document docs/evidence/switchover.md]
+    [--disk memory|disk] [--minutes 9] [--resume] [--document docs/evidence/switchover.md]
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from support.acknowledged import (  # noqa: E402
     same_data,
 )
 from support.live_hosts import Host, hosts, inventory, playbook  # noqa: E402
+from support.memory import into_memory  # noqa: E402
 from support.proxy import Proxy  # noqa: E402
 
 QUIET_SECONDS = 5
@@ -49,6 +50,7 @@ class Wanted(NamedTuple):
     Attributes:
         release: of Debian; None with a tarball.
         proxy: whether the clients reach the source by HAProxy alone.
+        disk: where the servers' data are, "memory" or "disk".
     """
 
     server: str
@@ -57,6 +59,7 @@ class Wanted(NamedTuple):
     hosts: int
     clients: int
     proxy: bool
+    disk: str
 
 
 def together(wanted: Wanted) -> Generator[tuple[list[Host], Proxy | None]]:
@@ -81,6 +84,8 @@ def measure(wanted: Wanted, count: int, until: float, folder: pathlib.Path) -> d
     everybody, router = next(made)
     try:
         source, *replicas = everybody
+        for host in everybody if wanted.disk == "memory" else ():
+            into_memory(host)
         variables: dict[str, Any] = {"semisync_http_port": ANSWER_PORT} if router else {}
         file = inventory(
             folder,
@@ -130,6 +135,7 @@ def measure(wanted: Wanted, count: int, until: float, folder: pathlib.Path) -> d
             "version": source.value("SELECT @@version"),
             "hosts": wanted.hosts,
             "proxy": wanted.proxy,
+            "disk": wanted.disk,
             "count": len(spans),
             "clients": wanted.clients,
             "longest_ms": waits,
@@ -173,14 +179,16 @@ def middle(values: list[float]) -> float:
 def document(results: list[dict[str, Any]]) -> str:
     """The table, and a timeline of each engine."""
     lines = [
-        "| server | hosts | switchovers | longest wait of any client: worst, median | nobody took"
-        " writes: worst, median | rows confirmed | lost | unexpected | twice | unknown |",
-        "|---" * 10 + "|",
+        "| server | data on | hosts | switchovers | longest wait of any client: worst, median |"
+        " nobody took writes: worst, median | rows confirmed | lost | unexpected | twice |"
+        " unknown |",
+        "|---" * 11 + "|",
     ]
     for one in results:
         wrong = one["wrong"]
         lines.append(
-            f"| {one['version']}{', HAProxy' if one['proxy'] else ''} | {one['hosts']} |"
+            f"| {one['version']}{', HAProxy' if one['proxy'] else ''} | {one['disk']} |"
+            f" {one['hosts']} |"
             f" {one['count']} |"
             f" {max(one['longest_ms']):.0f} ms, {middle(one['longest_ms']):.0f} ms |"
             f" {max(one['nobody_ms']):.0f} ms, {middle(one['nobody_ms']):.0f} ms |"
@@ -208,13 +216,13 @@ def document(results: list[dict[str, Any]]) -> str:
 
 
 def key(one: dict[str, Any]) -> tuple[Any, ...]:
-    return one["version"], one["hosts"], one["proxy"]
+    return one["version"], one["disk"], one["hosts"], one["proxy"]
 
 
 def stored(wanted: Wanted, results: dict[tuple[Any, ...], dict[str, Any]]) -> dict[str, Any] | None:
     """An earlier measurement of the same server on as many hosts."""
     for one in results.values():
-        same = (one["hosts"], one["proxy"]) == (wanted.hosts, wanted.proxy)
+        same = all(one[name] == getattr(wanted, name) for name in ("hosts", "proxy", "disk"))
         if same and one["from"] == [wanted.server, wanted.tarball]:
             return one
     return None
@@ -239,6 +247,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--tarball")
     parser.add_argument("--proxy", action="store_true", help="the clients ask HAProxy alone")
+    parser.add_argument("--disk", choices=["memory", "disk"], default="memory")
     parser.add_argument(
         "--minutes", type=float, default=600, help="begin no further switchover after so long"
     )
@@ -261,6 +270,7 @@ def main() -> int:
                 number,
                 opts.clients,
                 opts.proxy,
+                opts.disk,
             )
             before = stored(wanted, results) if opts.resume else None
             left = opts.count - (before["count"] if before else 0)

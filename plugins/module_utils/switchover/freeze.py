@@ -183,7 +183,8 @@ def stand_still(server: Server, names: Names, seconds: float) -> str:
     while alike < rules.READINGS:
         seen = flags.look(server, "", (), names.logged_position)["position"]
         alike, last = (alike + 1 if alike and seen == last else 1), seen
-        if time.monotonic() >= deadline:
+        # What stands still in the last moment stands still.
+        if alike < rules.READINGS and time.monotonic() >= deadline:
             raise FrozenError("its position does not stand still although it is frozen")
         time.sleep(rules.READING_PAUSE)
     return str(last)

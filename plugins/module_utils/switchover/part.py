@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step, show
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
@@ -303,14 +304,10 @@ class Part(ABC):
         Raises:
             StepBackError: time is up.
         """
-        deadline = time.monotonic() + seconds
-        while True:
-            seen = holds()
-            if seen:
-                return seen
-            if time.monotonic() >= deadline:
-                raise StepBackError(f"{what} did not come within {seconds:.0f} s")
-            time.sleep(PAUSE)
+        seen = wait_until(holds, seconds, PAUSE)
+        if not seen:
+            raise StepBackError(f"{what} did not come within {seconds:.0f} s")
+        return seen
 
     def drop(self) -> None:
         """Let go of everything: from here on the others see that this part has ended."""

@@ -16,6 +16,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import check
 
 # Of switchover.json; schema.json beside this file describes it.
 FORMAT = 1
+# What tells one switchover of a run from another, and what is kept of one that was mended.
+OF_ONE = ("mode", "from", "to", "token")
+OF_MENDED = ("outcome", "reason", "froze_at", "writers_waited_ms")
 DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
 # The mode of a run that only settles what has moved.
 SETTLE = "settle"
@@ -240,6 +243,20 @@ def record(
             for statement in (result or {}).get("statements", [])
         ],
     }
+
+
+def with_mended(new: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+    """A record with what became of an interrupted switchover that the same run mended beforehand.
+
+    Args:
+        before: the run's switchover.json so far.
+    """
+    if not before:
+        return new
+    mended = list(before.get("mended", []))
+    if any(before[word] != new[word] for word in OF_ONE):
+        mended.append({word: before[word] for word in (*OF_ONE, *OF_MENDED)})
+    return {**new, "mended": mended} if mended else new
 
 
 def told(record_of: dict[str, Any]) -> list[str]:

@@ -1,10 +1,13 @@
 """Clients that write a row now and then to whichever of some servers takes it, until a file
 appears; what each tried, what was confirmed, what is unknown, and how long it had to wait.
 
-    keep_writing.py ADDRESSES CLIENTS STOP_FILE RESULT_FILE
+    keep_writing.py ADDRESSES CLIENTS STOP_FILE RESULT_FILE [PAUSE RETRY PATIENCE]
 
 ADDRESSES are host:port, separated by commas. A client that is refused asks the next server; it
 keeps its connections, and makes a new one where the old one broke. Account app with password app.
+PAUSE is between a client's rows, RETRY between two attempts to write one, PATIENCE how long a
+client waits for an answer, all in seconds; with them nobody connects before there is something to
+write, and it is said when each client has a row.
 """
 
 from __future__ import annotations
@@ -18,14 +21,14 @@ from typing import Any
 
 import pymysql
 
-# Seconds between a client's rows, and between two attempts to write one.
-PAUSE, RETRY = 0.25, 0.01
+# Seconds; see above.
+PAUSE, RETRY, PATIENCE = 0.25, 0.01, 30.0
 # The server has refused the row: it is read-only, or is shutting down before it began.
 REFUSED = (1290, 1792, 1836, 1053)
 TLS = {"check_hostname": False}
 
 
-def connect(address: str) -> Any:
+def connect(address: str, patience: float) -> Any:
     """A connection; by TLS where the server does not know the password yet."""
     host, _colon, port = address.partition(":")
     options = {
@@ -35,8 +38,8 @@ def connect(address: str) -> Any:
         "password": "app",
         "autocommit": True,
         "connect_timeout": 2,
-        "read_timeout": 30,
-        "write_timeout": 30,
+        "read_timeout": patience,
+        "write_timeout": patience,
     }
     try:
         return pymysql.connect(**options)
@@ -49,12 +52,16 @@ def connect(address: str) -> Any:
 class Client:
     """One client, and what it knows."""
 
-    def __init__(self, number: int, addresses: list[str]) -> None:
+    def __init__(
+        self, number: int, addresses: list[str], pause: float, retry: float, patience: float
+    ) -> None:
         self.number, self.addresses = number, addresses
+        self.pause, self.retry, self.patience = pause, retry, patience
         self.connections: dict[str, Any] = {}
         self.current = 0
         self.row = 0
         self.confirmed: list[int] = []
+        self.times: list[float] = []
         self.unknown: list[int] = []
         self.waits: list[tuple[float, float]] = []
         self.errors: dict[str, int] = {}
@@ -64,7 +71,7 @@ class Client:
         address = self.addresses[self.current]
         try:
             if address not in self.connections:
-                self.connections[address] = connect(address)
+                self.connections[address] = connect(address, self.patience)
         except (pymysql.err.Error, OSError) as error:
             self.failed(error)
             return False
@@ -82,6 +89,7 @@ class Client:
             self.failed(error)
             return False
         self.confirmed.append(self.row)
+        self.times.append(time.time())
         return True
 
     def failed(self, error: Exception) -> None:
@@ -93,22 +101,29 @@ class Client:
         while not os.path.exists(stop_file):
             wall, begin = time.time(), time.monotonic()
             while not self.attempt():
-                time.sleep(RETRY)
+                time.sleep(self.retry)
                 if os.path.exists(stop_file):
                     break
             self.waits.append((wall, time.monotonic() - begin))
-            time.sleep(PAUSE)
+            time.sleep(self.pause)
 
 
 def main() -> None:
-    addresses, clients, stop_file, result_file = sys.argv[1:]
-    every = [Client(number, addresses.split(",")) for number in range(int(clients))]
-    for client in every:
+    addresses, clients, stop_file, result_file, *more = sys.argv[1:]
+    pause, retry, patience = map(float, more) if more else (PAUSE, RETRY, PATIENCE)
+    every = [
+        Client(number, addresses.split(","), pause, retry, patience)
+        for number in range(int(clients))
+    ]
+    for client in every if not more else []:
         for address in client.addresses:
-            client.connections[address] = connect(address)
+            client.connections[address] = connect(address, patience)
     threads = [threading.Thread(target=client.write, args=(stop_file,)) for client in every]
     for thread in threads:
         thread.start()
+    while more and any(not client.confirmed for client in every):
+        time.sleep(0.05)
+    print("writing", flush=True)
     for thread in threads:
         thread.join()
     with open(result_file + ".part", "w", encoding="utf-8") as stream:
@@ -117,6 +132,8 @@ def main() -> None:
                 "attempted": [client.row for client in every],
                 "confirmed": [client.confirmed for client in every],
                 "unknown": [client.unknown for client in every],
+                # When each confirmed row was, in seconds since 1970.
+                "times": sorted(moment for client in every for moment in client.times),
                 "waits": [wait for client in every for wait in client.waits],
                 "errors": [client.errors for client in every],
             },

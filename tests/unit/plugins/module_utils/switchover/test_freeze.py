@@ -122,6 +122,12 @@ def test_a_position_counts_when_it_was_read_alike():
     assert len(server.said) == 4
 
 
+def test_a_position_that_was_read_alike_as_time_was_up_counts(monkeypatch):
+    now = iter([0.0, 1.0, 2.0, 5.0])
+    monkeypatch.setattr(freeze.time, "monotonic", lambda: next(now))
+    assert freeze.stand_still(position(["0-1-2"]), MARIADB, 5) == "0-1-2"
+
+
 def test_a_position_that_goes_on_is_an_error():
     server = position([f"0-1-{number}" for number in range(100000)])
     with pytest.raises(freeze.FrozenError):

@@ -231,6 +231,19 @@ def test_every_record_is_valid(validator):
         validator.validate(record({"db1": source, "db2": target}))
 
 
+def test_what_was_mended_beforehand_is_kept_in_the_same_run_s_record(validator):
+    undone = dict(full_record(), mode="undo", token="old", outcome="undone")
+    assert "mended" not in switchover_outcome.with_mended(undone, None)
+    # The same one, reported once more when it has settled.
+    assert "mended" not in switchover_outcome.with_mended(undone, undone)
+    moved = switchover_outcome.with_mended(full_record(), undone)
+    settled = switchover_outcome.with_mended(full_record(), moved)
+    validator.validate(settled)
+    (one,) = settled["mended"]
+    assert one == moved["mended"][0]
+    assert (one["mode"], one["token"], one["outcome"]) == ("undo", "old", "undone")
+
+
 @pytest.mark.parametrize(
     "change",
     [
