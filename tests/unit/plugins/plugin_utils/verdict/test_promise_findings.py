@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    findings,
+    promise_findings,
+    promise_kinds,
+)
+from ansible_collections.dbre.semisync.tests.unit import samples
+
+ENGINES = ("mysql", "mariadb")
+LOSSLESS = promise.kept(samples.settings(promise="lossless"))
+ALONE = Settings(promise="lossless")
+
+
+def lossless(engine):
+    members = samples.pair(engine)
+    samples.carry_out(members, LOSSLESS)
+    return members
+
+
+def found(members, wanted=LOSSLESS):
+    return {
+        (entry["id"], entry["host"], entry["severity"]): entry["evidence"]
+        for entry in findings.evaluate(members, settings=wanted)
+    }
+
+
+def of_source(members, part):
+    return members[0].info["semisync"]["source"][part]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lossless_pair_has_no_finding_at_all(engine):
+    assert found(lossless(engine)) == {}
+    # What is a warning elsewhere is the promise here.
+    assert ("timeout_freezes_writers", "db1", "warning") in found(lossless(engine), None)
+
+
+CASES = [
+    (
+        ("promise_not_kept", "db1", "critical"),
+        lambda members: of_source(members, "variables").update(timeout="10000"),
+        "timeout is 10000 ms",
+    ),
+    (
+        ("promise_not_kept", "db1", "critical"),
+        lambda members: of_source(members, "variables").update(wait_no_replica="OFF"),
+        "is OFF: without enough replicas",
+    ),
+    (
+        ("promise_not_kept", "db2", "critical"),
+        lambda members: members[1].info["variables"].update(sync_relay_log="10000"),
+        "sync_relay_log is 10000",
+    ),
+    (
+        ("starts_writable", "db1", "warning"),
+        lambda members: members[0].info["option_files"]["options"].pop("read_only"),
+        "read_only is OFF (server's default, no option file sets it)",
+    ),
+    (
+        ("starts_writable", "db2", "warning"),
+        lambda members: members[1].info["option_files"]["options"].update(read_only="0"),
+        "read_only is 0 (option file)",
+    ),
+    (
+        ("source_closed", "db1", "critical"),
+        lambda members: members[0].info["variables"].update(read_only="ON"),
+        "read_only is ON",
+    ),
+    (
+        ("writers_frozen", "db1", "critical"),
+        lambda members: of_source(members, "status").update(clients="0", wait_sessions="7"),
+        "wait_sessions is 7",
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("row,change,words", CASES)
+def test_what_breaks_the_promise_or_follows_from_it_is_said(engine, row, change, words):
+    members = lossless(engine)
+    change(members)
+    assert words in found(members)[row]
+    # A host that speaks for a source that was not read knows the promise alone.
+    assert row in found(members, ALONE)
+    assert row not in found(members, samples.SETTINGS)
+
+
+def test_every_kind_has_a_case():
+    assert {row[0] for row, _change, _words in CASES} == set(promise_kinds.TABLE)
+
+
+@pytest.mark.parametrize("clients,waiting", [("1", "7"), ("0", "0"), (None, "7")])
+def test_writers_are_frozen_where_they_wait_and_too_few_acknowledge(clients, waiting):
+    members = lossless("mysql")
+    of_source(members, "status").update(clients=clients, wait_sessions=waiting)
+    assert "writers_frozen" not in {kind for kind, _host, _severity in found(members)}
+
+
+def test_what_a_lossless_cluster_is_not_told_is_said_otherwise():
+    members = lossless("mysql")
+    of_source(members, "variables").update(wait_no_replica="OFF")
+    members[1].info["variables"]["sync_relay_log"] = "10000"
+    kinds = {kind for kind, _host, _severity in found(members)}
+    assert not kinds & set(promise_findings.SAID_HERE) and "promise_not_kept" in kinds
+
+
+def test_a_source_may_still_count_a_replica_that_has_stopped():
+    members = lossless("mysql")
+    of_source(members, "status").update(clients="1", wait_sessions="7")
+    frozen = ("writers_frozen", "db1", "critical")
+    assert frozen not in found(members)
+    members[1].channel["io_running"] = "No"
+    assert "0 replica(s) acknowledge" in found(members)[frozen]
+    # One that was not read may acknowledge what the others do not.
+    members[1].info, members[1].error = None, "unreachable"
+    assert frozen not in found(members)
