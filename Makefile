@@ -178,7 +178,13 @@ switchovers: ## how long 50 writers wait while the source's role moves, and whet
 	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,python tests/figures/switchover_kills.py $(parts_of_it) \
 	  --document docs/evidence/switchover.md)
 	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,for server in mysql mariadb; do \
-	  python tests/figures/switchover_interrupted.py --server $$server --document docs/evidence/interrupted.md || exit; done)
+	  python tests/figures/switchover_interrupted.py --server $$server $(parts_of_it) --document docs/evidence/interrupted.md || exit; done)
+
+.PHONY: prove
+prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, FAULT, CYCLES, MINUTES, RESUME=1, CLEAR=1)
+	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \
+	  python tests/figures/prove.py --server $$server $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) $(parts_of_it) \
+	  $(if $(CLEAR),--clear,--document docs/evidence/failover.md) || exit; done
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command

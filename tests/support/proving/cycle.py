@@ -1,0 +1,213 @@
+"""One cycle: the hosts anew, clients that write, a fault, failover.yml, and the verdict on both the
+rows and the certificate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
+from common import LabError
+
+from support.acknowledged import judge, rows_of
+from support.live_hosts import playbook, words
+from support.proving.faults import FAULTS, Fault, Scene
+from support.proving.machines import Machine, Machines, Writers
+from support.proving.mutants import MUTANTS, broken
+
+# What keeps a cycle from being judged; anything else is a mistake in here.
+FAILURES = (AssertionError, LabError, subprocess.TimeoutExpired, OSError)
+# Seconds between which the fault comes when all clients write, and for which they write on.
+EARLIEST, LATEST, AFTERWARDS = 1.0, 4.0, 3.0
+# Seconds that a playbook, and a replica that catches up with its new source, may take.
+PLAYBOOK, CAUGHT_UP = 300, 60
+# Fewer confirmed rows say nothing.
+FEWEST = 50
+WRONG = ("lost", "unexpected", "twice")
+REFUSED = "did not take over"
+
+
+def names(case: str) -> tuple[str, str]:
+    """(fault, mutant or "") of a case: a fault, or a mutant under the fault that shows it."""
+    return (MUTANTS[case].fault, case) if case in MUTANTS else (case, "")
+
+
+class Cycle:
+    """One cycle.
+
+    Args:
+        case: a fault, or a mutant.
+        seed: of everything that is drawn.
+        log: file for what the playbooks said.
+    """
+
+    def __init__(self, machines: Machines, case: str, seed: int, log: pathlib.Path) -> None:
+        self.machines, self.log = machines, log
+        fault, self.mutant = names(case)
+        self.fault: Fault = FAULTS[fault]
+        self.scene = Scene(machines, seed, self.mutant)
+        self.writers = Writers(machines, machines.folder)
+        self.record: dict[str, Any] = {
+            "case": case,
+            "server": machines.server,
+            "version": machines.version,
+            "seed": seed,
+            "delay": self.fault.delay,
+            "at": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "judged": False,
+            "why": "",
+        }
+
+    def go(self) -> dict[str, Any]:
+        """The record of it, judged or with the reason why not."""
+        begin = time.monotonic()
+        with contextlib.ExitStack() as ends:
+            ends.callback(self.scene.end)
+            ends.callback(self.writers.give_up)
+            try:
+                self.run()
+                self.record["judged"] = True
+            except FAILURES as error:
+                self.record["why"] = " ".join(f"{type(error).__name__}: {error}".split())[:600]
+        self.record["seconds"] = round(time.monotonic() - begin, 1)
+        self.record["load"] = round(os.getloadavg()[0], 1)
+        return self.record
+
+    def run(self) -> None:
+        begin = time.monotonic()
+        self.machines.reset()
+        self.machines.delay(self.fault.delay)
+        self.record["reset"] = round(time.monotonic() - begin, 1)
+        file = self.machines.inventory(**self.fault.variables(self.scene))
+        self.fault.before(self.scene)
+        looked = self.playbook("verify", file, "-e", "semisync_verify_canary=false")
+        assert self.fault.may_lose or looked.returncode == 0, words(looked)[-600:]
+        self.writers.start()
+        time.sleep(self.scene.draw.uniform(EARLIEST, LATEST))
+        self.fault.load(self.scene)
+        self.fault.strike(self.scene)
+        started = time.time()
+        done = self.failover(file)
+        self.record["playbook"] = round(time.time() - started, 1)
+        if done.returncode == 0:
+            time.sleep(AFTERWARDS)
+        known = self.writers.stop()
+        self.keep(known)
+        self.read(done, known)
+        self.measure(known["times"], started)
+
+    def failover(self, file: pathlib.Path) -> subprocess.CompletedProcess[str]:
+        """failover.yml, or the broken one, as often as the fault wants it."""
+        accepted = ",".join(self.fault.accept)
+        common = ["-e", f"semisync_failover_accept={accepted}"] if accepted else []
+        with contextlib.ExitStack() as ends:
+            environment = {}
+            if self.mutant:
+                folder = pathlib.Path(ends.enter_context(tempfile.TemporaryDirectory()))
+                path = broken(MUTANTS[self.mutant], folder)
+                environment["ANSIBLE_COLLECTIONS_PATH"] = str(path)
+
+            def attempt(
+                *arguments: str, before: tuple[str, ...] = ()
+            ) -> subprocess.CompletedProcess[str]:
+                words = (*common, *arguments)
+                return self.playbook("failover", file, *words, before=before, **environment)
+
+            return self.fault.takeover(self.scene, attempt) if self.fault.takeover else attempt()
+
+    def playbook(
+        self,
+        name: str,
+        file: pathlib.Path,
+        *arguments: str,
+        before: tuple[str, ...] = (),
+        **environment: str,
+    ) -> subprocess.CompletedProcess[str]:
+        begin = time.time()
+        limit = ("timeout", str(PLAYBOOK))
+        done = playbook(name, file, *arguments, before=(*limit, *before), **environment)
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(f"\n===== {name}, begun at {begin:.3f}, {time.time() - begin:.1f} s\n")
+            log.write(done.stdout + done.stderr)
+        return done
+
+    def keep(self, known: dict[str, Any]) -> None:
+        """What the clients knew, beside the log: who doubts a verdict can reckon it again."""
+        self.log.with_suffix(".json").write_text(json.dumps(known), encoding="utf-8")
+        self.record["attempted"] = sum(known["attempted"])
+        self.record["confirmed"] = sum(len(rows) for rows in known["confirmed"])
+        self.record["unknown"] = sum(len(rows) for rows in known["unknown"])
+        assert self.record["confirmed"] >= FEWEST, f"few rows: {known['errors'][:2]}"
+
+    def read(self, done: subprocess.CompletedProcess[str], known: dict[str, Any]) -> None:
+        """Both verdicts: on the rows of every host that is left, and of the certificate."""
+        kept = self.certificate()
+        self.record.update(
+            verdict=kept["verdict"] if done.returncode == 0 else REFUSED,
+            certificate=kept["verdict"],
+            outcome=kept["outcome"],
+            to=kept["to"],
+            reasons=kept["reasons"],
+            cases=[case["name"] for case in kept["cases"]],
+            window=kept["window"],
+        )
+        if done.returncode != 0:
+            self.record["complaint"] = words(done)[-1500:]
+            return
+        there = [host for host in self.machines.hosts if host not in self.scene.gone]
+        # The new source first: the others follow it.
+        there.sort(key=lambda host: host.name != kept["to"])
+        wrong = {host.name: judge(known, rows_of(host)) for host in self.caught_up(there)}
+        self.record["by_host"] = {
+            host: {word: len(rows[word]) for word in WRONG} for host, rows in wrong.items()
+        }
+        for word in WRONG:
+            self.record[word] = max(len(rows[word]) for rows in wrong.values())
+
+    def certificate(self) -> dict[str, Any]:
+        """certificate.json of the failover; verify.yml's run has none."""
+        files = sorted(self.machines.folder.glob("results/default/*/certificate.json"))
+        files = [file for file in files if file.stat().st_mtime >= self.scene.died]
+        assert files, "failover.yml has left no certificate"
+        return json.loads(files[-1].read_text(encoding="utf-8"))
+
+    def caught_up(self, there: list[Machine]) -> list[Machine]:
+        """Those that have what the new source has. One that does not come so far is left out, and
+        said to be; of a mutant nobody waits for it.
+        """
+        until = time.monotonic() + (0 if self.mutant else CAUGHT_UP)
+        first, *behind = there
+        count = "SELECT COUNT(*) FROM app.written"
+        wanted = first.value(count)
+        while behind := [host for host in behind if host.value(count) != wanted]:
+            if time.monotonic() > until:
+                break
+            time.sleep(0.2)
+        self.record["behind"] = [host.name for host in behind]
+        return [host for host in there if host not in behind]
+
+    def measure(self, times: list[float], started: float) -> None:
+        """How long nobody's row was confirmed."""
+        gaps = [
+            (later - before, later)
+            for before, later in itertools.pairwise(times)
+            if later > self.scene.died
+        ]
+        there = bool(gaps) and self.record["verdict"] != REFUSED
+        gap, end = max(gaps, default=(0.0, 0.0))
+        self.record["without"] = round(gap, 1) if there else None
+        self.record["to_first"] = round(end - started, 1) if there else None
+
+
+def lies(record: dict[str, Any]) -> bool:
+    """Whether a certificate says that nothing was lost, and something was."""
+    return record["verdict"] == certificate.PROVEN and bool(record["lost"])

@@ -1,0 +1,336 @@
+"""What happens to the hosts: under which load, and how the source dies."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from support.dying import UNITS, forbid_restart, kill
+from support.proving.machines import REPLICAS, SOURCE, Machine, Machines
+
+Done = subprocess.CompletedProcess[str]
+# Runs failover.yml with more arguments, after the words of a command that runs it.
+Attempt = Callable[..., Done]
+# Milliseconds from the source to each replica: without a delay a cut loses next to nothing, even
+# under asynchronous replication.
+LINE = dict.fromkeys(REPLICAS, 80)
+LATE = {REPLICAS[0]: 10, REPLICAS[1]: 600}
+# Seconds that an applier is held, and for which it is before the source dies; under a mutant for
+# longer than any cycle, because nobody knows how long the playbook takes to come to the opening.
+HELD, HELD_LONG, HELD_BEFORE = 30, 900, 2
+# Where the controller reaches nobody.
+NOBODY = "10.99.0.99"
+# Seconds for which a line that came back is there before the failover goes on.
+HEALED = 5
+# Milliseconds; of a source that gives its replicas up, and the seconds that this takes here.
+SHORT, GIVEN_UP = 2000, 8
+# Between which seconds of a run its controller, or the candidate, dies.
+RUNNING = (3, 14)
+# Seconds between attempts, and how many there are: whoever held a lock may need a minute.
+AGAIN, ATTEMPTS = 15, 6
+
+
+class Scene:
+    """One cycle's hosts and what a fault does with them.
+
+    Attributes:
+        draw: random numbers of the cycle's seed.
+        died: when the source did, in seconds since 1970.
+        gone: hosts that are not there to be read at the end.
+        held: seconds for which an applier is held.
+    """
+
+    def __init__(self, machines: Machines, seed: int, mutant: str = "") -> None:
+        self.machines, self.draw = machines, random.Random(seed)
+        self.source = machines.source
+        self.first, self.second = machines.replicas
+        self.died = 0.0
+        self.held = HELD_LONG if mutant else HELD
+        self.gone: list[Machine] = []
+        self.beside: list[subprocess.Popen[str]] = []
+
+    def cut(self, *hosts: Machine) -> None:
+        """Cut hosts off their power at the same moment."""
+        moment = self.machines.cut(*hosts)
+        if self.source in hosts:
+            self.died = moment
+        self.gone += hosts
+
+    def start(self, host: Machine) -> None:
+        """Bring one back."""
+        self.machines.start(host)
+        self.gone.remove(host)
+
+    def hold(self, *hosts: Machine) -> None:
+        """Keep the appliers from the writers' table for a while."""
+        words = f"LOCK TABLES app.written READ; SELECT SLEEP({self.held})"
+        for host in hosts:
+            command = host.command(f'{host.client} --execute "{words}"')
+            self.beside.append(
+                subprocess.Popen(
+                    command,
+                    text=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+        time.sleep(HELD_BEFORE)
+
+    def end(self) -> None:
+        """End what was begun beside the cycle."""
+        for process in self.beside:
+            process.kill()
+            process.wait()
+
+
+def nothing(_scene: Scene) -> None:
+    pass
+
+
+def no_variables(_scene: Scene) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How a source dies.
+
+    Attributes:
+        words: for the table.
+        strike: what happens at the random moment.
+        before: what is set before verify.yml looks at the source for the last time.
+        load: what happens while the clients write, before that moment.
+        delay: milliseconds from the source to each replica.
+        accept: cases that failover.yml is told to accept.
+        variables: for the inventory.
+        may_lose: whether confirmed rows may be lost: there is no promise that they are not.
+        takeover: runs failover.yml, given what does it once; None for once.
+    """
+
+    words: str
+    strike: Callable[[Scene], None]
+    before: Callable[[Scene], None] = nothing
+    load: Callable[[Scene], None] = nothing
+    delay: dict[str, int] = field(default_factory=lambda: dict(LINE))
+    accept: tuple[str, ...] = ()
+    variables: Callable[[Scene], dict[str, Any]] = no_variables
+    may_lose: bool = False
+    takeover: Callable[[Scene, Attempt], Done] | None = None
+
+
+def cut_source(scene: Scene) -> None:
+    scene.cut(scene.source)
+
+
+def switch_off(scene: Scene) -> None:
+    """Asynchronous replication."""
+    name = "source" if scene.source.server == "mysql" else "master"
+    scene.source.sql(f"SET GLOBAL rpl_semi_sync_{name}_enabled = 0")
+
+
+def hold_both(scene: Scene) -> None:
+    scene.hold(scene.first, scene.second)
+
+
+def hold_first(scene: Scene) -> None:
+    scene.hold(scene.first)
+
+
+def sync_relay_log(value: int) -> Callable[[Scene], None]:
+    """Have the first replica write its relay log to the disk after so many events."""
+
+    def set_it(scene: Scene) -> None:
+        line = f"[mysqld]\nsync_relay_log = {value}\n"
+        scene.first.shell("cat >/etc/mysql/conf.d/zz-relay.cnf && sync", input=line)
+        scene.first.sql(f"SET GLOBAL sync_relay_log = {value}")
+
+    return set_it
+
+
+def cut_with_acknowledger(scene: Scene) -> None:
+    """The source and the only replica that has received all of it; that one comes back."""
+    scene.cut(scene.source, scene.first)
+    scene.start(scene.first)
+
+
+def cut_with_replica(scene: Scene) -> None:
+    scene.cut(scene.source, scene.first)
+
+
+def cut_acknowledger_first(scene: Scene) -> None:
+    """An acknowledger loses its power and comes back, and acknowledges again, then the source."""
+    scene.cut(scene.first)
+    scene.start(scene.first)
+    scene.machines.settle()
+    time.sleep(scene.draw.uniform(0, 2))
+    scene.cut(scene.source)
+
+
+def kill_server(scene: Scene) -> None:
+    """SIGKILL; systemd leaves it dead."""
+    forbid_restart(scene.source)
+    scene.died = time.time()
+    kill(scene.source)
+    scene.gone.append(scene.source)
+
+
+def part_from_replicas(scene: Scene) -> None:
+    """No packet of the source reaches a replica any more, and clients still reach it."""
+    scene.died = time.time()
+    routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
+    scene.source.shell(" && ".join(routes))
+    scene.gone.append(scene.source)
+
+
+def unreachable(scene: Scene) -> dict[str, Any]:
+    """The controller does not reach the source either; prove_stop is for a mutant."""
+    stop = f"systemctl stop {UNITS[scene.source.server]}"
+    return {
+        f"{SOURCE}:ansible_host": NOBODY,
+        "prove_stop": shlex.join(scene.source.command(stop)),
+    }
+
+
+def healing(scene: Scene) -> dict[str, Any]:
+    """The line comes back between the plan and the stop of the IO threads."""
+    routes = [f"ip route del blackhole {host.address}" for host in scene.machines.replicas]
+    command = shlex.join(scene.source.command("; ".join([*routes, f"sleep {HEALED}"])))
+    hook = scene.machines.folder / "heal.yml"
+    task = {
+        "name": "The line comes back",
+        "ansible.builtin.set_fact": {"prove": "{{ lookup('ansible.builtin.pipe', prove_heal) }}"},
+        "run_once": True,
+    }
+    hook.write_text(json.dumps([task]), encoding="utf-8")
+    return {
+        f"{SOURCE}:ansible_host": NOBODY,
+        "prove_heal": command,
+        "semisync_hook_fence": str(hook),
+    }
+
+
+def part_for_long(scene: Scene) -> None:
+    """Longer than the source waits: it goes on alone."""
+    part_from_replicas(scene)
+    time.sleep(GIVEN_UP)
+
+
+def shorten(scene: Scene) -> None:
+    name = "source" if scene.source.server == "mysql" else "master"
+    scene.source.sql(f"SET GLOBAL rpl_semi_sync_{name}_timeout = {SHORT}")
+
+
+def controller_dies(scene: Scene, attempt: Attempt) -> Done:
+    """The controller is killed in the middle; then the same again, until nobody is in the way."""
+    seconds = scene.draw.uniform(*RUNNING)
+    done = attempt(before=("timeout", "--signal=KILL", f"{seconds:.1f}"))
+    return again(attempt) if done.returncode else done
+
+
+def candidate_dies(scene: Scene, attempt: Attempt) -> Done:
+    """The candidate loses its power in the middle; then the other one."""
+    dying = threading.Timer(scene.draw.uniform(*RUNNING), lambda: scene.cut(scene.first))
+    dying.start()
+    attempt("-e", f"semisync_failover_to={scene.first.name}")
+    dying.join()
+    return again(attempt)
+
+
+def again(attempt: Attempt) -> Done:
+    for _turn in range(ATTEMPTS):
+        done = attempt()
+        if done.returncode == 0:
+            break
+        time.sleep(AGAIN)
+    return done
+
+
+FAULTS = {
+    "cut": Fault("power cut of the source", cut_source),
+    "async": Fault(
+        "the same under asynchronous replication (control)",
+        cut_source,
+        before=switch_off,
+        accept=("degraded",),
+        may_lose=True,
+    ),
+    "backlog": Fault(
+        "power cut of the source; both replicas have applied nothing for a while",
+        cut_source,
+        load=hold_both,
+    ),
+    "late": Fault(
+        "power cut of the source; who has received most has applied least",
+        cut_source,
+        load=hold_first,
+        delay=LATE,
+    ),
+    "synced": Fault(
+        "power cut of the source and of the acknowledger, which comes back; sync_relay_log 1",
+        cut_with_acknowledger,
+        before=sync_relay_log(1),
+        load=hold_first,
+        delay=LATE,
+        accept=(f"restarted:{REPLICAS[0]}",),
+        may_lose=True,
+    ),
+    "unsynced": Fault(
+        "the same, sync_relay_log 10000 (control)",
+        cut_with_acknowledger,
+        before=sync_relay_log(10000),
+        load=hold_first,
+        delay=LATE,
+        accept=(f"restarted:{REPLICAS[0]}",),
+        may_lose=True,
+    ),
+    "killed": Fault("SIGKILL of the source's server", kill_server),
+    "two": Fault(
+        "power cut of the source and of a replica",
+        cut_with_replica,
+        accept=(f"unread:{REPLICAS[0]}", "alone"),
+        may_lose=True,
+    ),
+    "back": Fault(
+        "power cut of a replica, which acknowledges again; then of the source",
+        cut_acknowledger_first,
+        accept=(f"restarted:{REPLICAS[0]}",),
+    ),
+    "apart": Fault(
+        "the source is cut off from its replicas, and its clients are not",
+        part_from_replicas,
+        variables=unreachable,
+    ),
+    "healed": Fault(
+        "the same, and the line comes back during the failover; a backlog on both replicas",
+        part_from_replicas,
+        load=hold_both,
+        variables=healing,
+    ),
+    "apart-long": Fault(
+        "the source is cut off for longer than its timeout (control)",
+        part_for_long,
+        before=shorten,
+        variables=unreachable,
+        may_lose=True,
+    ),
+    "controller": Fault(
+        "power cut of the source; the controller is killed, and started again",
+        cut_source,
+        takeover=controller_dies,
+    ),
+    "candidate": Fault(
+        "power cut of the source; of the candidate during the failover, then another failover",
+        cut_source,
+        accept=(f"unread:{REPLICAS[0]}", "alone"),
+        may_lose=True,
+        takeover=candidate_dies,
+    ),
+}

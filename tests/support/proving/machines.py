@@ -1,0 +1,303 @@
+"""Three hosts with kernels of their own that begin every cycle from the same disks, and 50 clients
+on this machine. SEMISYNC_LAB must be set before this is imported: a lab for each server.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import servers
+import uml_host
+import uml_net
+from common import say, uml_folder
+from kind_uml import UP_SECONDS
+
+from support.acknowledged import CLIENTS as KEEP_WRITING
+from support.acknowledged import RELEASES
+from support.eventually import eventually
+from support.live_hosts import CLIENTS, Host, inventory, lab, playbook, run
+
+SOURCE, REPLICAS = "source", ("replica1", "replica2")
+NAMES = (SOURCE, *REPLICAS)
+# Milliseconds; longer than a cycle, so that nothing is confirmed alone.
+TIMEOUT = 3600000
+# Seconds until hosts that were started follow each other, until all clients write, have ended.
+SETTLE, BEGUN, ENDED = 60, 60, 60
+# How often each client writes, asks the next server, and for how long it waits for an answer: a
+# host without power does not say that it is gone.
+PAUSE, RETRY, PATIENCE = 0.4, 1.0, 3.0
+NUMBER = 50
+# Enough for any burst that waits out its delay.
+QUEUE = 10000
+# Debian's server checks all its tables after each start, beside what is measured here.
+QUIET = {
+    "mariadb": "mkdir -p /etc/systemd/system/mariadb.service.d && printf"
+    " '[Service]\\nExecStartPost=\\n' >/etc/systemd/system/mariadb.service.d/quiet.conf &&"
+    " systemctl daemon-reload",
+    "mysql": "true",
+}
+
+
+class Machine(Host):
+    """A host of the lab of this process."""
+
+    def __init__(self, server: str, name: str) -> None:
+        self.name, self.server, self.client = name, server, CLIENTS[server]
+        self.address = uml_net.address(name)
+
+    def command(self, script: str) -> list[str]:
+        """One connection for all, because a new one takes these hosts a second."""
+        ssh, *rest = uml_host.ssh(self.name, script)
+        shared = {
+            "ControlMaster": "auto",
+            "ControlPath": str(uml_folder("connections") / f"prove-{self.name}"),
+            "ControlPersist": "120",
+        }
+        return [ssh, *(word for pair in shared.items() for word in ("-o", "=".join(pair))), *rest]
+
+    def shell(self, command: str, **keywords: Any) -> subprocess.CompletedProcess[str]:
+        return run(*self.command(command), **keywords)
+
+    def sql(
+        self, statement: str, check: bool = True, form: str = "--skip-column-names"
+    ) -> subprocess.CompletedProcess[str]:
+        return self.shell(f"{self.client} --batch {form}", input=statement, check=check)
+
+    def until(self, statement: str, wanted: str, seconds: float = SETTLE) -> None:
+        """Wait, on the host itself, until the last word that a statement returns is the wanted."""
+        self.shell(
+            f"timeout {seconds:.0f} sh -s",
+            input=f'until {self.client} --batch --skip-column-names --execute "{statement}"'
+            f" | grep -q '\\b{wanted}$'; do sleep 0.2; done\n",
+        )
+
+    @property
+    def word(self) -> str:
+        """What its statements call a replica."""
+        return "REPLICA" if self.server == "mysql" else "SLAVE"
+
+    @property
+    def alive(self) -> bool:
+        return uml_host.running(self.name)
+
+
+def each(hosts: Iterable[Any], work: Callable[[Any], Any]) -> list[Any]:
+    """Do something with all hosts at the same time."""
+    with concurrent.futures.ThreadPoolExecutor(len(NAMES)) as pool:
+        return list(pool.map(work, hosts))
+
+
+class Machines:
+    """The hosts, their snapshot, and where their inventory is.
+
+    Args:
+        server: mysql or mariadb.
+        folder: for the inventory and the results.
+    """
+
+    def __init__(self, server: str, folder: pathlib.Path) -> None:
+        self.server, self.folder = server, folder
+        self.hosts = [Machine(server, name) for name in NAMES]
+        self.source, *self.replicas = self.hosts
+        self.chosen = servers.named(server, RELEASES[server] or "sid")
+        self.images: dict[str, str] = {}
+        self.version = ""
+
+    def inventory(self, **variables: Any) -> pathlib.Path:
+        """The inventory file; a variable that begins with a host's name and a colon is that
+        host's.
+        """
+        its = {
+            host.name: {
+                **uml_host.connection(host.name),
+                **{
+                    name.partition(":")[2]: value
+                    for name, value in variables.items()
+                    if name.startswith(f"{host.name}:")
+                },
+            }
+            for host in self.hosts
+        }
+        common = {name: value for name, value in variables.items() if ":" not in name}
+        return inventory(
+            self.folder,
+            {self.source: its[SOURCE]},
+            {host: its[host.name] for host in self.replicas},
+            **{"ansible_connection": "ssh", "semisync_timeout": TIMEOUT, **common},
+        )
+
+    # The disks that every cycle begins with
+
+    @property
+    def snapshot(self) -> pathlib.Path:
+        return uml_folder("snapshot")
+
+    def prepare(self, writers: Writers) -> None:
+        """Make the snapshot, unless there is one: site.yml has set the cluster up, and every host
+        was switched off in order.
+        """
+        kept = self.snapshot / "snapshot.json"
+        if kept.exists():
+            its = json.loads(kept.read_text(encoding="utf-8"))
+            self.images, self.version = its["images"], its["version"]
+            if all(pathlib.Path(image).exists() for image in self.images.values()):
+                return
+        lab("up", "--kind", "uml", *self.choice(), "--replicas", str(len(REPLICAS)))
+        made = json.loads((uml_folder() / "lab.json").read_text(encoding="utf-8"))
+        self.images = made["images"]
+        for host in self.hosts:
+            host.stop_quickly()
+            host.shell(QUIET[self.server])
+        done = playbook("site", self.inventory())
+        assert done.returncode == 0, done.stdout + done.stderr
+        writers.prepare(self.source)
+        self.version = self.source.value("SELECT @@version")
+        self.settle()
+        # The source last: nothing waits for replicas then.
+        for hosts in (self.replicas, [self.source]):
+            each(hosts, lambda host: host.shell("systemctl poweroff", check=False))
+            self.until_ended(hosts)
+        for host in self.hosts:
+            copy(uml_host.folder(host.name) / "disk.cow", self.snapshot / f"{host.name}.cow")
+        its = {"images": self.images, "version": self.version}
+        kept.write_text(json.dumps(its), encoding="utf-8")
+
+    def choice(self) -> list[str]:
+        release = RELEASES[self.server]
+        return ["--server", self.server, *(["--release", release] if release else [])]
+
+    def until_ended(self, hosts: Iterable[Machine]) -> None:
+        until = time.monotonic() + SETTLE
+        while any(not uml_host.ended(host.name) for host in hosts):
+            assert time.monotonic() < until, "a host does not switch itself off"
+        # Its disk is written by a process that outlives its words.
+        self.cut(*hosts)
+
+    # One cycle's hosts
+
+    def reset(self) -> None:
+        """All hosts as the snapshot has them, with a source that both replicas follow."""
+        if not uml_net.exists():
+            uml_net.create(list(NAMES))
+        self.cut(*self.hosts)
+
+        def renew(host: Machine) -> None:
+            copy(self.snapshot / f"{host.name}.cow", uml_host.folder(host.name) / "disk.cow")
+
+        each(self.hosts, renew)
+        self.start(*self.hosts)
+        self.settle()
+
+    def start(self, *hosts: Machine) -> None:
+        """Switch hosts on, and wait until their servers answer."""
+        for host in hosts:
+            uml_host.boot(host.name, pathlib.Path(self.images[host.name]), len(NAMES))
+        asked = (self.chosen.unit, f"{self.chosen.admin} ping")
+        units = dict.fromkeys((host.name for host in hosts), asked)
+        uml_host.wait(list(units), units, UP_SECONDS, lambda _host: None)
+
+    def cut(self, *hosts: Machine) -> float:
+        """Cut the power of hosts, all at the same moment; when that was."""
+        moment = time.time()
+        each(hosts, lambda host: uml_net.kill(f"umid={host.name}"))
+        return moment
+
+    def settle(self) -> None:
+        """Wait until both replicas acknowledge. One that came up before its source would wait
+        for a minute until it asks again.
+        """
+        name = "Rpl_semi_sync_" + ("source" if self.server == "mysql" else "master")
+        each(
+            self.replicas,
+            lambda host: host.sql(f"STOP {host.word} IO_THREAD; START {host.word} IO_THREAD"),
+        )
+        self.source.until(f"SHOW GLOBAL STATUS LIKE '{name}_clients'", str(len(REPLICAS)))
+
+    def delay(self, milliseconds: dict[str, int]) -> None:
+        """Delay what the source sends to each replica, and to nobody else."""
+        lines = [
+            "modprobe -a sch_prio sch_netem cls_u32",
+            "tc qdisc add dev vec0 root handle 1: prio bands 5 priomap"
+            " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+        ]
+        for band, host in enumerate(self.replicas, 2):
+            lines += [
+                f"tc qdisc add dev vec0 parent 1:{band} netem limit {QUEUE} delay"
+                f" {milliseconds[host.name]}ms",
+                "tc filter add dev vec0 parent 1: protocol ip prio 1 u32 match ip dst"
+                f" {host.address}/32 flowid 1:{band}",
+            ]
+        self.source.shell(" && ".join(lines))
+
+
+def copy(disk: pathlib.Path, to: pathlib.Path) -> None:
+    to.unlink(missing_ok=True)
+    run("cp", "--sparse=always", disk, to)
+
+
+class Writers:
+    """The clients, beside this process, in the hosts' network."""
+
+    def __init__(self, machines: Machines, folder: pathlib.Path) -> None:
+        self.machines, self.folder = machines, folder
+        self.process: subprocess.Popen[bytes] | None = None
+        self.stop_file, self.result = folder / "stop-writing", folder / "written.json"
+
+    def prepare(self, source: Machine) -> None:
+        """Make their account and table on the source."""
+        source.sql(
+            "CREATE DATABASE app; CREATE TABLE app.written (id BIGINT AUTO_INCREMENT PRIMARY KEY,"
+            " client INT NOT NULL, number INT NOT NULL) ENGINE=InnoDB; CREATE USER app@'%'"
+            " IDENTIFIED BY 'app'; GRANT ALL ON app.* TO app@'%';"
+        )
+
+    def start(self) -> None:
+        """Let them write to whichever server takes it; each has a row when this returns."""
+        for file in (self.stop_file, self.result):
+            file.unlink(missing_ok=True)
+        addresses = ",".join(f"{host.address}:3306" for host in self.machines.hosts)
+        inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable, KEEP_WRITING)
+        words = (addresses, NUMBER, self.stop_file, self.result, PAUSE, RETRY, PATIENCE)
+        with (self.folder / "writers.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [str(word) for word in (*inside, *words)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        eventually(lambda: "writing" in self.said(), self.said, BEGUN)
+
+    def said(self) -> str:
+        return (self.folder / "writers.log").read_text(encoding="utf-8")
+
+    def stop(self) -> dict[str, Any]:
+        """What the clients know, once the last has ended."""
+        assert self.process
+        self.stop_file.touch()
+        status = self.process.wait(ENDED)
+        self.process = None
+        assert status == 0, self.said()
+        return json.loads(self.result.read_text(encoding="utf-8"))
+
+    def give_up(self) -> None:
+        """End those that are left of a cycle that failed."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def clear() -> None:
+    """Remove hosts, disks and network."""
+    if uml_folder().exists():
+        lab("down", "--kind", "uml")
+        shutil.rmtree(uml_folder(), ignore_errors=True)
+    say("the hosts of make prove are gone")

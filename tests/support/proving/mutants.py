@@ -1,0 +1,130 @@
+"""The playbook with one mistake in it that another tool has made: the checker has to see it."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+from typing import NamedTuple
+
+PROJECT = pathlib.Path(__file__).resolve().parents[3]
+COPIED = ("plugins", "roles", "playbooks", "meta", "galaxy.yml")
+
+
+class Patch(NamedTuple):
+    """A text of a file, and what is put in its place."""
+
+    file: str
+    anchor: str
+    replacement: str
+
+
+class Mutant(NamedTuple):
+    """One mistake.
+
+    Attributes:
+        words: for the table.
+        patches: what makes it.
+        fault: under which it shows.
+        servers: on which it is one.
+    """
+
+    words: str
+    patches: tuple[Patch, ...]
+    fault: str
+    servers: tuple[str, ...] = ("mysql", "mariadb")
+
+
+REMAINS = "plugins/plugin_utils/verdict/remains.py"
+TARGET = "plugins/module_utils/failover/target.py"
+SUBTRACT_EXECUTED = 'gtid.subtract(*(one.info["gtid"]["gtid_executed"] for one in (other, member)))'
+APPLIED = '(gtid.latest(one.info["gtid"]["gtid_slave_pos"]) for one in (member, other))'
+MUTANTS = {
+    "by-executed": Mutant(
+        "the candidate by what was applied, not by what was received",
+        (
+            Patch(REMAINS, "gtid.subtract(received(other), received(member))", SUBTRACT_EXECUTED),
+            Patch(REMAINS, "gtid.latest(received(member)), gtid.latest(received(other))", APPLIED),
+        ),
+        "late",
+    ),
+    "no-wait": Mutant(
+        "what was received is not applied before the opening",
+        (Patch(TARGET, "    while left:\n", "    while left < 0:\n"),),
+        "backlog",
+    ),
+    "both-threads": Mutant(
+        "both threads of the replicas are stopped, and the applier is started again",
+        (
+            Patch(
+                "plugins/module_utils/failover/receiver.py",
+                '    return [(f"STOP {names.replica_word} IO_THREAD", None)]\n',
+                '    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"\n'
+                '    return [(stop, None), (f"{start} SQL_THREAD", None)]\n',
+            ),
+        ),
+        "backlog",
+        # MDEV-4698; MySQL keeps its relay log.
+        ("mariadb",),
+    ),
+    "read-early": Mutant(
+        "what was received is read before the IO threads are stopped",
+        (
+            Patch(
+                "plugins/plugin_utils/failover.py",
+                '            if member.info is not None and "gtid" in stopped:\n',
+                '            if member.info is None and "gtid" in stopped:\n',
+            ),
+        ),
+        "healed",
+    ),
+    "stopped": Mutant(
+        "the fence is an orderly stop of the source's server (systemctl stop)",
+        (
+            Patch(
+                "roles/failover/tasks/take_over.yml",
+                "- name: Fence the source\n",
+                "- name: Stop the source in order\n"
+                "  ansible.builtin.set_fact:\n"
+                "    prove: \"{{ lookup('ansible.builtin.pipe', prove_stop) }}\"\n"
+                "  run_once: true\n\n"
+                "- name: Fence the source\n",
+            ),
+        ),
+        "apart",
+    ),
+}
+
+
+def broken(mutant: Mutant, folder: pathlib.Path) -> pathlib.Path:
+    """A collections path with a copy of this checkout that has the mistake.
+
+    Raises:
+        ValueError: a text that is to be replaced is not there, or more than once.
+    """
+    root = folder / "ansible_collections" / "dbre" / "semisync"
+    root.mkdir(parents=True)
+    for name in COPIED:
+        if (PROJECT / name).is_dir():
+            shutil.copytree(
+                PROJECT / name, root / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy(PROJECT / name, root / name)
+    for patch in mutant.patches:
+        text = (root / patch.file).read_text(encoding="utf-8")
+        (root / patch.file).write_text(patched(text, patch), encoding="utf-8")
+    return folder
+
+
+def patched(text: str, patch: Patch) -> str:
+    """A file's text with the mistake.
+
+    Raises:
+        ValueError: the anchor is not there exactly once.
+    """
+    if text.count(patch.anchor) != 1:
+        raise ValueError(
+            f"{patch.file} has this text {text.count(patch.anchor)} times, and not once; bring the"
+            f" mutant up to date: {patch.anchor!r}"
+        )
+    return text.replace(patch.anchor, patch.replacement)

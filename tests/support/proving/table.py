@@ -1,0 +1,182 @@
+"""What was seen, as tables: never more than that."""
+
+from __future__ import annotations
+
+import collections
+import pathlib
+from typing import Any
+
+from support.proving.cycle import REFUSED, WRONG, lies, names
+from support.proving.faults import FAULTS
+from support.proving.mutants import MUTANTS
+
+Record = dict[str, Any]
+MARK, END = "<!-- cycles -->\n", "<!-- /cycles -->\n"
+# The longest reason of a cycle that was not judged.
+LONGEST = 160
+
+
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def head(*cells: str) -> list[str]:
+    return [row(*cells), "|---" * len(cells) + "|"]
+
+
+def total(records: list[Record], name: str) -> int:
+    return sum(record.get(name) or 0 for record in records)
+
+
+def spread(records: list[Record], name: str) -> str:
+    """Median and worst."""
+    values = sorted(record[name] for record in records if record.get(name) is not None)
+    return f"{values[len(values) // 2]:.1f}, {values[-1]:.1f}" if values else ""
+
+
+def counted(words: list[str]) -> str:
+    return ", ".join(
+        f"{word}: {number}" for word, number in collections.Counter(words).most_common()
+    )
+
+
+def title(record: Record) -> str:
+    """What a server is called."""
+    name = {"mysql": "MySQL", "mariadb": "MariaDB"}[record["server"]]
+    return f"{name} {record['version'].partition('-')[0]}"
+
+
+def grouped(records: list[Record]) -> list[tuple[str, str, list[Record]]]:
+    """(case, server, its judged cycles), in the order of the cases."""
+    order = [*FAULTS, *MUTANTS]
+    found: dict[tuple[int, str], list[Record]] = collections.defaultdict(list)
+    for record in records:
+        if record["judged"]:
+            found[order.index(record["case"]), title(record)].append(record)
+    return [(order[place], version, found[place, version]) for place, version in sorted(found)]
+
+
+def of_faults(records: list[Record]) -> list[str]:
+    lines = head(
+        "fault", "server", "cycles", "rows confirmed", "lost", "unexpected", "twice", "unknown",
+        "verdicts", "seconds without writes: median, worst",
+        "seconds from the playbook's start to the first commit: median, worst",
+    )  # fmt: skip
+    for case, version, made in grouped(records):
+        if case in FAULTS:
+            lines.append(
+                row(
+                    FAULTS[case].words,
+                    version,
+                    len(made),
+                    *(total(made, name) for name in ("confirmed", "lost", "unexpected", "twice")),
+                    total(made, "unknown"),
+                    counted([record["verdict"] for record in made]),
+                    spread(made, "without"),
+                    spread(made, "to_first"),
+                )
+            )
+    return lines
+
+
+def seen(record: Record) -> bool:
+    """Whether the checker saw the mistake by the rows; that nobody took over is no sign of it."""
+    return any(record.get(name) for name in WRONG)
+
+
+def of_mutants(records: list[Record]) -> list[str]:
+    lines = head(
+        "mistake", "fault", "server", "cycles", "seen in", "rows confirmed", "lost", "unexpected",
+        "certificates that lie", "verdicts",
+    )  # fmt: skip
+    for case, version, made in grouped(records):
+        if case in MUTANTS:
+            lines.append(
+                row(
+                    MUTANTS[case].words,
+                    names(case)[0],
+                    version,
+                    len(made),
+                    sum(map(seen, made)),
+                    *(total(made, name) for name in ("confirmed", "lost", "unexpected")),
+                    sum(map(lies, made)),
+                    counted([record["verdict"] for record in made]),
+                )
+            )
+    return lines
+
+
+def of_certificates(records: list[Record]) -> list[str]:
+    """Of the playbook as it is: certificates that lie, and proofs that were missing."""
+    made = [record for record in records if record["judged"] and record["case"] in FAULTS]
+    liars = [
+        f"{record['case']} {record['seed']} ({record['server']})" for record in filter(lies, made)
+    ]
+    poor = [
+        record
+        for record in made
+        if record["verdict"] not in ("proven", REFUSED) and not record["lost"]
+    ]
+    reasons = [
+        f"{record['case']}, {record['server']}: {record['verdict']} ({reason_of(record)})"
+        for record in poor
+    ]
+    refused = [
+        f"{record['case']}, {record['server']}: {', '.join(record['cases']) or record['outcome']}"
+        for record in made
+        if record["verdict"] == REFUSED
+    ]
+    return [
+        f"Certificates that said proven where a row was lost: {len(liars)}"
+        + (f" ({'; '.join(liars)})." if liars else "."),
+        "",
+        f"Not proven where nothing was lost: {len(poor)}.",
+        *(
+            f"- {number} times {words}"
+            for words, number in collections.Counter(reasons).most_common()
+        ),
+        "",
+        f"Nobody took over: {len(refused)}.",
+        *(
+            f"- {number} times {words}"
+            for words, number in collections.Counter(refused).most_common()
+        ),
+    ]
+
+
+def reason_of(record: Record) -> str:
+    """Why nothing was proven, by premise."""
+    premises = [reason.partition(":")[0] for reason in record["reasons"]]
+    return ", ".join(premises) or "window"
+
+
+def of_the_rest(records: list[Record]) -> list[str]:
+    left = [record for record in records if not record["judged"]]
+    return [
+        f"Cycles that could not be judged, and count as none: {len(left)}.",
+        *(
+            f"- {record['case']}, {record['server']}, seed {record['seed']}:"
+            f" {record['why'][:LONGEST]}"
+            for record in left
+        ),
+    ]
+
+
+def document(records: list[Record]) -> str:
+    """Everything between the marks."""
+    parts = [
+        of_faults(records),
+        of_mutants(records),
+        of_certificates(records),
+        of_the_rest(records),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+
+
+def write(path: pathlib.Path, text: str) -> None:
+    """Put it between the marks of a document."""
+    before, _mark, rest = path.read_text(encoding="utf-8").partition(MARK)
+    _old, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"{path} lacks {MARK.strip()} and {END.strip()}")
+    path.write_text(f"{before}{MARK}\n{text}\n{END}{after}", encoding="utf-8")
