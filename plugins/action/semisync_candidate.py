@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate, candidate_past
 
 display = Display()
 
@@ -29,14 +31,21 @@ class ActionModule(ActionBase):
             argument_spec={
                 "info_from": {"type": "str", "required": True},
                 "needed": {"type": "int", "default": 1},
+                "results_dir": {"type": "path", "default": "results"},
             }
         )
-        name, members = cluster.members(task_vars, arguments["info_from"])
-        if task_vars["inventory_hostname"] != cluster.speaker(task_vars, members):
+        try:
+            name, members = cluster.members(task_vars, arguments["info_from"])
+        except cluster.HeldError as error:
+            return dict(result, skipped=True, skip_reason=str(error))
+        if not cluster.speaks(task_vars, members, self._task):
             result.update(skipped=True, skip_reason="another host of the cluster speaks for it")
             return result
         unclear = problems.of_inventory(name, members) or problems.of_sides(members)
         ranked = candidate.rank(members, arguments["needed"])
+        folder = results.cluster_folder(arguments["results_dir"], name)
+        last = results.read_json(os.path.join(folder, results.STATE), None)
+        ranked["statement"] += candidate_past.sentences(members, last, time.time())
         display.display(
             "\n".join(
                 [f"Candidates of cluster {name}, the best first"]

@@ -33,7 +33,10 @@ class ActionModule(ActionBase):
                 "info_from": {"type": "str", "default": ""},
             }
         )
-        name, members = cluster.members(task_vars, arguments["info_from"])
+        try:
+            name, members = cluster.members(task_vars, arguments["info_from"])
+        except cluster.HeldError as error:
+            return dict(result, skipped=True, skip_reason=str(error))
         host = task_vars["inventory_hostname"]
         if host in [member.host for member in members] and host != cluster.speaker(
             task_vars, members

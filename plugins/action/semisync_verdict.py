@@ -4,16 +4,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    promise,
+    results,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    backlog,
     checkpoint_rows,
     checkpoints,
     drill,
@@ -54,6 +61,7 @@ class ActionModule(ActionBase):
                 "info_from": {"type": "str", "required": True},
                 "written_from": {"type": "str"},
                 "lag_limit": {"type": "int", "default": 60},
+                "failover_limit": {"type": "float", "default": 60},
                 "observation": {"type": "dict", "options": OBSERVATION},
                 "drill": {"type": "dict", "options": DRILL},
                 "results_dir": {"type": "path", "default": "results"},
@@ -61,7 +69,10 @@ class ActionModule(ActionBase):
             },
             mutually_exclusive=[["observation", "drill", "written_from"]],
         )
-        name, members = cluster.members(task_vars, arguments["info_from"], active_only=True)
+        try:
+            name, members = cluster.members(task_vars, arguments["info_from"], active_only=True)
+        except cluster.HeldError as error:
+            return dict(result, skipped=True, skip_reason=str(error))
         try:
             shelf = Shelf(
                 arguments["results_dir"],
@@ -79,7 +90,7 @@ class ActionModule(ActionBase):
             result.update(self.judge_drill(shelf, arguments["drill"]))
         elif wrong := problems.of_inventory(name, members):
             result.update(cluster.refused("; ".join(wrong), task_vars["inventory_hostname"]))
-        elif task_vars["inventory_hostname"] != cluster.speaker(task_vars, members):
+        elif not cluster.speaks(task_vars, members, self._task):
             result.update(skipped=True, skip_reason="another host of the cluster speaks for it")
         else:
             result.update(self.judge(shelf, arguments, members, task_vars))
@@ -98,17 +109,22 @@ class ActionModule(ActionBase):
         state, past, since = history.look_back(shelf.last_state(), source.info, shelf.at)
         # What is wanted is the source's to say; another host speaks only where the source could not
         # be read.
-        mine = task_vars["inventory_hostname"] == source.host
+        spoken_for = task_vars["inventory_hostname"] == source.host
         entries = findings.evaluate(
             members,
             past,
             since,
             arguments["lag_limit"],
             findings.clocks(members, shelf.moment.timestamp()),
-            self.wanted(task_vars) if mine else None,
+            self.wanted(task_vars, COMPARED.values() if spoken_for else ()),
+            arguments["failover_limit"],
+            cluster.held_hosts(task_vars, info_from),
         )
         display.display(checkpoint_rows.table(rows, shelf.cluster))
         display.display(findings.table(entries, shelf.cluster))
+        waits = backlog.line(members)
+        if waits:
+            display.display(f"  {waits}")
         path = shelf.keep_verdict(rows, entries, state)
         if path:
             display.display(f"  {path}")
@@ -152,10 +168,12 @@ class ActionModule(ActionBase):
             **({} if judged["outcome"] == PASSED else failure),
         }
 
-    def wanted(self, task_vars: Any) -> settings.Settings:
-        """What this host's variables want of semi-sync on a source, as far as they are set."""
-        rows = [settings.KEYS[key] for key in COMPARED.values()]
-        values, wrong = settings.read(cluster.TaskVariables(task_vars, self._templar), rows)
+    def wanted(self, task_vars: Any, keys: Iterable[str]) -> settings.Settings:
+        """What this host's variables want of semi-sync on a source, as far as they are set, and
+        what all of them promise.
+        """
+        rows = [settings.KEYS[key] for key in (*keys, "promise")]
+        values, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar), rows)
         if wrong:
             raise AnsibleActionFail("; ".join(wrong))
         return values

@@ -129,6 +129,11 @@ arrived_at:
     not.
   returned: O(mode=wait)
   type: float
+gave_up_at:
+  description: The host's clock, in seconds since 1970, when the row was looked for no longer; null
+    where it was seen.
+  returned: O(mode=wait)
+  type: float
 polls:
   description: How often the replica was asked.
   returned: O(mode=wait)
@@ -151,6 +156,11 @@ journal:
     it.
   returned: O(mode=watch)
   type: dict
+held:
+  description: Servers that a failover left behind, as M(dbre.semisync.semisync_info) returns them.
+  returned: O(mode=watch)
+  type: list
+  elements: dict
 """
 
 from ansible.module_utils.basic import AnsibleModule

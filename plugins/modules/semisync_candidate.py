@@ -21,6 +21,11 @@ options:
     description: Acknowledgements that a commit waited for.
     type: int
     default: 1
+  results_dir:
+    description: Folder for results, in which M(dbre.semisync.semisync_verdict) keeps its last look
+      at the source.
+    type: path
+    default: results
 extends_documentation_fragment:
   - dbre.semisync.cluster
   - dbre.semisync.attributes
@@ -53,7 +58,8 @@ ranking:
   description:
     - Each replica with C(lacks) and C(to_apply), both in C(unit); null where it is more than the
       rest of a file. C(missing), the GTID set that it lacks; whether it C(receives) from a source
-      while it is read; C(sql_running) and C(last_sql_error); whether it C(acknowledges).
+      while it is read; C(sql_running) and C(last_sql_error); whether it C(acknowledges); and
+      C(how_long) it would apply, in words, where that was measured.
   returned: on the host that speaks for its cluster
   type: list
   elements: dict

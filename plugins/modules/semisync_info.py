@@ -79,6 +79,13 @@ options:
     description: The controller's clock, in seconds since 1970, as the task begins; the server's is
       compared with it.
     type: float
+  measure_backlog:
+    description:
+      - Whether a replica that has transactions to apply is watched for a second, or for three where
+        it applies none, so that RV(backlog) says how fast it applies.
+    type: bool
+    default: false
+    version_added: "0.2.0"
 extends_documentation_fragment:
   - dbre.semisync.login
   - dbre.semisync.attributes
@@ -162,6 +169,15 @@ channel:
   description: The default replication channel, or null.
   returned: success
   type: dict
+backlog:
+  description:
+    - What the replica has received and not applied, C(left) in C(unit) (transactions, or bytes of
+      the source's binary log without GTIDs; null where they are in several files), and C(applied)
+      in how many C(seconds), null where it was not watched.
+    - C(busy) says whether it had something to apply all that time. Null where it follows nobody.
+  returned: success, with O(measure_backlog=true)
+  type: dict
+  sample: {unit: transactions, left: 9000, applied: 62, seconds: 1.03, busy: true}
 other_channels:
   description: Names of further replication channels.
   returned: success
@@ -205,6 +221,13 @@ journal:
   returned: success
   type: dict
   sample: {number: 2, operation: switchover, state: done, from_host: db1, to_host: db2}
+held:
+  description: Servers that lost the source's role by a failover and are not back, by the journal.
+    They may have transactions that nobody else has.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{host: db1, id: "1", to_host: db2, happened: "2026-01-31T12:00:00Z"}]
 schemas:
   description: Schemas that are not the server's own.
   returned: success
@@ -279,9 +302,8 @@ waited:
   returned: O(wait_for) is given
   type: float
 reason:
-  description: V(driver), V(stopped), V(login), V(server) or V(wait), so that a playbook can tell
-    the kinds of failure
-    apart.
+  description: V(driver), V(stopped), V(silent), V(login), V(server) or V(wait), so that a playbook
+    can tell the kinds of failure apart.
   returned: failure
   type: str
 python_of_system:
@@ -299,7 +321,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import certificates
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import backlog, certificates
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import (
     read_once,
     read_when,
@@ -335,6 +357,7 @@ def main() -> None:
             watcher={"type": "str"},
             journal_schema={"type": "str", "default": "important"},
             asked_at={"type": "float"},
+            measure_backlog={"type": "bool", "default": False},
         ),
         supports_check_mode=True,
     )
@@ -362,6 +385,8 @@ def main() -> None:
         asked = time.monotonic() - begin
         result["clock_ahead"] = round(info["clock"] - asked - params["asked_at"], 3)
     result.update(info)
+    if params["measure_backlog"]:
+        result["backlog"] = backlog.read(module) if info["channel"] else None
     result["login"] = {key: params["login_" + key] for key in ("host", "port", "unix_socket")}
     result.update(process.read(module, info["variables"], params["option_file"]))
     result["answer"] = place.read(int(info["variables"]["port"] or 0))

@@ -201,6 +201,16 @@ restart_reasons:
   returned: success, with O(goal=apply)
   type: list
   elements: str
+source_restarts:
+  description: RV(restart_reasons) of the cluster's source.
+  returned: success, with O(goal=apply)
+  type: list
+  elements: str
+opens:
+  description: Whether this source starts read-only, and is to take writes once it runs, as
+    C(semisync_promise=lossless) has it.
+  returned: success, with O(goal=apply)
+  type: bool
 set_global:
   description: Variables to set at run time, and their values.
   returned: success, with O(goal=apply)

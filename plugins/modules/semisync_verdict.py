@@ -28,6 +28,10 @@ options:
       M(dbre.semisync.semisync_info) results, asked with its option
       O(dbre.semisync.semisync_info#module:watcher).
     type: str
+  failover_limit:
+    description: Seconds that a failover may wait for what a replica has to apply.
+    type: float
+    default: 60
   lag_limit:
     description: Seconds a replica may be behind its source before that is a finding.
     type: int

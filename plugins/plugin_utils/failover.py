@@ -5,20 +5,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
 from typing import Any
 
+from ansible import constants
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover, problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
+    failover_again,
     failover_cases,
     failover_outcome,
     remains,
+    salvaged,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
@@ -32,9 +36,9 @@ class Failover:
         arguments: the task's.
         task_vars: its variables.
         own: this host's settings.
-        on_host: runs the module on this host with a plan.
+        on_host: runs the module on this host with a plan, and with options of its own.
         token_of: marks this run; takes the cluster's name and its Members.
-        check_mode: whether nothing may be written.
+        task: Ansible's own; in check mode nothing may be written.
     """
 
     def __init__(
@@ -42,12 +46,12 @@ class Failover:
         arguments: dict[str, Any],
         task_vars: Any,
         own: settings.Settings,
-        on_host: Callable[[dict[str, Any]], dict[str, Any]],
+        on_host: Callable[..., dict[str, Any]],
         token_of: Callable[[str, list[Member]], str],
-        check_mode: bool,
+        task: Any,
     ) -> None:
         self.arguments, self.task_vars, self.own = arguments, task_vars, own
-        self.on_host, self.check_mode = on_host, check_mode
+        self.on_host, self.task, self.check_mode = on_host, task, bool(task.check_mode)
         self.host = str(task_vars["inventory_hostname"])
         self.name, self.members = cluster.members(task_vars, arguments["info_from"], own=own)
         cluster.refuse(
@@ -59,6 +63,13 @@ class Failover:
                 # The module says to start it, and that is what nobody may do now.
                 member.error = "its server does not run, or does not listen where it was looked for"
         self.token = token_of(self.name, self.members)
+        self.opened = failover_again.find(self.members, self.begun())
+        if self.opened:
+            for member in self.members:
+                # Who died is none of them any more where the journal says so already.
+                known = self.opened.source in [one.host for one in self.members]
+                dead = self.opened.source if known else self.opened.target.host
+                member.side = "source" if member.host == dead else "replica"
 
     def go(self) -> dict[str, Any]:
         """Do the step."""
@@ -66,6 +77,7 @@ class Failover:
             "look": self.look,
             "plan": self.plan,
             "freeze": self.freeze,
+            "salvage": self.salvage,
             "judge": self.judge,
             "part": self.part,
             "thaw": self.thaw,
@@ -105,26 +117,40 @@ class Failover:
             last=self.last(),
             settings=self.own,
             now=time.time(),
+            salvage=self.salvaged(),
         )
+
+    def salvaged(self) -> dict[str, Any] | None:
+        """What was found in the source's binary log, or of it."""
+        host = source_of(self.members).host
+        for argument in ("salvage_from", "looks_from"):
+            seen = self.results_of(argument)[host].get("salvage")
+            if seen:
+                return dict(seen)
+        return None
 
     def last(self) -> dict[str, Any] | None:
         """What verify.yml kept of its last look."""
         kept = results.read_json(os.path.join(self.folder(), results.STATE), None)
         return kept if isinstance(kept, dict) else None
 
+    def begun(self) -> dict[str, Any] | None:
+        """The certificate of a run that has not said what became of it."""
+        kept = results.read_json(os.path.join(self.folder(), results.BEGUN), None)
+        return kept if isinstance(kept, dict) else None
+
     def folder(self) -> str:
         return results.cluster_folder(self.arguments.get("results_dir", "results"), self.name)
 
     def speaks(self) -> bool:
-        return self.host == cluster.speaker(self.task_vars, self.members)
+        return cluster.speaks(self.task_vars, self.members, self.task)
 
     # The steps
 
     def look(self) -> dict[str, Any]:
         raw = self.results_of("info_from")[self.host]
         if self.mine is source_of(self.members) and raw.get("reason") == "stopped":
-            unit = self.own["service"] or (self.last() or {}).get("unit")
-            return self.on_host({"part": "dead", "unit": unit})
+            return self.on_host(self.dead())
         if not self.is_replica():
             return {"skipped": True, "skip_reason": "it is no replica that was read"}
         plan = {
@@ -132,11 +158,49 @@ class Failover:
             "user": self.own["replication_user"],
             "token": self.token,
         }
-        return self.on_host(plan)
+        # What was read is as old as this at most; a host that is gone takes its time to be.
+        return {**self.on_host(plan), "read_at": time.time()}
+
+    def dead(self) -> dict[str, Any]:
+        """What the module is given on the source's host."""
+        last = self.last() or {}
+        files = salvaged.known_files(self.evidence())
+        wanted = self.own.get("failover_salvage") and files
+        return {
+            "part": "dead",
+            "unit": self.own["service"] or last.get("unit"),
+            "files": files if wanted else None,
+        }
+
+    def salvage(self) -> dict[str, Any]:
+        """Read on the source's host what the candidate lacks of it."""
+        evidence = self.evidence()
+        chosen = failover_cases.candidate_of(evidence)
+        able = not self.opened and not failover_outcome.not_frozen(evidence)
+        plan = self.dead()
+        if self.host != source_of(self.members).host or not (able and chosen and plan["files"]):
+            return {"skipped": True, "skip_reason": "nothing is salvaged here"}
+        plan["files"] = dict(plan["files"], first=chosen.channel["read_file"])
+        mariadb = chosen.info["engine"] == "mariadb"
+        plan.update(mariadb=mariadb, received=remains.received(chosen))
+        result = self.on_host(plan)
+        seen = result.get("salvage") or {}
+        # Rows of clients: they are in no result, and in no log.
+        payload = seen.pop("payload", "")
+        handle = os.open(self.tail_file(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="ascii") as stream:
+            stream.write(payload)
+        return result
+
+    def tail_file(self) -> str:
+        """Where what was salvaged waits for the candidate, in a folder of this run alone."""
+        return os.path.join(constants.DEFAULT_LOCAL_TMP, f"semisync-tail-{self.token}")
 
     def plan(self) -> dict[str, Any]:
         """Everything that can be judged before anything is touched."""
         evidence = self.evidence()
+        if self.opened:
+            return self.plan_again(self.opened, evidence)
         chosen = failover_cases.candidate_of(evidence) if remains.readable(self.members) else None
         accepted = self.own["failover_accept"]
         refused = failover_cases.refused(evidence, accepted)
@@ -156,6 +220,50 @@ class Failover:
                 f"Nothing was changed. {certificate.complaint(self.name, refused)}"
             )
         return {"changed": False, "certificate": kept}
+
+    def plan_again(self, opened: failover_again.Opened, evidence: Evidence) -> dict[str, Any]:
+        """What is left of a failover whose target takes writes already."""
+        wrong = failover_again.problems(opened, self.members)
+        if source_of(self.members) is not opened.target:
+            wrong += [case.words for case in failover_cases.of_source(evidence)]
+        cluster.refuse(self.task_vars, self.name, self.members, wrong)
+        kept = failover_again.certificate_of(opened, self.name, self.token, evidence.now)
+        if self.speaks():
+            display.display(
+                f"Failover of cluster {self.name} from {opened.source} was interrupted when"
+                f" {opened.target.host} took writes already: what is left of it is done"
+            )
+        return {"changed": False, "certificate": kept}
+
+    def followers_again(self, opened: failover_again.Opened, evidence: Evidence) -> list[Member]:
+        return [
+            member
+            for member in failover_cases.followers_of(evidence, opened.target)
+            if member.host != opened.source
+        ]
+
+    def judge_again(self, opened: failover_again.Opened, evidence: Evidence) -> dict[str, Any]:
+        """What each host has to do for the rest of it."""
+        followers = self.followers_again(opened, evidence)
+        needed = failover_cases.new_wait_count(opened.target)
+        kept = failover_again.certificate_of(opened, self.name, self.token, evidence.now)
+        more = {
+            "mode": "finish",
+            "token": kept["token"],
+            "source": opened.source,
+            "source_id": opened.source_id,
+            "wait_count": needed if len(followers) >= needed else 0,
+            "verdict": kept["verdict"],
+            "received": "",
+            "held": False,
+        }
+        hosts = {
+            member.host: failover.arguments(
+                member, opened.target, followers, self.members, self.own, more
+            )
+            for member in [opened.target, *followers]
+        }
+        return {"changed": False, "go": True, "hosts": hosts, "certificate": kept}
 
     def wait_count(self, evidence: Evidence, chosen: Member) -> int:
         """How many acknowledgements the new source waits for before it opens; none where somebody
@@ -182,11 +290,15 @@ class Failover:
     def freeze(self) -> dict[str, Any]:
         if not self.is_replica():
             return {"skipped": True, "skip_reason": "it is no replica that was read"}
+        if self.opened:
+            return {"skipped": True, "skip_reason": f"{self.opened.target.host} takes writes"}
         return self.on_host({"token": self.token})
 
     def judge(self) -> dict[str, Any]:
         """Everything again, by what was read behind the stop; what each host has to do."""
         evidence = self.evidence()
+        if self.opened:
+            return self.judge_again(self.opened, evidence)
         accepted = self.own["failover_accept"]
         refused = [
             *failover_outcome.not_frozen(evidence),
@@ -198,6 +310,10 @@ class Failover:
             kept["outcome"] = "refused"
             kept["reason"] = certificate.complaint(self.name, refused)
             return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
+        if self.speaks():
+            # For a run that is to finish this one.
+            begun = dict(kept, outcome=failover_again.BEGUN)
+            results.write_json(os.path.join(self.folder(), results.BEGUN), begun)
         followers = failover_cases.followers_of(evidence, chosen)
         hosts = {
             member.host: failover.arguments(
@@ -211,7 +327,9 @@ class Failover:
                     "wait_count": self.wait_count(evidence, chosen),
                     "verdict": kept["verdict"],
                     "received": remains.received(member),
+                    "to_apply": remains.to_apply(member),
                     "held": bool((evidence.frozen or {})[member.host].get("changed")),
+                    "salvage": kept["salvage"],
                 },
             )
             for member in [chosen, *followers]
@@ -227,7 +345,15 @@ class Failover:
         plan = (self.judged().get("hosts") or {}).get(self.host)
         if not plan:
             return {"skipped": True, "skip_reason": "it has no part"}
-        return self.on_host(plan)
+        if plan["part"] != "target" or plan["mode"] != "switch":
+            return self.on_host(plan)
+        ahead = failover.apply_ahead(self.host, plan, self.on_host, display.display)
+        if plan.get("salvage"):
+            with open(self.tail_file(), encoding="ascii") as stream:
+                done = self.on_host(plan, tail=stream.read())
+        else:
+            done = self.on_host(plan)
+        return done | ({"ahead": ahead} if ahead else {})
 
     def thaw(self) -> dict[str, Any]:
         """Start the IO thread again where no part of a failover has it in its hand."""
@@ -249,6 +375,9 @@ class Failover:
         if self.speaks():
             result["path"] = self.keep(kept)
             display.display("\n".join(failover_outcome.told(kept)))
+            if kept["outcome"] != "unknown":
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self.folder(), results.BEGUN))
         wrong = failover_outcome.complaint(kept, parts)
         if wrong:
             result.update(cluster.refused(wrong, self.host))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskVariables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
@@ -24,13 +24,20 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     removal,
 )
 
+# The side of a host that a failover left behind.
+HELD = "held"
+
 display = Display()
 
 
 def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]) -> dict[str, Any]:
     """What has to be done for semi-synchronous replication."""
-    own, wrong = settings.read(variables)
-    name, members = cluster.members(variables.task_vars, info_from, own=own)
+    own, wrong = promise.read(variables)
+    try:
+        name, members = cluster.members(variables.task_vars, info_from, own=own)
+    except cluster.HeldError:
+        # It was said, and the others are planned without it.
+        return {"side": HELD, "changes": False, "server_changes": False, "cluster_changes": False}
     me = variables.task_vars["inventory_hostname"]
     cluster.refuse(
         variables.task_vars,
@@ -43,7 +50,14 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
         or problems.of_cluster(members, own),
     )
     mine = cluster.of_host(variables.task_vars, members)
-    return dict(apply.make(mine, members, own, options["hold_back"]), cluster=name)
+    made = apply.make(mine, members, own, options["hold_back"])
+    cluster.refuse(
+        variables.task_vars,
+        name,
+        members,
+        promise.of_restart(members, made["source_restarts"], own),
+    )
+    return dict(made, cluster=name)
 
 
 def plan_removal(
@@ -67,7 +81,10 @@ def plan_sides(
     variables: TaskVariables, info_from: str, _options: dict[str, Any]
 ) -> dict[str, Any]:
     """Who is what; contradictions are said, and refuse nothing."""
-    name, members = cluster.members(variables.task_vars, info_from)
+    try:
+        name, members = cluster.members(variables.task_vars, info_from)
+    except cluster.HeldError:
+        return {"side": HELD, "problems": []}
     mine = cluster.of_host(variables.task_vars, members)
     wrong = problems.of_inventory(name, members) or problems.of_sides(members)
     return {"cluster": name, "side": mine.side, "problems": wrong}
@@ -77,7 +94,7 @@ def plan_drill(
     variables: TaskVariables, info_from: str, _options: dict[str, Any]
 ) -> dict[str, Any]:
     """Which replicas are stopped one after another, and what the source is to do then."""
-    own, wrong = settings.read(variables)
+    own, wrong = promise.read(variables)
     name, members = cluster.members(variables.task_vars, info_from, active_only=True)
     units = {
         member.host: variables.task_vars["hostvars"][member.host].get("semisync_service")

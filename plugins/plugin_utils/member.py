@@ -9,6 +9,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
+# Why nothing is known of a host that another failure has taken out of the run; never a first cause.
+LOST = "failed or became unreachable in this run, which is said above"
+
 
 class Member:
     """One host of a cluster.

@@ -20,6 +20,8 @@ CHECKPOINTS = "checkpoints.json"
 FINDINGS = "findings.json"
 # What the next run compares the source's counters with.
 STATE = "state.json"
+# The certificate of a failover that has not said what became of it.
+BEGUN = "failover_begun.json"
 
 
 def now() -> datetime.datetime:

@@ -68,8 +68,7 @@ class Setting(NamedTuple):
     tasks: bool = False
 
 
-DAY = 86400
-WORD = 4294967295
+DAY, WORD = 86400, 4294967295
 ADDRESS = r"[A-Za-z0-9_][A-Za-z0-9_.-]*|[0-9A-Fa-f:.]+(%[\w.-]+)?"
 PRINTABLE = r"[^\x00-\x1f\x7f]"
 
@@ -171,6 +170,7 @@ ROWS = (
     ),
     switch("semisync_replica_read_only"),
     # common: semi-sync and durability
+    choice("semisync_promise", "available", "lossless"),
     number("semisync_timeout", 1, WORD, "milliseconds", key="timeout_ms"),
     choice("semisync_wait_point", "AFTER_SYNC", "AFTER_COMMIT"),
     number("semisync_wait_for_replica_count", 1, 65535, "replicas"),
@@ -207,6 +207,7 @@ ROWS = (
     decimal("semisync_canary_max_wait", 0.1, DAY, "seconds"),
     number("semisync_canary_keep", 0, WORD, "a number"),
     number("semisync_verify_lag_limit", 0, WORD, "a number"),
+    decimal("semisync_failover_max_seconds", 0.1, DAY, "seconds"),
     # drill
     text("semisync_drill_replica"),
     decimal("semisync_drill_max_block", 0.1, DAY, "seconds"),
@@ -228,9 +229,11 @@ ROWS = (
         rf"[a-z_]+(:{PRINTABLE}+)?",
         "names of cases, such as degraded,unread:db4",
     ),
+    switch("semisync_failover_salvage"),
     number("semisync_failover_timeout", 2, 600, "seconds"),
     number("semisync_failover_stall", 1, DAY, "seconds"),
     number("semisync_failover_apply", 1, 7 * DAY, "seconds"),
+    switch("semisync_failover_fast_apply"),
     # benchmark, and the baseline before semi-sync
     text("semisync_suite", rf"{PRINTABLE}+", "the name of a suite, or the path of a file"),
     choice("semisync_benchmark_profile", "full", "quick"),

@@ -71,6 +71,7 @@ DEFAULTS = {
         "log_slave_updates": "ON",
         "log_replica_updates": "ON",
         "read_only": "OFF",
+        "sync_relay_log": "10000",
     },
     "mariadb": {
         "server_id": "1",
@@ -81,6 +82,7 @@ DEFAULTS = {
         "sync_binlog": "0",
         "innodb_flush_log_at_trx_commit": "1",
         "read_only": "OFF",
+        "sync_relay_log": "10000",
     },
 }
 SEMISYNC_DEFAULTS = {
@@ -339,6 +341,8 @@ def server_steps(one, planned):
         todo.append(lambda: write_option_file(one.info, planned["option_file"]["content"]))
     if planned["restart"]:
         todo.append(lambda: restart(one.info))
+        if planned["opens"]:
+            todo.append(lambda: set_global(one.info, {"read_only": "OFF"}))
     elif planned["set_global"]:
         todo.append(lambda: set_global(one.info, planned["set_global"]))
     return todo

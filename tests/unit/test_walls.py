@@ -36,6 +36,7 @@ CONTROLLER_PACKAGES = (
     ("task_files",),
     ("settings", "results", "words", "lifeline"),
     ("member",),
+    ("promise",),
     ("plans",),
     ("verdict",),
     ("cluster",),

@@ -61,6 +61,7 @@ def wait(
         "changed": False,
         "arrived": seen,
         "arrived_at": time.time() if seen else None,
+        "gave_up_at": None if seen else time.time(),
         "polls": polls,
     }
 

@@ -66,6 +66,8 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
         listener.close()
         act()
         return
+    # Whoever hears that this one is gone may leave another at once.
+    listener.close()
     connection.sendall(GONE)
     connection.close()
 

@@ -10,8 +10,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import receiver
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.target import apply_all, hold
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+    ahead,
+    keeper,
+    receiver,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.target import (
+    applies,
+    apply_all,
+    hold,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
@@ -34,13 +42,19 @@ class FailoverReplica(ReplicaPart):
     def work(self) -> dict[str, Any]:
         """Follow whoever takes over; what became of it."""
         held = False
+        self.heard = time.monotonic()
         try:
             hold(self)
             held = True
             self.there = flags.Flags(lambda: self.connect(self.target), self.token)
             self.there.hoist(self.here(self.params["host"]))
             # Following another source throws away what was received: nothing of it may be left.
-            apply_all(self)
+            busy = flags.Flags(lambda: self.connect(self.target), self.token)
+            try:
+                busy.hoist(applies(self, self.params["host"]))
+                apply_all(self)
+            finally:
+                busy.drop()
             self.until(
                 f"{self.target}'s word that it has everything",
                 MEET + self.params["catch_up"],
@@ -54,11 +68,21 @@ class FailoverReplica(ReplicaPart):
         finally:
             self.drop()
 
+    # When somebody was last seen to work on the target.
+    heard = 0.0
+
+    def is_ready(self) -> bool:
+        seen = self.look(self.target, ahead.FLAG)
+        if seen["run"] or seen[ahead.FLAG]:
+            self.heard = time.monotonic()
+        elif time.monotonic() - self.heard > keeper.HELD:
+            raise StepBackError(f"nobody works on {self.target} any more: the run has ended")
+        return super().is_ready()
+
     def settle(self) -> dict[str, Any]:
         """Stay where the role went; back where it did not go."""
-        deadline = time.monotonic() + self.params["timeout"] + 2 * BACK
-        if not self.moved:
-            deadline += self.params["catch_up"]
+        # The target may wait for another replica that applies what it has.
+        deadline = time.monotonic() + self.params["timeout"] + 2 * BACK + self.params["catch_up"]
         words = f"{self.target} does not take writes"
         while time.monotonic() < deadline:
             try:

@@ -7,10 +7,19 @@ received, waits for replicas that acknowledge, and opens.
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper, receiver
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+    ahead,
+    keeper,
+    receiver,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forward import (
+    position_steps,
+    roll_forward,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal, position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -19,6 +28,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fl
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
     DONE,
+    PAUSE,
     REFUSED,
     UNDONE,
     UNKNOWN,
@@ -67,7 +77,11 @@ class FailoverTarget(TargetPart):
         Raises:
             StepBackError: the applier does not get on, or nobody comes who acknowledges.
         """
+        limit = time.monotonic() + self.params["catch_up"]
         apply_all(self)
+        if self.params.get("tail"):
+            roll_forward(self)
+        self.be_careful()
         self.tell(PROMOTED)
         self.promoted = True
         self.deadline = time.monotonic() + self.params["timeout"]
@@ -75,8 +89,41 @@ class FailoverTarget(TargetPart):
         self.flags.hoist("ready")
         self.note("ready")
         if self.params["wait_count"]:
-            self.until("enough replicas", self.left(), self.enough_clients)
+            self.wait_for_replicas(limit)
         self.open()
+
+    def wait_for_replicas(self, limit: float) -> None:
+        """Wait until as many are connected as a commit waits for. One that applies its own backlog
+        first says so, and is waited for; where that stands still, its part ends it.
+
+        Args:
+            limit: of the monotonic clock, from which on nobody is waited for any more.
+
+        Raises:
+            StepBackError: nobody applies, and they do not come.
+        """
+        flag_of = {host: applies(self, host) for host in self.params["others"]}
+        while not self.enough_clients():
+            now = time.monotonic()
+            seen = self.look_here(*flag_of.values()) if flag_of else {}
+            if now < limit and any(seen[flag] for flag in flag_of.values()):
+                self.deadline = now + self.params["timeout"]
+            elif now > self.deadline:
+                raise StepBackError(
+                    f"enough replicas did not come within {self.params['timeout']} s after they"
+                    " had applied what they have"
+                )
+            time.sleep(PAUSE)
+
+    def be_careful(self) -> None:
+        """Write every commit to the disk again, and all that was applied without, where applying
+        was to be fast.
+        """
+        durability = self.params["durability"]
+        if durability:
+            self.run(ahead.careful_steps(durability))
+            os.sync()
+            self.note("careful_again", "all that was applied is on the disk")
 
     def promotion(self) -> list[Step]:
         """Where nobody could acknowledge, the source side stays off: writers would only wait."""
@@ -99,6 +146,23 @@ class FailoverTarget(TargetPart):
             return ""
         return words
 
+    # After an interrupted run
+
+    def finish(self) -> dict[str, Any]:
+        """It was opened: be open, with the journal's row, and replicas where there are enough."""
+        if self.params["wait_count"]:
+            return super().finish()
+        try:
+            self.take_run_lock()
+            if self.frozen():
+                self.run(self.promotion())
+                self.open()
+            return self.result(DONE, self.first_commit())
+        except (StepBackError, ServerError) as error:
+            return self.result(UNKNOWN, str(error))
+        finally:
+            self.drop()
+
     # Back
 
     def back(self, reason: str) -> dict[str, Any]:
@@ -115,6 +179,7 @@ class FailoverTarget(TargetPart):
                 return self.result(DONE, f"{reason}; but {self.target} takes writes")
             # The others need not wait for their time to be up.
             flags.Flags(self.local, self.token).hoist("back")
+            self.be_careful()
             self.run(self.way_back())
         except (ServerError, StepBackError) as error:
             return self.result(
@@ -127,9 +192,15 @@ class FailoverTarget(TargetPart):
         return self.result(UNDONE if self.promoted else REFUSED, reason)
 
     def way_back(self) -> list[Step]:
+        # What was salvaged is the dead source's own, and is not fetched from it again.
+        given = position_steps(self) if self.params.get("tail") else []
         if not self.promoted:
-            return receiver.start_steps(self.names)
+            return [
+                *given,
+                *([rules.start(self.names)] if given else receiver.start_steps(self.names)),
+            ]
         return [
+            *given,
             (rules.side_statement(self.names, SOURCE, False), None),
             (rules.side_statement(self.names, REPLICA, True), None),
             rules.start(self.names),
@@ -140,9 +211,16 @@ class FailoverTarget(TargetPart):
         if not flags.take(self.hand, rules.RUN_LOCK, 5):
             return self.result(UNKNOWN, "another run has the lock")
         if not self.frozen():
+            # What is left the next run does, which needs the lock.
+            self.drop()
             return self.result(DONE)
         self.held, self.promoted = True, stage == PROMOTED
         return self.back(f"the part on {self.params['host']} ended without a word")
+
+
+def applies(part: Part, host: str) -> str:
+    """The flag by which a replica says on the target's server that it applies what it has."""
+    return part.here(host).replace("here", "applies")
 
 
 def hold(part: Part) -> None:
@@ -153,7 +231,8 @@ def hold(part: Part) -> None:
     """
     part.take_run_lock()
     part.tell(HOLDS)
-    if part.params["held"] and not keeper.release(keeper.address(part.params)):
+    gone = not keeper.release(keeper.address(part.params))
+    if part.params["held"] and gone:
         raise StepBackError(
             f"nobody came to {part.params['host']} within {keeper.HELD} s after its IO thread was"
             " stopped, so it was started again"

@@ -42,6 +42,7 @@ def look(module: Any, server: Server, names: Names) -> dict[str, Any]:
         "filters": filters(server, names) + skips(server),
         "first_gtids": first_gtids(server, names),
         "kernel_seconds": kernel_seconds(),
+        "server_seconds": int(server.uptime()["seconds"]),
     }
 
 

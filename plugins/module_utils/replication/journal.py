@@ -111,3 +111,46 @@ def newest(server: Server, schema: str) -> dict[str, Any] | None:
     row["number"] = int(row["number"])
     row["happened"] = row["happened"].replace(" ", "T") + "Z"
     return row
+
+
+def held(server: Server, schema: str) -> list[dict[str, str]]:
+    """The servers that a failover took the source's role from, and that are not back; see
+    left_by_failover().
+
+    Raises:
+        ServerError: the journal is there, and cannot be read.
+    """
+    try:
+        rows = server.rows(
+            "SELECT operation, from_host, to_host, from_id, to_id, happened FROM"
+            f" {table_name(schema)} WHERE state = %s ORDER BY number",
+            (DONE,),
+        )
+    except ServerError as error:
+        if error.number in NOT_THERE:
+            return []
+        raise
+    return left_by_failover([{name: text(value) for name, value in row.items()} for row in rows])
+
+
+def left_by_failover(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Who was the source before a failover, and has had no part in a change of roles since.
+
+    Args:
+        rows: all that are done, the oldest first.
+
+    Returns:
+        list of host (its inventory name then), id, to_host and happened.
+    """
+    away: dict[str, dict[str, str]] = {}
+    for row in rows:
+        for number in (row["from_id"], row["to_id"]):
+            away.pop(number, None)
+        if row["operation"] == FAILOVER:
+            away[row["from_id"]] = {
+                "host": row["from_host"],
+                "id": row["from_id"],
+                "to_host": row["to_host"],
+                "happened": row["happened"].replace(" ", "T") + "Z",
+            }
+    return list(away.values())

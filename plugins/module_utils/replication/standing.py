@@ -20,7 +20,7 @@ VARIABLES = ("server_uuid", "server_id", "port", "read_only")
 
 
 def read_standing(server: Server, schema: str) -> dict[str, Any]:
-    """Who a server is, whom it follows, whether it takes writes, and whom its journal names.
+    """Who a server is, whom it follows, whether it takes writes, and what its journal says.
 
     Args:
         server: the server.
@@ -31,4 +31,5 @@ def read_standing(server: Server, schema: str) -> dict[str, Any]:
         "variables": {name: variables.get(name) for name in VARIABLES},
         "channel": default_channel(server.channels(identify(server))),
         "journal": journal.newest(server, schema),
+        "held": journal.held(server, schema),
     }

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server's state with the newest row of its cluster's journal: as it is, or as soon as it is as
+"""A server's state with what its cluster's journal says: as it is, or as soon as it is as
 somebody wants it.
 """
 
@@ -35,8 +35,11 @@ def read_once(module: AnsibleModule) -> dict[str, Any]:
     try:
         server = Server(cursor)
         with answers_within(READ_SECONDS):
+            schema = module.params["journal_schema"]
             return dict(
-                read.read(server), journal=journal.newest(server, module.params["journal_schema"])
+                read.read(server),
+                journal=journal.newest(server, schema),
+                held=journal.held(server, schema),
             )
     finally:
         cursor.connection.close()

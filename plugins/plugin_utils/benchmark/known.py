@@ -29,7 +29,10 @@ class Known:
 
     def __init__(self, task_vars: Any, arguments: dict[str, Any]) -> None:
         self.task_vars, self.arguments = task_vars, arguments
-        self.name, members = cluster.members(task_vars, arguments["info_from"])
+        try:
+            self.name, members = cluster.members(task_vars, arguments["info_from"])
+        except cluster.HeldError as error:
+            raise AnsibleActionFail(str(error)) from error
         self.source = next(member for member in members if member.side == "source")
         self.replicas = [member for member in members if member.side == "replica"]
         self.servers = [self.source, *self.replicas]

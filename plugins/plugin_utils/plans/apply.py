@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -102,6 +103,7 @@ def make(
         plans[member.host],
         cluster_changes=any(plan["changes"] for plan in plans.values()),
         turns=len(members),
+        source_restarts=plans[source_of(members).host]["restart_reasons"],
         rotate_problem=problems.of_rotation(member, settings),
     )
 
@@ -127,7 +129,13 @@ def host_plan(
     option_file = option_file_step(
         member, option_files.render(sections, info["option_files"]["group"]) if options else None
     )
-    drift = option_lines.drift(options, info)
+    opens = promise.opens(member, stage, settings)
+    drift = option_lines.drift(options, info) | option_lines.withdrawn(options, info)
+    if opens:
+        # At run time alone: its line says that the next start lets nobody in.
+        running = info["variables"].get("read_only")
+        drift.pop("read_only", None)
+        drift |= {} if values.same_value(running, "OFF") else {"read_only": (running, "OFF")}
     waiting_for_restart = can_wait(member, settings["apply"])
     reasons = restart_reasons(drift, option_file["changed"], settings["apply"], waiting_for_restart)
     set_global = (
@@ -163,6 +171,7 @@ def host_plan(
         "option_file": option_file,
         "restart": bool(reasons),
         "restart_reasons": reasons,
+        "opens": opens,
         "set_global": set_global,
         "restart_io": not reasons
         and (waiting or (side == "replica" and touches_acknowledging(info, set_global))),

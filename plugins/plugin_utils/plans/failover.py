@@ -5,14 +5,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import receiver
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.ahead import RELAXED
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import switchover
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+# Transactions that are applied before anybody could be told of it.
+FEW = 200
 
 
 def peers(members: list[Member]) -> list[dict[str, Any]]:
@@ -56,7 +63,7 @@ def arguments(
     Args:
         chosen: who takes over.
         followers: who will follow it.
-        more: token, wait_count, verdict, and this host's received and held.
+        more: token, wait_count, verdict, and this host's received, held and to_apply.
     """
     return {
         "mode": "switch",
@@ -75,8 +82,73 @@ def arguments(
         "drain": 0,
         "schema": settings["canary_schema"],
         "option_file": switchover.option_file(member),
+        "durability": relaxed(member, settings, more.get("to_apply", 0))
+        if member is chosen
+        else {},
         **more,
     }
+
+
+def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]:
+    """What is relaxed while the candidate applies, with the values that are put back: nothing where
+    nobody asked for it, it has little to apply, or is not careful anyway.
+    """
+    if not settings["failover_fast_apply"] or to_apply < FEW:
+        return {}
+    running = member.info["variables"]
+    return {name: "1" for name in DURABILITY if running.get(name) == "1"}
+
+
+def apply_ahead(
+    host: str,
+    plan: dict[str, Any],
+    on_host: Callable[..., dict[str, Any]],
+    say: Callable[[str], Any],
+) -> dict[str, Any] | None:
+    """Let the target apply what it has while its progress is told; its part does the rest, and says
+    what is wrong. What the certificate says of that, or None where there was little.
+
+    Args:
+        plan: what its part is given.
+        on_host: runs the module there.
+        say: tells a line.
+    """
+    if plan["to_apply"] < FEW:
+        return None
+    begin = moved = time.monotonic()
+    while True:
+        result = on_host(dict(plan, mode="apply"))
+        now, done = time.monotonic(), result.get("round") or {}
+        moved = now if done.get("applied") else moved
+        say(progress(host, plan["to_apply"], result, now - begin))
+        going = done.get("left") and not done["stopped"] and now - moved < plan["stall"]
+        if not going or now - begin > plan["catch_up"]:
+            break
+    return {
+        "transactions": plan["to_apply"],
+        "seconds": round(now - begin, 1),
+        "relaxed": {name: RELAXED[name] for name in plan["durability"]},
+    }
+
+
+def progress(host: str, total: int, result: dict[str, Any], seconds: float) -> str:
+    """How far a candidate is, in a line.
+
+    Args:
+        result: of a round.
+        seconds: since the first began.
+    """
+    words, done = f"{host} applies what it has received", result.get("round") or {}
+    if done.get("left") is None:
+        return f"{words}: {result.get('msg') or 'nobody came to it in time'}"
+    left = done["left"]
+    words += f": {left} of {total} transactions are left after {seconds:.0f} s"
+    if done["stopped"]:
+        return f"{words}; {done['stopped']}"
+    if not left or not done["applied"]:
+        return words
+    rate = done["applied"] / done["seconds"]
+    return f"{words}, {rate:.0f} a second, about {left / rate:.0f} s more"
 
 
 def statements(

@@ -15,13 +15,17 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     same_value,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # What SET GLOBAL can mend without a restart; the others take effect at the next start.
-DYNAMIC = (*DURABILITY, "read_only")
+DYNAMIC = (*DURABILITY, "read_only", "sync_relay_log")
 # What gtid.yml leaves in our file on a server that replicated before.
 GTID_COMMENT = "replication by GTID"
 GTID_OPTIONS = [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
+LOSSLESS_COMMENT = (
+    "lossless: acknowledged is on the replica's disk; writers are let in by a playbook"
+)
 OTHER_SIDE = {"source": "replica", "replica": "source"}
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -161,6 +165,10 @@ def sections(
                 semisync_options(other, info, settings, on=False),
             )
         )
+        have = [option for _comment, pairs in result for option, _value in pairs]
+        lossless = promise.options(settings, have)
+        if lossless:
+            result.append((LOSSLESS_COMMENT, lossless))
     if not fresh and "gtid_mode" in option_files.parse_ours(info["option_files"]["ours"]):
         result.append((GTID_COMMENT, GTID_OPTIONS))
     return result
@@ -189,6 +197,17 @@ def drift(options: list[Any], info: dict[str, Any]) -> dict[str, Any]:
         if not same:
             result[name] = (running, value)
     return result
+
+
+def withdrawn(options: list[Any], info: dict[str, Any]) -> dict[str, Any]:
+    """What a line of ours that goes leaves behind in the running server, as drift() has it."""
+    name = "sync_relay_log"
+    files = info["option_files"]
+    if name not in option_files.parse_ours(files["ours"]) or name in dict(options):
+        return {}
+    before = files["elsewhere"].get(name, info["names"]["defaults"][name])
+    running = info["variables"].get(name)
+    return {} if same_value(running, before) else {name: (running, before)}
 
 
 # What the inventory says of semi-sync on a source: key of names.SOURCE_VARIABLES -> of Settings.

@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     plots,
     words,
+    words_failover,
     words_switchover,
 )
 
@@ -32,7 +33,13 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
     """
     paths = [
         os.path.join(folder, name)
-        for name in ("checkpoints.json", "findings.json", "switchover.json", "drill.json")
+        for name in (
+            "checkpoints.json",
+            "findings.json",
+            "switchover.json",
+            "certificate.json",
+            "drill.json",
+        )
     ]
     paths += sorted(glob.glob(os.path.join(glob.escape(folder), "benchmark-*.json")))
     files, broken = {}, []
@@ -63,7 +70,9 @@ def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str
     """
     files, broken = gather(folder)
     if not files and not broken:
-        raise ValueError(f"{folder} holds no checkpoints, switchover, drill or benchmark to report")
+        raise ValueError(
+            f"{folder} holds no checkpoints, switchover, failover, drill or benchmark to report"
+        )
     overview = words.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
     summary = os.path.join(folder, SUMMARY)
     results.write_text(summary, words.markdown(overview))
@@ -90,6 +99,7 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
         moment=words.moment,
         name=words.name_of,
         meaning=words_switchover.meaning,
+        failover_meaning=words_failover.meaning,
     )
     # Anything else in a link, such as javascript:, would be the page's own doing.
     environment.tests["match_url"] = lambda text: bool(re.match(r"https?://", text))

@@ -16,7 +16,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis i
     with_unit,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.record import upgraded
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import words_switchover
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+    words_failover,
+    words_switchover,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     CRITICAL,
     FAILED,
@@ -37,6 +40,7 @@ GROUPS = (
     ("P6", "A replica stops: fallback"),
     ("P7", "The replica is back: recovery"),
     ("P8", "What it costs"),
+    ("C", "Nothing that was confirmed is lost"),
     ("S", "The source's role moves"),
 )
 # What a benchmark shows; semi-sync itself is shown by the others.
@@ -54,15 +58,21 @@ def make_overview(
         broken: names of those that cannot be read.
         cluster, run, made_at: texts.
     """
-    moved = files.get("switchover.json")
+    moved, kept = files.get("switchover.json"), files.get("certificate.json")
+    rows = [
+        *(files.get("checkpoints.json") or []),
+        *(moved["points"] if moved else []),
+        *([*kept["premises"], *kept.get("points", [])] if kept else []),
+    ]
     overview: dict[str, Any] = {
         "cluster": cluster,
         "run": run,
         "made_at": made_at,
         "broken": broken,
-        "checkpoints": (files.get("checkpoints.json") or []) + (moved["points"] if moved else []),
+        "checkpoints": rows,
         "findings": files.get("findings.json"),
         "switchover": moved,
+        "failover": kept,
         "drills": (files.get("drill.json") or {}).get("drills") or [],
         "benchmarks": sorted(
             (upgraded(files[name]) for name in sorted(files) if name.startswith("benchmark-")),
@@ -100,8 +110,8 @@ def sections(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def part_of(row: dict[str, Any]) -> str:
-    """The part that a checkpoint belongs to: P1 of P1.2, S of S3."""
-    return re.sub(r"^S\d+$", "S", row["id"].split(".")[0])
+    """The part that a checkpoint belongs to: P1 of P1.2, S of S3, C of C7."""
+    return re.sub(r"^([CS])\d+$", r"\1", row["id"].split(".")[0])
 
 
 def name_of(suite: dict[str, Any]) -> str:
@@ -122,7 +132,8 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
     """{"outcome": good, attention or bad, "headline", "sentences"}: the worst of what is there
     decides.
     """
-    rows, drills, moved = overview["checkpoints"], overview["drills"], overview["switchover"]
+    rows, drills = overview["checkpoints"], overview["drills"]
+    moved, kept = overview["switchover"], overview["failover"]
     wrong, lost = count(rows, "outcome", FAILED), count(drills, "outcome", FAILED)
     critical = count(overview["findings"] or [], "severity", CRITICAL)
     unseen = count(rows, "outcome", UNKNOWN)
@@ -132,6 +143,8 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
     )
     runs = [benchmark for benchmark in overview["benchmarks"] if not benchmark.get("complete")]
     became, words = words_switchover.headline(moved) if moved else ("good", "")
+    if kept:
+        became, words = words_failover.headline(kept)
     if became != "good":
         outcome, headline = became, words
     elif wrong:
@@ -160,7 +173,7 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
             "attention",
             f"The benchmark {runs[0]['suite']['id']} has not ended",
         )
-    elif moved:
+    elif moved or kept:
         outcome, headline = became, words
     elif any(not row["id"].startswith(BENCHMARK_POINTS) for row in rows):
         outcome, headline = "good", "Semi-synchronous replication works"
@@ -186,6 +199,7 @@ def lead(overview: dict[str, Any]) -> list[str]:
     sentences += (
         [words_switchover.in_words(overview["switchover"])] if overview["switchover"] else []
     )
+    sentences += words_failover.in_words(overview["failover"]) if overview["failover"] else []
     sentences += overview["drill_words"]
     for benchmark in overview["benchmarks"]:
         sentences.append(costliest_in_words(benchmark))
@@ -266,7 +280,8 @@ def tiles(overview: dict[str, Any]) -> list[dict[str, Any]]:
             }
         )
     moved = overview["switchover"] and words_switchover.tile(overview["switchover"])
-    figures += [moved] if moved else []
+    took = overview["failover"] and words_failover.tile(overview["failover"])
+    figures += [figure for figure in (moved, took) if figure]
     for drill in overview["drills"][:1]:
         if drill.get("expected_fallback") and drill.get("blocked_ms") is not None:
             figures.append(

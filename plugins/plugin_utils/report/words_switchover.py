@@ -64,9 +64,14 @@ def milliseconds(amount: float) -> str:
 
 
 def in_words(record: dict[str, Any]) -> str:
-    """One switchover as a sentence or two."""
+    """One switchover as a sentence or two, after those that its run mended first."""
+    return " ".join([*(in_words(one) for one in record.get("mended", [])), sentence(record)])
+
+
+def sentence(record: dict[str, Any]) -> str:
     waited = record["writers_waited_ms"]
-    words = f"Switchover from {record['from']} to {record['to']}: {record['outcome']}"
+    begun = "Switchover" if record["mode"] == "switch" else "Interrupted switchover"
+    words = f"{begun} from {record['from']} to {record['to']}: {record['outcome']}"
     words += f", {record['reason']}" if record["reason"] else ""
     if waited is not None:
         words += f"; nobody took writes for {milliseconds(waited)}"

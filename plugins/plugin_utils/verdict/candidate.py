@@ -15,6 +15,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog
 
 
 class Sets:
@@ -190,6 +191,8 @@ def standing(member: Member, measure: Any, whole: Any) -> dict[str, Any]:
         "host": member.host,
         "lacks": measure.count(lacks),
         "to_apply": measure.count(waiting),
+        # An applier that stands still is said by itself.
+        "how_long": how_long(member) if member.channel["sql_running"] == "Yes" else "",
         "unit": measure.unit,
         "missing": lacks if isinstance(lacks, str) else "",
         "receives": member.channel["io_running"] == "Yes",
@@ -197,6 +200,12 @@ def standing(member: Member, measure: Any, whole: Any) -> dict[str, Any]:
         "last_sql_error": member.channel["last_sql_error"],
         "acknowledges": member.info["semisync"]["replica"]["variables"].get("enabled") == "ON",
     }
+
+
+def how_long(member: Member) -> str:
+    """What the replica has to apply, and for how long; empty where nobody has measured it."""
+    estimate = backlog.of_member(member)
+    return backlog.words(estimate) if estimate else ""
 
 
 def amount(count: int | None, unit: str) -> str:
@@ -216,7 +225,7 @@ def line(replica: dict[str, Any]) -> str:
     parts.append(
         "all applied"
         if replica["to_apply"] == 0
-        else f"{amount(replica['to_apply'], replica['unit'])} to apply"
+        else replica["how_long"] or f"{amount(replica['to_apply'], replica['unit'])} to apply"
     )
     if replica["sql_running"] != "Yes":
         parts.append(

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    backlog,
     failover_cases,
     premises,
     remains,
+    salvaged,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
@@ -26,6 +29,7 @@ WINDOW = "proven but for the degraded window"
 NOT_PROVEN = "not proven"
 VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
 FILE = "certificate.json"
+DAY = 86400
 # What only the failover itself shows.
 LATER = ("C2", "C6")
 
@@ -37,8 +41,9 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
         verdict; window (begin, end, and commits, which nobody can count any more) or None; reasons,
         in words; pending (premises that are still to be shown, for a failover that is not done).
     """
+    later = (*LATER, "C7") if salvaged.covers(evidence) else LATER
     pending = sorted(
-        {row["id"] for row in rows if row["id"] in LATER and row["outcome"] == UNKNOWN}
+        {row["id"] for row in rows if row["id"] in later and row["outcome"] == UNKNOWN}
     )
     wrong = [
         row
@@ -47,7 +52,7 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
         and not (row["id"] in pending and row["outcome"] == UNKNOWN)
         and not (row["id"] == "C7" and row["outcome"] == FAILED)
     ]
-    lapse = remains.window(evidence)
+    lapse = salvaged.window(evidence)
     verdict = NOT_PROVEN if wrong else WINDOW if lapse else PROVEN
     return {
         "verdict": verdict,
@@ -112,6 +117,7 @@ def record(
             if remains.by_gtid(member)
         },
         "differences": remains.differences(evidence),
+        "salvage": salvaged.summary(evidence),
         "left_behind": failover_cases.left_behind(evidence, chosen) if chosen else {},
         "last_look": evidence.last,
         "outcome": "planned",
@@ -127,9 +133,9 @@ def why(evidence: Evidence, chosen: Member | None) -> str:
         return "no replica can take over"
     if evidence.settings["failover_to"] == chosen.host:
         return "it is named, and lacks nothing that another has received"
-    return (
-        f"it lacks nothing that another has received, and has {remains.to_apply(chosen)} to apply"
-    )
+    estimate = backlog.of_member(chosen)
+    left = backlog.words(estimate) if estimate else f"{remains.to_apply(chosen)} to apply"
+    return f"it lacks nothing that another has received, and has {left}"
 
 
 def fence_words(evidence: Evidence) -> str:
@@ -139,6 +145,13 @@ def fence_words(evidence: Evidence) -> str:
     if not last.get("timeout"):
         return f"{source} is fenced by nothing that is known: make sure that it is dead"
     seconds = int(last["timeout"]) / 1000
+    if seconds >= DAY and values.same_value(last.get("wait_no_replica"), "ON"):
+        return (
+            f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement."
+            " Where it lives after all, behind a broken line, its clients wait for"
+            f" {seconds / DAY:.1f} days (its timeout): until then it confirms nothing. End it"
+            " before that, and not by an orderly stop"
+        )
     return (
         f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement. Where"
         f" it lives after all, behind a broken line, it confirms alone {seconds:g} s after that"

@@ -215,6 +215,10 @@ def arrived(
     if not arrival or arrival.get("unknown"):
         reason = (arrival or {}).get("msg") or replica.error or "nobody watched for the row"
         return unseen("P1.2", replica.host, title, expected, reason)
+    gave_up = arrival.get("gave_up_at")
+    if gave_up is not None and gave_up < canary["confirmed_at"] + LAG_SECONDS:
+        reason = "nobody watched for the row any more when it was written; other hosts took long"
+        return unseen("P1.2", replica.host, title, expected, reason)
     if not arrival.get("arrived"):
         said = arrival.get("msg") or "the row was not seen"
         return row("P1.2", replica.host, title, expected, said, False)

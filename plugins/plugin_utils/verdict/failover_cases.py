@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_pre
     purged,
     version,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains, salvaged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
 
@@ -87,7 +87,8 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
         yield Case(
             "source_unclear",
             f"{source.host}: nothing says that the source is dead ({source.error})",
-            "ask it: its host must be in the run, and say that nothing listens, or be unreachable",
+            "ask it: its host must be in the run, and say that nothing listens, or be unreachable;"
+            " where its server hangs, end it by its power or SIGKILL",
         )
 
 
@@ -188,7 +189,12 @@ def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
 
 
 def of_past(evidence: Evidence) -> Iterator[Case]:
-    """Case 1: what the source confirmed alone."""
+    """Case 1: what the source confirmed alone, unless its binary log has it."""
+    wrong = salvaged.problem(evidence)
+    if wrong:
+        yield Case(f"salvage_{wrong[0]}", wrong[1], salvaged.remedy(wrong[0]), True)
+    if salvaged.covers(evidence):
+        return
     blind, lapse = remains.unwatched(evidence), remains.window(evidence)
     source = source_of(evidence.members).host
     if blind:

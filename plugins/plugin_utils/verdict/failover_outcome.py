@@ -18,6 +18,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_cas
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
 DONE, UNDONE, REFUSED = "done", "undone", "refused"
+# The premises that the target's part shows; C7 where the source's binary log is salvaged.
+SHOWN = ("C6", "C7")
 TITLES = {
     "S6": "Enough replicas acknowledge before it opens",
     "S7": "The first commit is acknowledged",
@@ -65,6 +67,7 @@ def completed(
         if one["id"] in TITLES
     ]
     done["points"] = points
+    done["applied_ahead"] = ahead_of(target)
     events = [
         dict(event, host=host)
         for host, result in parts.items()
@@ -92,25 +95,55 @@ def completed(
     return judged(done)
 
 
+def ahead_of(target: dict[str, Any]) -> dict[str, Any] | None:
+    """How the target applied its backlog, and whether it was careful with its disk again before it
+    opened; None where there was little.
+    """
+    ahead = target.get("ahead")
+    if not ahead:
+        return None
+    events = [event["event"] for event in target.get("timeline", [])]
+    again = "careful_again" in events if ahead["relaxed"] else None
+    return dict(ahead, careful_again=again)
+
+
+def ahead_words(kept: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    ahead = kept["applied_ahead"]
+    if not ahead:
+        return []
+    words = f"  {kept['to']} applied {ahead['transactions']} transactions in {ahead['seconds']} s"
+    if ahead["relaxed"]:
+        listed = ", ".join(f"{name} = {value}" for name, value in ahead["relaxed"].items())
+        end = "put back before it opened" if ahead["careful_again"] else "NOT SEEN TO BE PUT BACK"
+        words += f", with {listed} (semisync_failover_fast_apply), {end}"
+    return [words]
+
+
 def shown(row: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
-    """C6 as the target's part has seen it; every other premise as it was."""
-    if row["id"] != "C6" or row["outcome"] == FAILED:
+    """What the target's part has shown, as it has seen it; every other premise as it was."""
+    if row["id"] not in SHOWN or row["outcome"] != UNKNOWN:
         return row
-    seen = [point for point in target.get("points", []) if point["id"] == "C6"]
+    seen = [point for point in target.get("points", []) if point["id"] == row["id"]]
     if not seen:
         return row
     outcome = PASSED if seen[0]["good"] else FAILED
-    return dict(row, observed=seen[0]["observed"], outcome=outcome, reason="")
+    observed = seen[0]["observed"]
+    if row["id"] == "C7":
+        observed = f"{row['observed']}; {observed}"
+    return dict(row, observed=observed, outcome=outcome, reason="")
 
 
 def judged(done: dict[str, Any]) -> dict[str, Any]:
-    """The verdict once more, where C6 is shown now, or nobody has shown it."""
-    pending = [row for row in done["premises"] if row["id"] == "C6" and row["outcome"] == UNKNOWN]
-    left = [f"C6, {row['host']}: not shown" for row in pending]
+    """The verdict once more, where what was pending is shown now, or nobody has shown it."""
+    awaited = [row for row in done["premises"] if row["id"] == "C6" or row["id"] in done["pending"]]
+    left = [
+        f"{row['id']}, {row['host']}: not shown" for row in awaited if row["outcome"] == UNKNOWN
+    ]
     failed = [
-        f"C6, {row['host']}: {row['observed']}"
-        for row in done["premises"]
-        if row["id"] == "C6" and row["outcome"] == FAILED
+        f"{row['id']}, {row['host']}: {row['observed']}"
+        for row in awaited
+        if row["outcome"] == FAILED
     ]
     reasons = [words for words in done["reasons"] if not words.startswith("C6")] + left + failed
     verdict = done["verdict"]
@@ -136,7 +169,7 @@ def told(kept: dict[str, Any]) -> list[str]:
     ]
     if kept["outcome"] == REFUSED:
         return lines
-    lines += switchover_outcome.table(kept["timeline"])
+    lines += switchover_outcome.table(kept["timeline"]) + ahead_words(kept)
     lines += [
         f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
         for row in [*kept["premises"], *kept["points"]]

@@ -5,25 +5,25 @@
 
 from __future__ import annotations
 
-import collections
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import promise_kinds
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_sources import (
+    CRASH_SAFE,
+    INSTALLATION,
+    MANUAL,
+    MARIADB,
+    MARIADB_GTID,
+    MONITORING,
+    SEMISYNC,
+    SERVER_VARIABLES,
+    SOURCE_VARIABLES,
+    SWITCH,
+    Kind,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, INFO, WARNING
 
-MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/"
-SEMISYNC = MANUAL + "replication-semisync.html"
-INSTALLATION = MANUAL + "replication-semisync-installation.html"
-MONITORING = MANUAL + "replication-semisync-monitoring.html"
-SOURCE_VARIABLES = MANUAL + "replication-options-source.html"
-SWITCH = MANUAL + "replication-solutions-switch.html"
-CRASH_SAFE = MANUAL + "replication-solutions-unexpected-replica-halt.html"
-MARIADB_GTID = "https://mariadb.com/kb/en/gtid/"
-MARIADB = "https://mariadb.com/kb/en/semisynchronous-replication/"
-
-Kind = collections.namedtuple("Kind", "severity title why source remedy")
-
-# source: one place, or MySQL's and MariaDB's.
 TABLE = {
     "two_sources": Kind(
         CRITICAL,
@@ -126,6 +126,25 @@ TABLE = {
         "Mend what the evidence names: run on the server's own host, as root, and let its program"
         " with --print-defaults read the option files without an error.",
     ),
+    "held": Kind(
+        WARNING,
+        "A former source is held",
+        "It lost its role by a failover, and may have transactions that nobody else has: its"
+        " recovery commits what waited for an acknowledgement. Nothing is started, attached or"
+        " written there.",
+        SWITCH,
+        "Read its binary log before anybody starts it, then seed it again: docs/failover.md. Where"
+        " it does not come back, take it out of the inventory.",
+    ),
+    "held_takes_writes": Kind(
+        CRITICAL,
+        "A former source is back, and takes writes",
+        "Its role went to another server by a failover. Whatever is written there is on no other"
+        " server, and will be lost.",
+        SWITCH,
+        "Keep the clients away from it, and SET GLOBAL read_only = 1 there, at once. Then"
+        " docs/failover.md says how it comes back.",
+    ),
     "not_read": Kind(
         WARNING,
         "A host was not read",
@@ -201,10 +220,7 @@ TABLE = {
         "The replica takes writes of its own",
         "A row that is written on the replica by mistake is not on the source: the replica can no"
         " longer be promoted without losing or duplicating data.",
-        (
-            MANUAL + "server-system-variables.html",
-            "https://mariadb.com/kb/en/server-system-variables/",
-        ),
+        SERVER_VARIABLES,
         "Where no application writes to it: SET GLOBAL read_only = ON, and in its option file."
         " site.yml does where it sets replication up (semisync_replica_read_only).",
     ),
@@ -214,8 +230,8 @@ TABLE = {
         "The timeout is how long each commit waits when nobody acknowledges. Meanwhile all writers"
         " wait, and so do SET GLOBAL read_only and a clean shutdown.",
         (SOURCE_VARIABLES, MARIADB),
-        "Set semisync_timeout to what your applications can wait, or have a tool that takes a lost"
-        " replica out.",
+        "Set semisync_timeout to what your applications can wait; or promise lossless"
+        " (semisync_promise), where that is what you want.",
     ),
     "known_bad_version": Kind(
         WARNING,
@@ -259,6 +275,16 @@ TABLE = {
         "Look for a long transaction, a table without a primary key, a lock, a slow disk, or a"
         " configured delay; more replica_parallel_workers (slave_parallel_threads) may help.",
     ),
+    "failover_slow": Kind(
+        WARNING,
+        "A failover would take long",
+        "The replica acknowledges faster than it applies. Nothing is lost by that, but whoever"
+        " takes over has to apply everything first, and nobody can write meanwhile.",
+        (SEMISYNC, MARIADB),
+        "Let it apply in parallel, in the source's order (docs/backlog.md has the settings); a"
+        " faster disk, or shorter transactions. semisync_failover_fast_apply makes the failover"
+        " itself shorter.",
+    ),
     "answer_wrong": Kind(
         WARNING,
         "Routers are told something else than what is",
@@ -274,10 +300,7 @@ TABLE = {
         "The replica listens for its own host alone",
         "Promoted, it would be reached by nobody: neither by clients nor by the other replicas. The"
         " address cannot be changed without a restart.",
-        (
-            MANUAL + "server-system-variables.html",
-            "https://mariadb.com/kb/en/server-system-variables/",
-        ),
+        SERVER_VARIABLES,
         "Run site.yml, which writes semisync_bind_address where it sets replication up and restarts"
         " the replica (with semisync_apply=online it waits for the next restart). Elsewhere write"
         " bind_address into the option file yourself.",
@@ -341,13 +364,11 @@ TABLE = {
         "The replica takes writes after its next start",
         "A router that goes by read_only sends writes to it, and a former source that comes back"
         " takes them beside the new one.",
-        (
-            MANUAL + "server-system-variables.html",
-            "https://mariadb.com/kb/en/server-system-variables/",
-        ),
+        SERVER_VARIABLES,
         "Where no application writes to it: read_only = ON in its option file. site.yml does where"
         " it sets replication up (semisync_replica_read_only).",
     ),
+    **promise_kinds.TABLE,
 }
 
 

@@ -15,9 +15,14 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names, values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kinds import finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.promise_findings import (
+    of_promise,
+    without_what_is_promised,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.sides_findings import of_sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.source_findings import of_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.starting import at_start
@@ -40,6 +45,8 @@ def evaluate(
     lag_limit: int = 60,
     ahead: dict[str, Any] | None = None,
     settings: Settings | None = None,
+    failover_limit: float = 60,
+    away: list[held.Held] | None = None,
 ) -> list[dict[str, Any]]:
     """All findings of a cluster, the worst first.
 
@@ -48,8 +55,11 @@ def evaluate(
         past: result of history.compare(), or None.
         since: result of history.degraded_since(), or None.
         lag_limit: seconds a replica may be behind.
+        failover_limit: seconds that a failover may wait for what is to be applied.
         ahead: result of clocks(); hosts that were not compared are left out.
-        settings: what the inventory wants of the source; None where that is not known.
+        settings: what the inventory wants of the source; of what is not among them nothing is
+            known but semisync_promise.
+        away: hosts that a failover left behind.
     """
     read = [member for member in members if member.info is not None]
     replicas = [member for member in read if member.side == "replica"]
@@ -57,6 +67,9 @@ def evaluate(
     entries = [
         finding("not_read", member, member.error) for member in members if member.info is None
     ]
+    for one in away or []:
+        name, seen = held.finding(one)
+        entries.append(finding(name, one.member, seen))
     for member in read:
         entries += (
             of_plugins(member)
@@ -67,7 +80,10 @@ def evaluate(
             entries += of_source(member, replicas, count, past, since, settings or Settings())
         else:
             entries += of_replica(member, members) + of_applier(member, lag_limit)
+            entries += backlog.of_replica(member, failover_limit)
     entries += of_sides(members) + of_clocks(read, ahead or {}) + of_identities(read)
+    wanted = settings or Settings()
+    entries = without_what_is_promised(entries, wanted) + of_promise(members, wanted)
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry["severity"]))
 
 

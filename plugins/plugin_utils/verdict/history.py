@@ -39,9 +39,24 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
     state.update(
         unit=info.get("unit"),
         server_id=info["variables"].get("server_id"),
+        files=files_of(info),
+        sync_binlog=info["variables"].get("sync_binlog"),
+        gtid_strict_mode=info["variables"].get("gtid_strict_mode"),
         gtid=info["gtid"].get("gtid_executed") or info["gtid"].get("gtid_binlog_state") or "",
     )
     return state
+
+
+def files_of(info: dict[str, Any]) -> dict[str, Any]:
+    """Where its binary log is, and what shows that nobody writes there any more."""
+    variables = info["variables"]
+    return {
+        "basename": variables.get("log_bin_basename"),
+        "datadir": variables.get("datadir"),
+        "pid_file": variables.get("pid_file"),
+        "basedir": variables.get("basedir"),
+        "program": info.get("program"),
+    }
 
 
 def compare(saved: dict[str, Any] | None, now: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -100,4 +115,19 @@ def look_back(
     past = compare(saved, state)
     if state:
         state["degraded_since"] = since
+        state["calm_at"] = calm_at(saved, state, past)
     return state, past, since
+
+
+def calm_at(
+    saved: dict[str, Any] | None, state: dict[str, Any], past: dict[str, Any] | None
+) -> str | None:
+    """The last look at which no commit waited: none that waits now gives up before its timeout is
+    over since then. None where nobody has seen that on this server, with this timeout.
+    """
+    if str(state["wait_sessions"]) == "0":
+        return str(state["at"])
+    if not saved or not past or past["reset"]:
+        return None
+    same = all(saved.get(key) == state.get(key) for key in ("timeout", "wait_no_replica"))
+    return saved.get("calm_at") if same else None

@@ -20,7 +20,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints, remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    checkpoints,
+    remains,
+    salvaged,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import NOT_APPLICABLE
 
@@ -155,9 +159,9 @@ def of_relay_logs(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """C5: what was acknowledged is still there."""
     for member in remains.readable(evidence.members):
         lost, variables = remains.lost_relay_log(evidence, member), member.info["variables"]
-        up = int(member.info["uptime"]["seconds"])
+        since_when = remains.stamp(remains.running_since(evidence, member))
         seen = (
-            f"its server runs since {remains.stamp(evidence.now - up)}, sync_relay_log"
+            f"its server runs since {since_when}, sync_relay_log"
             f" {variables.get('sync_relay_log')}, relay_log_recovery"
             f" {variables.get('relay_log_recovery')}"
         )
@@ -192,7 +196,7 @@ def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[dict[str, 
 
 def of_source(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """C7: nothing was confirmed that no replica has."""
-    blind, lapse = remains.unwatched(evidence), remains.window(evidence)
+    blind, lapse = remains.unwatched(evidence), salvaged.window(evidence)
     last = evidence.last or {}
     observed = blind
     if not blind:
@@ -207,14 +211,15 @@ def of_source(evidence: Evidence) -> Iterator[dict[str, Any]]:
             if lapse and not lapse.known
             else f"; degraded since {remains.stamp(lapse.begin)}"
             if lapse
-            else "; it could not fall back before its end"
+            else f"; {salvaged.in_words(evidence) or 'it could not fall back before its end'}"
         )
     yield premise(
         "C7",
         source_of(evidence.members).host,
         "semi-sync ON at the last look, and its timeout longer than what was left of its life",
         observed,
-        None if blind else lapse is None,
+        # What is in its log is still to be applied.
+        None if blind or salvaged.covers(evidence) else lapse is None,
         "its error log: 'switched OFF'; state.json of this cluster's results",
     )
 

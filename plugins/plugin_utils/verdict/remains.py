@@ -36,6 +36,7 @@ class Evidence(NamedTuple):
         last: what verify.yml kept of its last look at the source, or None.
         settings: what is wanted.
         now: the controller's clock, in seconds since 1970, no earlier than the source's end.
+        salvage: what was found of the source's binary log, or in it; None where nobody looked.
     """
 
     members: list[Member]
@@ -45,6 +46,7 @@ class Evidence(NamedTuple):
     last: dict[str, Any] | None
     settings: Settings
     now: float
+    salvage: dict[str, Any] | None = None
 
 
 class Window(NamedTuple):
@@ -123,6 +125,20 @@ def is_mariadb(evidence: Evidence) -> bool:
 # C5
 
 
+def read_at(evidence: Evidence, member: Member) -> float:
+    """When a replica was asked since when it runs, at the latest."""
+    moment = (evidence.looks.get(member.host) or {}).get("read_at")
+    return evidence.now if moment is None else float(moment)
+
+
+def running_since(evidence: Evidence, member: Member) -> float:
+    """When a replica's server was started, at the latest."""
+    seconds = (evidence.looks.get(member.host) or {}).get("server_seconds")
+    if seconds is None:
+        return evidence.now - int(member.info["uptime"]["seconds"])
+    return read_at(evidence, member) - int(seconds)
+
+
 def lost_relay_log(evidence: Evidence, member: Member) -> str | None:
     """Why a replica may have lost what it acknowledged; empty where it has not, None where nothing
     tells.
@@ -130,7 +146,7 @@ def lost_relay_log(evidence: Evidence, member: Member) -> str | None:
     if not evidence.last:
         return None
     since = moment_of(evidence.last["at"]) - WHOLE_SECONDS
-    started = evidence.now - int(member.info["uptime"]["seconds"])
+    started = running_since(evidence, member)
     if started <= since:
         return ""
     variables = member.info["variables"]
@@ -142,9 +158,10 @@ def lost_relay_log(evidence: Evidence, member: Member) -> str | None:
     up = (evidence.looks.get(member.host) or {}).get("kernel_seconds")
     if up is None:
         return f"{words}, and nothing tells whether its machine did"
-    if evidence.now - up > since and str(variables.get("sync_relay_log")) != "1":
+    up_since = read_at(evidence, member) - up
+    if up_since > since and str(variables.get("sync_relay_log")) != "1":
         return (
-            f"its machine started at {stamp(evidence.now - up)}, after the last look, and"
+            f"its machine started at {stamp(up_since)}, after the last look, and"
             f" sync_relay_log is {variables.get('sync_relay_log')}"
         )
     return ""
@@ -240,8 +257,9 @@ def window(evidence: Evidence) -> Window | None:
         since = last.get("degraded_since")
         return Window(moment_of(since) if since else at, evidence.now, True)
     begin, end = at, evidence.now
-    if values.same_value(last["wait_no_replica"], "ON") and int(last["wait_sessions"] or 0) == 0:
-        begin += int(last["timeout"]) / 1000
+    calm = last["at"] if int(last["wait_sessions"] or 0) == 0 else last.get("calm_at")
+    if values.same_value(last["wait_no_replica"], "ON") and calm:
+        begin = max(at, moment_of(calm) + int(last["timeout"]) / 1000)
     seen = ended(evidence)
     if seen:
         end -= seen["ended_ago"]

@@ -72,8 +72,28 @@ def of_service(
             )
         ]
     if words:
-        return [finding("was_degraded", member, words)]
+        return [finding("was_degraded", member, words, **was_off(past or {}))]
     return []
+
+
+def was_off(past: dict[str, Any]) -> dict[str, str]:
+    """What differs in the finding where semi-sync was off, and no commit is seen to have gone out
+    meanwhile.
+    """
+    if past["no_tx"]:
+        return {}
+    title = "Semi-sync was off for a time since the last run"
+    if past["reset"]:
+        return {
+            "title": title,
+            "why": "Whether anything was confirmed meanwhile without an acknowledgement is not"
+            " known: the counters began anew. Had the source died then, that would be lost.",
+        }
+    return {
+        "title": title,
+        "why": "Nothing was confirmed meanwhile without an acknowledgement. Had there been a"
+        " commit, it would have been on the source alone.",
+    }
 
 
 def rise(past: dict[str, Any] | None) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import types
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ PARTS = [
     *(CODE / "failover").glob("*.py"),
 ]
 # What the module has of its own options, and the dead source's part.
-OPTIONS = {"password", "login_unix_socket", "login_port", "unit"}
+OPTIONS = {"password", "login_unix_socket", "login_port", "unit", "files", "mariadb", "tail"}
 UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
 
 
@@ -47,7 +48,7 @@ class Run:
         results.write_json(str(self.folder / "default" / "state.json"), evidence.last)
         self.given = {}
 
-    def step(self, step, host, check_mode=False, **settings):
+    def step(self, step, host, check_mode=False, on_host=None, **settings):
         arguments = {
             "step": step,
             "info_from": "info",
@@ -73,9 +74,10 @@ class Run:
             arguments,
             task_vars,
             own,
-            lambda plan: self.given.update({(step, host): plan}) or {"ran": step},
+            on_host
+            or (lambda plan, **_more: self.given.update({(step, host): plan}) or {"ran": step}),
             lambda _name, _members: "feed",
-            check_mode,
+            types.SimpleNamespace(check_mode=check_mode, _uuid=step),
         )
         return made.go()
 
@@ -105,12 +107,12 @@ def fixture_run(monkeypatch, tmp_path):
 
 
 def test_only_replicas_that_were_read_are_touched(run):
-    for step in ("look", "freeze"):
-        assert run.step(step, "db2") == {"ran": step}
+    assert run.step("look", "db2") == {"ran": "look", "read_at": remnants.NOW}
+    assert run.step("freeze", "db2") == {"ran": "freeze"}
     assert run.step("freeze", "db1")["skipped"]
     # Its host is asked how its server ended.
     assert run.step("look", "db1", service="mysql@1") == {"ran": "look"}
-    assert run.given["look", "db1"] == {"part": "dead", "unit": "mysql@1"}
+    assert run.given["look", "db1"] == {"part": "dead", "unit": "mysql@1", "files": None}
     run.values["db1"]["info"] = {"unreachable": True, "msg": "no route to host"}
     assert run.step("look", "db1")["skipped"]
     hosts = {peer["host"]: peer for peer in run.given["look", "db2"]["members"]}
@@ -211,6 +213,90 @@ def test_the_report_keeps_the_certificate_and_fails_where_nobody_took_over(run):
     assert result["failed"] and "everything was undone" in result["msg"]
 
 
+def opened(run, by_us=True):
+    """What an interrupted run leaves whose target was opened; db3 had not moved yet."""
+    run.freeze()
+    if by_us:
+        run.judge()
+    target = run.values["db2"]["info"]
+    target["channel"].update(io_running="No", sql_running="No")
+    target["variables"]["read_only"] = "OFF"
+    target["semisync"]["source"]["variables"]["enabled"] = "ON"
+    target["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-100,{remnants.uuid('db2')}:1-7"
+
+
+def test_a_rerun_finishes_what_was_opened_with_the_certificate_of_then(run):
+    opened(run)
+    assert run.step("plan", "db1")["certificate"]["to"] == "db2"
+    assert "was interrupted when db2 took writes" in "\n".join(run.said)
+    assert run.step("freeze", "db2")["skipped"] and run.step("freeze", "db3")["skipped"]
+    judged = run.judge()
+    parts = {host: (plan["mode"], plan["part"]) for host, plan in judged["hosts"].items()}
+    assert parts == {"db2": ("finish", "target"), "db3": ("finish", "replica")}
+    plan = judged["hosts"]["db2"]
+    assert (plan["source"], plan["source_id"], plan["wait_count"]) == ("db1", remnants.SOURCE, 1)
+    assert run.step("thaw", "db3")["skipped"]
+    done = {"outcome": "done", "reason": "", "points": [], "timeline": [], "statements": []}
+    for host in ("db2", "db3"):
+        run.values[host]["parts"] = done
+    assert "failed" not in run.step("report", "db1")
+    assert (run.certificate()["verdict"], run.certificate()["outcome"]) == ("proven", "done")
+    assert not (run.folder / "default" / "failover_begun.json").exists()
+
+
+def test_a_target_that_lacks_what_it_had_received_proves_nothing(run):
+    opened(run)
+    run.values["db2"]["info"]["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-99"
+    run.values["db3"]["info"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-99"
+    run.values["db3"]["frozen"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-99"
+    run.values["db3"]["info"]["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-99"
+    run.judge()
+    run.values["db2"]["parts"] = run.values["db3"]["parts"] = {"outcome": "done", "reason": ""}
+    run.step("report", "db1")
+    assert run.certificate()["verdict"] == "not proven"
+
+
+def test_what_another_run_opened_is_finished_without_a_proof(run):
+    opened(run, by_us=False)
+    judged = run.judge()
+    assert judged["certificate"]["verdict"] == "not proven"
+    assert "knows nothing of" in judged["certificate"]["reasons"][0]
+    assert judged["hosts"]["db3"]["mode"] == "finish"
+
+
+def test_nothing_is_finished_where_a_replica_has_more_or_the_source_answers(run):
+    opened(run)
+    run.values["db3"]["info"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-101"
+    with pytest.raises(cluster.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
+        run.step("plan", "db1")
+    run.values["db3"]["info"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-100"
+    run.values["db3"]["looks"]["answered"] = ["db1"]
+    with pytest.raises(cluster.RefusedError, match="the source lives"):
+        run.step("plan", "db1")
+
+
+def test_a_run_that_had_done_everything_may_say_so_later(run):
+    opened(run)
+    row = {"number": 2, "operation": "failover", "run": "feed", "state": "done"}
+    row.update(from_host="db1", to_host="db2", happened="2026-11-22T10:00:00Z")
+    row.update(from_id=remnants.SOURCE, to_id=remnants.uuid("db2"))
+    away = [{"host": "db1", "id": remnants.SOURCE, "to_host": "db2", "happened": "then"}]
+    for host in ("db2", "db3"):
+        run.values[host]["info"].update(journal=row, held=away)
+    # It was restarted, with the option file of a replica.
+    run.values["db2"]["info"].update(channel=None)
+    run.values["db2"]["info"]["variables"]["read_only"] = "ON"
+    run.values["db3"]["info"]["channel"].update(
+        source_host="db2", source_uuid=remnants.uuid("db2"), io_running="Yes"
+    )
+    with pytest.raises(cluster.HeldError):
+        run.step("plan", "db1")
+    assert run.step("plan", "db2")["certificate"]["token"] == "feed"
+    run.values["db2"]["judged"] = judged = run.step("judge", "db2")
+    assert judged["hosts"]["db2"]["source_id"] == remnants.SOURCE
+    assert judged["hosts"]["db3"]["target"] == "db2"
+
+
 def test_each_host_gets_all_that_its_part_asks_for(run):
     asked = {
         name
@@ -221,3 +307,77 @@ def test_each_host_gets_all_that_its_part_asks_for(run):
     run.freeze()
     for plan in run.judge()["hosts"].values():
         assert asked - OPTIONS <= set(plan)
+
+
+class Rounds:
+    """A module that applies so many transactions in each round."""
+
+    def __init__(self, *lefts, **more):
+        self.lefts, self.more, self.given = list(lefts), more, []
+
+    def __call__(self, plan):
+        self.given.append(plan)
+        if plan["mode"] != "apply":
+            return {"ran": "part"}
+        left = self.lefts.pop(0)
+        if left is None:
+            return {"failed": True, "msg": "the connection broke"}
+        done = {"left": left, "applied": 300, "seconds": 5.0, "stopped": "", **self.more}
+        return {"round": done}
+
+
+def ahead(run, on_host, to_apply=1000, **settings):
+    """What the target's part does, with so much to apply."""
+    run.freeze()
+    frozen = run.values["db2"]["frozen"]
+    applied = {"gtid_executed": f"{remnants.SOURCE}:1-{10000 - to_apply}"}
+    frozen["gtid"] = dict(frozen["gtid"], **applied)
+    frozen["channel"]["retrieved"] = f"{remnants.SOURCE}:1-10000"
+    assert run.judge(**settings)["certificate"]["to"] == "db2"
+    run.said.clear()
+    return run.step("part", "db2", on_host=on_host, **settings)
+
+
+def test_a_backlog_is_applied_first_and_its_progress_told(run):
+    rounds = Rounds(700, 400, 0)
+    result = ahead(run, rounds)
+    assert [plan["mode"] for plan in rounds.given] == ["apply"] * 3 + ["switch"]
+    assert result["ran"] == "part" and result["ahead"]["transactions"] == 1000
+    assert result["ahead"]["relaxed"] == {} and rounds.given[0]["durability"] == {}
+    assert "700 of 1000 transactions are left" in run.said[0]
+    assert "60 a second, about 12 s more" in run.said[0]
+
+
+def test_little_to_apply_needs_no_round(run):
+    rounds = Rounds()
+    result = ahead(run, rounds, failover.failover.FEW - 1, failover_fast_apply=True)
+    assert result == {"ran": "part"} and rounds.given[0]["durability"] == {}
+
+
+@pytest.mark.parametrize(
+    "rounds,words",
+    [
+        (Rounds(700, stopped="its applier has stopped: duplicate key"), "duplicate key"),
+        (Rounds(None), "the connection broke"),
+    ],
+)
+def test_what_is_wrong_is_left_to_the_part_to_say(run, rounds, words):
+    result = ahead(run, rounds)
+    assert [plan["mode"] for plan in rounds.given] == ["apply", "switch"]
+    assert result["ran"] == "part" and words in run.said[0]
+
+
+def test_one_that_applies_nothing_is_given_its_time_and_no_more(run, monkeypatch):
+    clock = iter(range(0, 1000, 5))
+    monkeypatch.setattr(failover.failover.time, "monotonic", lambda: float(next(clock)))
+    rounds = Rounds(*[900] * 50, applied=0)
+    ahead(run, rounds, failover_stall=30)
+    assert len(rounds.given) == 7
+
+
+def test_a_disk_that_may_be_less_careful_is_named_with_what_is_put_back(run):
+    rounds = Rounds(0)
+    run.values["db2"]["info"]["variables"]["sync_binlog"] = "0"
+    result = ahead(run, rounds, failover_fast_apply=True)
+    assert rounds.given[0]["durability"] == {"innodb_flush_log_at_trx_commit": "1"}
+    assert result["ahead"]["relaxed"] == {"innodb_flush_log_at_trx_commit": 2}

@@ -8,10 +8,12 @@ writes, nothing that was received is thrown away, and what did not take over is 
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+    ahead,
     keeper,
     replica,
     target,
@@ -124,6 +126,7 @@ class Play:
             "verdict": "proven",
             "received": f"{SOURCE}:1-{self.world[host].received}",
             "held": True,
+            "durability": {},
             "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
         }
         return dict(made, **self.more)
@@ -192,6 +195,37 @@ def test_without_anybody_to_acknowledge_the_source_side_stays_off(monkeypatch):
     assert Play(there, monkeypatch, wait_count=0).run() == {"db2": "done"}
     assert there["db2"].sides == {"source": False, "replica": False}
     assert there["db2"].journal == ["done"] and not there["db2"].read_only
+
+
+def behind() -> DeadSource:
+    """The candidate has nearly applied what it has, the other one has not."""
+    return DeadSource({"db2": 1000, "db3": 1000}, {"db2": 998, "db3": 400})
+
+
+def test_a_replica_with_a_longer_backlog_than_the_candidate_s_is_waited_for(monkeypatch):
+    there = behind()
+    play = Play(there, monkeypatch, timeout=0.2, catch_up=10)
+    begin = time.monotonic()
+    assert play.run() == {"db2": "done", "db3": "done"}
+    # The backlog is longer than the time that is left to it where nobody waits.
+    assert time.monotonic() - begin > 0.6
+    assert (there["db3"].source, there["db3"].executed[1]) == ("db2", 1000)
+
+
+def test_a_replica_whose_backlog_stands_still_is_not_waited_for(monkeypatch):
+    there = behind()
+    there["db3"].stuck_at = 500
+    play = Play(there, monkeypatch, timeout=0.2)
+    assert play.run() == {"db2": "undone", "db3": "refused"}
+    assert "after they had applied" in play.results["db2"]["reason"]
+    assert waits_again(there["db2"]) and waits_again(there["db3"])
+
+
+def test_nobody_is_waited_for_longer_than_applying_may_take(monkeypatch):
+    there = behind()
+    play = Play(there, monkeypatch, timeout=0.1, catch_up=0.3)
+    assert play.run()["db2"] == "undone"
+    assert there.writers() == []
 
 
 @pytest.mark.parametrize("error", ["", "duplicate key"])
@@ -279,3 +313,65 @@ def test_a_candidate_that_dies_too_leaves_no_second_writer(monkeypatch, point):
     assert play.run()["db2"] in ("unknown", "done")
     assert there.writers() == []
     assert there["db3"].read_only
+
+
+@pytest.mark.parametrize("moved", [True, False], ids=["db3 had moved", "db3 had not"])
+def test_a_rerun_finishes_what_was_opened(monkeypatch, moved):
+    there = world()
+    play = Play(there, monkeypatch)
+    play.kill["db2"] = "open"
+    play.run()
+    assert (there.writers(), there["db2"].journal, there["db2"].source) == (["db2"], [], "db1")
+    if not moved:
+        there["db3"].source, there["db3"].io = "db1", True
+    again = Play(there, monkeypatch, mode="finish", held=False)
+    assert again.run() == {"db2": "done", "db3": "done"}
+    assert (there["db2"].journal, there["db2"].source) == (["done"], None)
+    assert (there["db3"].source, there["db3"].io, there["db3"].sql) == ("db2", True, True)
+
+
+def test_a_rerun_opens_again_what_was_restarted_and_needs_nobody_where_that_was_accepted(
+    monkeypatch,
+):
+    there = DeadSource({"db2": 120}, {"db2": 100})
+    assert Play(there, monkeypatch, wait_count=0).run() == {"db2": "done"}
+    there["db2"].read_only = True
+    assert Play(there, monkeypatch, wait_count=0, mode="finish").run() == {"db2": "done"}
+    assert not there["db2"].read_only and there["db2"].sides["source"] is False
+
+
+@pytest.mark.parametrize("point,opens", [("", True), ("applied_all", False), ("ready", False)])
+def test_a_candidate_is_as_careful_as_it_was_before_it_opens_or_goes_back(
+    monkeypatch, point, opens
+):
+    there = world()
+    durability = {"sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1"}
+    play = Play(there, monkeypatch, durability=durability)
+    if point:
+        play.kill["db2"] = point
+    play.run()
+    said = there["db2"].statements
+    for name in durability:
+        assert f"SET GLOBAL {name} = 1" in said
+        if opens:
+            assert said.index(f"SET GLOBAL {name} = 1") < said.index("SET GLOBAL read_only = 0")
+    assert (there.writers() == ["db2"]) is opens
+
+
+def test_a_replica_waits_while_somebody_works_on_the_target_and_no_longer(monkeypatch):
+    for works in (True, False):
+        there = world()
+        play = Play(there, monkeypatch)
+        monkeypatch.setattr(keeper, "HELD", 0.3)
+        if works:
+            flag = rules.flag_name("feed", ahead.FLAG)
+            flags.take(there.connect("db2"), flag, 0)
+        begin = time.monotonic()
+        play.one("db3")
+        waited = time.monotonic() - begin
+        assert play.results["db3"]["outcome"] == "refused"
+        assert waits_again(there["db3"])
+        # The time that applying may take, or that somebody may be away.
+        assert (waited > 2) is works
+        said = play.results["db3"]["reason"]
+        assert ("nobody works on db2" in said) is not works

@@ -41,3 +41,10 @@ def test_there_is_one_of_a_run_on_a_server(name, tmp_path):
     with pytest.raises(OSError):
         keeper.leave(name, (tmp_path / "twice").touch, seconds=5)
     assert keeper.release(name)
+
+
+def test_another_can_be_left_as_soon_as_one_is_gone(name, tmp_path):
+    for _round in range(50):
+        keeper.leave(name, (tmp_path / "acted").touch, seconds=5)
+        assert keeper.release(name)
+    assert not (tmp_path / "acted").exists()

@@ -69,3 +69,36 @@ def test_a_journal_that_cannot_be_read_is_not_taken_for_none():
 )
 def test_what_the_journal_knows_a_server_by(variables, known_by):
     assert journal.identity(variables) == known_by
+
+
+def change(operation, before, after):
+    return {
+        "operation": operation,
+        "from_host": f"db{before}",
+        "to_host": f"db{after}",
+        "from_id": str(before),
+        "to_id": str(after),
+        "happened": "2026-11-22 10:00:00",
+    }
+
+
+@pytest.mark.parametrize(
+    "rows,away",
+    [
+        ([], []),
+        ([change("switchover", 1, 2)], []),
+        ([change("failover", 1, 2)], ["db1"]),
+        ([change("failover", 1, 2), change("switchover", 2, 3)], ["db1"]),
+        ([change("failover", 1, 2), change("failover", 2, 3)], ["db1", "db2"]),
+        ([change("failover", 1, 2), change("rejoin", 1, 2)], []),
+        ([change("failover", 1, 2), change("switchover", 2, 1)], []),
+        ([change("failover", 1, 2), change("rejoin", 1, 2), change("failover", 2, 1)], ["db2"]),
+    ],
+)
+def test_who_lost_its_role_by_a_failover_is_away_until_it_has_a_part_again(rows, away):
+    assert [one["host"] for one in journal.left_by_failover(rows)] == away
+
+
+def test_times_are_as_the_newest_row_has_them():
+    (one,) = journal.left_by_failover([change("failover", 1, 2)])
+    assert one == {"host": "db1", "id": "1", "to_host": "db2", "happened": "2026-11-22T10:00:00Z"}

@@ -13,12 +13,14 @@ import os
 import re
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import target
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     page,
     plots,
+    words_failover,
     words_switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import (
@@ -28,7 +30,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import 
     one_line,
     sections,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    certificate,
+    failover_outcome,
+)
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
 
 HOSTILE = (
     "</td><script>alert(1)</script>&\"'`|$x$ {{ 7 * 7 }} --> \x07\ud800 \u6f22\u5b57 " + "W" * 300
@@ -97,6 +104,7 @@ def switchover(**more):
     ]
     return dict(
         {
+            "mode": "switch",
             "from": "db1",
             "to": "db2",
             "outcome": "done",
@@ -116,6 +124,26 @@ def switchover(**more):
         },
         **more,
     )
+
+
+def failover(**more):
+    """A certificate of three hosts whose target's part has done its work."""
+    evidence = remnants.frozen(remnants.evidence("mysql"))
+    (chosen,) = evidence.members[1:2]
+    kept = certificate.record("shop", "feed", evidence, [], chosen)
+    part = {
+        "outcome": "done",
+        "reason": "",
+        "points": [
+            {"id": "C6", "good": True, "observed": "120 transactions", "expected": "all"},
+            {"id": "S7", "good": True, "observed": "yes_tx rose by 1", "expected": "one"},
+        ],
+        "timeline": [{"event": "open", "words": "", "at": 1.0, "clock": 1.0}],
+        "statements": ["SET GLOBAL read_only = 0"],
+    }
+    other = dict(part, points=[], timeline=[], statements=["START REPLICA"])
+    done = failover_outcome.completed(kept, {"db2": part, "db3": other}, [], "")
+    return dict(done, first_commit_after_ms=4200, **more)
 
 
 BACK = [
@@ -169,6 +197,17 @@ def overview(**files):
         ),
         ({"drill": {"drills": [drill()]}}, "good", "The cluster survives a replica's outage"),
         ({"switchover": switchover()}, "good", "The source's role has moved to db2"),
+        ({"certificate": failover()}, "good", "db2 took over from db1: proven"),
+        (
+            {"certificate": dict(failover(), verdict="not proven", reasons=["C1"])},
+            "bad",
+            "db2 took over from db1: not proven",
+        ),
+        (
+            {"certificate": dict(failover(), outcome="undone", reason="too slow")},
+            "bad",
+            "Nobody took over from db1",
+        ),
         (
             {"switchover": switchover(points=[row("S7", "failed")])},
             "bad",
@@ -315,6 +354,15 @@ def test_a_drill_in_words(change, words):
             {"outcome": "unknown", "writers_waited_ms": None, "froze_at": None},
             "Switchover from db1 to db2: unknown.",
         ),
+        (
+            {
+                "from": "db2",
+                "to": "db1",
+                "mended": [switchover(mode="undo", outcome="undone", writers_waited_ms=None)],
+            },
+            "Interrupted switchover from db1 to db2: undone; the source did not see anybody take"
+            " writes again. Switchover from db2 to db1: done; nobody took writes for 81.5 ms.",
+        ),
     ],
 )
 def test_a_switchover_in_words(change, words):
@@ -330,6 +378,34 @@ def test_every_event_of_a_switchover_has_words():
                 told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
     assert len(told) > 15 and told == set(words_switchover.EVENTS)
     assert max(map(len, words_switchover.EVENTS.values())) <= 27
+
+
+def test_every_event_of_a_failover_has_words():
+    told = set()
+    for name in os.listdir(os.path.dirname(target.__file__)):
+        if name.endswith(".py"):
+            with open(os.path.join(os.path.dirname(target.__file__), name)) as stream:
+                told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
+    assert {"applied_all", "salvaged"} <= told <= set(words_failover.OWN_EVENTS)
+
+
+@needs_matplotlib
+def test_a_certificate_has_its_page(tmp_path):
+    html = page_of(keep(tmp_path, certificate=failover(accepted=["unread:db4"])))
+    for words in (
+        "Failover from db1 to db2",
+        "Nothing that was confirmed is lost",
+        "has received, and has 0 to apply",
+        "Accepted by name: unread:db4",
+        "takes writes",
+        "SET GLOBAL read_only = 0",
+        "4.2 s",
+        f"{remnants.SOURCE}:1-100",
+    ):
+        assert words in html, words
+    for premise in ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "S7"):
+        assert f'<td class="id">{premise}</td>' in html
+    assert "certificate.json" in html
 
 
 def test_checkpoints_are_shown_by_part_of_the_procedure_and_none_is_lost():

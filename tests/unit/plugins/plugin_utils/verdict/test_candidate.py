@@ -152,7 +152,21 @@ def test_it_says_whether_a_commit_may_be_on_a_replica_that_was_not_read(others, 
     assert words in found["statement"][-1]
 
 
-def test_a_replica_says_what_it_lacks_and_why_it_does_not_apply():
+def test_how_long_applying_would_take_is_said_where_the_applier_runs():
+    busy = replica("db2", "mysql", UUID + ":1-100", UUID + ":1-50")
+    busy.info["backlog"] = {
+        "unit": "transactions",
+        "left": 50,
+        "applied": 25,
+        "seconds": 1.0,
+        "busy": True,
+    }
+    (said, *_rest) = candidate.rank([busy], 1)["statement"]
+    assert said.endswith("; 50 transactions to apply, about 2.0 s at 25 a second")
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_replica_says_what_it_lacks_and_why_it_does_not_apply(measured):
     broken = replica(
         "db2",
         "mysql",
@@ -161,6 +175,8 @@ def test_a_replica_says_what_it_lacks_and_why_it_does_not_apply():
         sql_running="No",
         last_sql_error="Duplicate entry",
     )
+    if measured:
+        broken.info["backlog"] = {"unit": "transactions", "left": 50, "applied": 0, "seconds": 3.0}
     said = candidate.rank([broken, replica("db3", "mysql", UUID + ":1-97", UUID + ":1-97")], 1)[
         "statement"
     ]

@@ -41,7 +41,7 @@ def part(**changes):
     ]
     timeline = [{"event": name, "words": "", "at": NOW} for name in ("open", "first_commit")]
     done = {"outcome": "done", "reason": "", "statements": ["STOP REPLICA"]}
-    return dict(done, points=points, timeline=timeline, **changes)
+    return dict(done, points=points, **{"timeline": timeline, **changes})
 
 
 def finished(evidence, accepted=(), **changes):
@@ -121,6 +121,17 @@ def test_a_verdict_says_no_more_than_what_was_shown(changed, verdict, because):
         ({"wait_no_replica": "OFF"}, LOOK, False),
         # Somebody waited already: for how long is not known.
         ({"wait_sessions": "1", "timeout": "10000"}, LOOK, False),
+        # But not earlier than somebody saw nobody wait.
+        (
+            {"wait_sessions": "1", "timeout": "310000", "calm_at": remains.stamp(LOOK - 300)},
+            LOOK + 10,
+            False,
+        ),
+        (
+            {"wait_sessions": "1", "timeout": "10000", "calm_at": remains.stamp(LOOK - 300)},
+            LOOK,
+            False,
+        ),
         ({"status": "OFF"}, LOOK, True),
         ({"status": "OFF", "degraded_since": remains.stamp(LOOK - 60)}, LOOK - 60, True),
     ],
@@ -248,11 +259,46 @@ def test_a_run_fails_where_somebody_must_look(changes, said):
     assert failover_outcome.complaint(kept, parts)
 
 
+@pytest.mark.parametrize(
+    "relaxed,event,words",
+    [
+        ({}, "", "db2 applied 9000 transactions in 61.2 s"),
+        ({"sync_binlog": 1000}, "careful_again", "sync_binlog = 1000"),
+        ({"sync_binlog": 1000}, "careful_again", "put back before it opened"),
+        ({"sync_binlog": 1000}, "", "NOT SEEN TO BE PUT BACK"),
+    ],
+)
+def test_a_certificate_says_how_a_backlog_was_applied(relaxed, event, words):
+    ahead = {"transactions": 9000, "seconds": 61.2, "relaxed": relaxed}
+    timeline = [{"event": name, "words": "", "at": NOW} for name in (event, "open") if name]
+    kept = finished(remnants.evidence("mysql"), ahead=ahead, timeline=timeline)
+    assert words in "\n".join(failover_outcome.told(kept))
+    assert kept["applied_ahead"]["careful_again"] is (bool(event) if relaxed else None)
+    assert finished(remnants.evidence("mysql"))["applied_ahead"] is None
+
+
 def test_the_times_count_from_the_run_s_beginning():
     kept = finished(remnants.evidence("mysql"))
     begun = failover_outcome.begun(RUN)
     assert kept["opened_after_ms"] == round(1000 * (NOW - begun))
     assert failover_outcome.begun("") is None
+
+
+def test_writers_that_were_frozen_for_days_are_proven():
+    days = {"timeout": "604800000", "wait_sessions": "9"}
+    calm = remains.stamp(LOOK - 86400)
+    kept = remnants.look("mysql", **days, calm_at=calm)
+    assert remains.window(remnants.evidence("mysql", last=kept)) is None
+    assert remains.window(remnants.evidence("mysql", last=remnants.look("mysql", **days)))
+
+
+def test_the_fence_of_a_lossless_source_has_days():
+    kept = remnants.look("mysql", timeout="604800000")
+    words = certificate.fence_words(remnants.evidence("mysql", last=kept))
+    assert "7.0 days" in words and "confirms nothing" in words
+    kept["wait_no_replica"] = "OFF"
+    words = certificate.fence_words(remnants.evidence("mysql", last=kept))
+    assert "confirms alone" in words
 
 
 def test_the_fence_is_named_with_its_deadline():

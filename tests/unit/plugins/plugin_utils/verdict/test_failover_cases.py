@@ -83,6 +83,8 @@ MYSQL = [
     (answers, "source_answers", False),
     # Neither unreachable nor without a server: nobody knows.
     (source(failed=True, reason="login", msg="access denied"), "source_unclear", False),
+    # It listens, and hangs.
+    (source(failed=True, reason="silent", msg="no answer"), "source_unclear", False),
     (source(), "source_unclear", False),
     (all_gone, "no_replica", False),
     (gone, "unread:db3", True),
@@ -197,6 +199,20 @@ def test_two_acknowledgements_let_one_replica_be_missing():
     # One that started since is as good as unread, and then they are two.
     change("db3", uptime=300, look__kernel_seconds=300.0)(evidence)
     assert names(evidence) == ["unread:db4", "restarted:db3"]
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_a_replica_is_no_younger_for_being_judged_long_after_it_was_read(engine):
+    evidence = remnants.evidence(engine)
+    # It started ten seconds before the last look, and then the source's host took its time.
+    age = {"server_seconds": 580, "kernel_seconds": 590.0, "read_at": remnants.NOW - 30}
+    evidence.looks["db3"].update(age)
+    evidence.members[2].info["uptime"]["seconds"] = 575
+    assert names(evidence) == []
+    # As many seconds, and read just now: it started after the last look.
+    evidence.looks["db3"]["read_at"] = remnants.NOW
+    evidence.members[2].info["variables"]["relay_log_recovery"] = "ON"
+    assert names(evidence) == ["restarted:db3"]
 
 
 @pytest.mark.parametrize(

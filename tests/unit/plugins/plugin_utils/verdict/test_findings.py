@@ -5,7 +5,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import finding_kinds, findings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    finding_kinds,
+    findings,
+    promise_kinds,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import SEVERITIES
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -357,6 +361,19 @@ def test_what_went_out_unacknowledged_is_counted(status, past, kind, words):
     assert words in found(members, past=past, since="09:00")[kind]["evidence"]
 
 
+@pytest.mark.parametrize(
+    "past,title,why",
+    [
+        (PAST, "Transactions were confirmed without", "They were on the source alone"),
+        (dict(PAST, no_tx=0), "Semi-sync was off for a time", "Nothing was confirmed meanwhile"),
+        (dict(PAST, no_tx=0, reset=True), "Semi-sync was off for a time", "is not known"),
+    ],
+)
+def test_nothing_is_said_to_be_confirmed_alone_where_semisync_was_only_off(past, title, why):
+    entry = found(samples.pair("mysql"), past=past)["was_degraded"]
+    assert title in entry["title"] and why in entry["why"]
+
+
 def test_nothing_that_went_out_unacknowledged_is_no_finding():
     assert new(samples.pair("mysql"), past=dict(PAST, no_tx=0, no_times=0)) == {}
 
@@ -509,6 +526,7 @@ def test_every_kind_has_a_case_here_or_is_found_above():
         | {
             "source_without_replica_side",
             "answer_wrong",
+            "failover_slow",
             "differs_from_inventory",
             "was_degraded",
             "plugin_mix",
@@ -516,12 +534,16 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             "restart_changes_it",
             "known_bad_version",
             "clocks_differ",
+            # See test_held.py.
+            "held",
+            "held_takes_writes",
             "not_read",
             "option_files_unknown",
             "two_sources",
             "source_unclear",
             "change_interrupted",
         }
+        | set(promise_kinds.TABLE)
     )
     assert tested == set(finding_kinds.TABLE)
 

@@ -69,3 +69,27 @@ def test_when_a_source_was_first_seen_asynchronous_is_kept_until_it_is_mended():
     assert history.degraded_since(saved, info, LATER) == EARLIER
     assert history.degraded_since(dict(saved, server="another"), info, LATER) == LATER
     assert history.degraded_since(saved, source(1300, 800, status="ON"), LATER) is None
+
+
+@pytest.mark.parametrize(
+    "waiting,change,expected",
+    [
+        ("0", {}, LATER),
+        ("3", {}, EARLIER),
+        # What waits now may have begun to wait at any time.
+        ("3", {"timeout": "500"}, None),
+        ("3", {"wait_no_replica": "OFF"}, None),
+        ("3", {"server": "another"}, None),
+        ("3", {"yes_tx": 99}, None),
+    ],
+)
+def test_the_last_look_at_which_nobody_waited_is_kept(waiting, change, expected):
+    saved = history.look_back(None, source(1000, 500, wait_sessions="0"), EARLIER)[0]
+    now = source(1300, 800, wait_sessions=waiting)
+    assert history.look_back(dict(saved, **change), now, LATER)[0]["calm_at"] == expected
+
+
+def test_nobody_knows_since_when_they_wait_where_nobody_has_looked_before():
+    assert (
+        history.look_back(None, source(1300, 800, wait_sessions="3"), LATER)[0]["calm_at"] is None
+    )

@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was salvaged of a dead source, carried out on the candidate with its GTIDs."""
+
+from __future__ import annotations
+
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage, tail
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
+    ServerError,
+    driver_errors,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
+    Part,
+    StepBackError,
+    global_text,
+)
+
+
+def roll_forward(part: Part) -> None:
+    """Carry out what was salvaged.
+
+    Raises:
+        StepBackError: the server refuses one of its statements, or does not have it afterwards.
+    """
+    transactions = salvage.unpack(part.params["tail"])
+    server = part.local()
+    try:
+        super_only = part.names.super_read_only and canonical_value(
+            global_text(part.eyes, "super_read_only")
+        )
+        if transactions and super_only not in ("0", False):
+            # read_only stays, which keeps clients out.
+            part.run([("SET GLOBAL super_read_only = 0", None)])
+        for one in transactions:
+            carry_out(server, one)
+    finally:
+        flags.close(server)
+    part.run(position_steps(part))
+    lacking = [one.gtid for one in transactions if not has(part, one.gtid)]
+    if lacking:
+        raise StepBackError(f"{part.params['host']} does not have {lacking[0]}, which it was given")
+    part.point(
+        "C7",
+        True,
+        f"{len(transactions)} transactions of {part.source} that no replica had were applied",
+        "everything that its binary log has",
+    )
+    part.note("salvaged", f"{len(transactions)} transactions")
+
+
+def carry_out(server: Server, one: tail.Transaction) -> None:
+    """One transaction.
+
+    Raises:
+        StepBackError: the server refuses a statement.
+    """
+    try:
+        for statement in one.statements:
+            with driver_errors():
+                server.cursor.execute(statement)
+    except ServerError as error:
+        raise StepBackError(f"{one.gtid} of the dead source was refused: {error}") from error
+
+
+def position_steps(part: Part) -> list[Step]:
+    """On MariaDB: what was carried out by hand counts as applied. Its threads must stand still for
+    that; everything that was received is applied by now.
+    """
+    if not part.names.mariadb:
+        return []
+    slave_pos = global_text(part.eyes, "gtid_slave_pos")
+    both = rules.merged(slave_pos, global_text(part.eyes, "gtid_binlog_pos"))
+    if rules.same_position(True, slave_pos, both):
+        return []
+    return [rules.stop(part.names), (f"SET GLOBAL gtid_slave_pos = {quote_text(both)}", None)]
+
+
+def has(part: Part, gtid: str) -> bool:
+    name = "gtid_binlog_pos" if part.names.mariadb else "gtid_executed"
+    return rules.covers(part.names.mariadb, global_text(part.eyes, name), gtid)

@@ -1,0 +1,133 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a replica has received and not applied, and how fast it applies: looked at twice, where
+there is anything to apply.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+# Seconds between two looks, and where it has applied nothing meanwhile.
+SECONDS = 1.0
+LONGEST = 3.0
+
+
+class Look(NamedTuple):
+    """A replica at one moment.
+
+    Attributes:
+        channel: as server/channels.py has it.
+        applied: its GTIDs, empty where it replicates by file and position.
+        at: by the clock that nobody sets.
+    """
+
+    channel: dict[str, Any]
+    applied: str
+    at: float
+
+
+def look(server: Server, names: Names) -> Look | None:
+    """None where it follows nobody."""
+    channel = channels.default_channel(server.channels(names))
+    if not channel:
+        return None
+    applied = str(server.applied(names)) if channel["gtid"] else ""
+    return Look(channel, applied, time.monotonic())
+
+
+def left(names: Names, one: Look) -> int | None:
+    """What is received and not applied: transactions, or bytes of the source's binary log where it
+    replicates by file and position; None where they are in several files.
+    """
+    if one.channel["gtid"]:
+        return position.missing(names.mariadb, one.channel["retrieved"], one.applied)
+    return distance(place(one, "applied"), place(one, "read"))
+
+
+def applied_between(names: Names, first: Look, last: Look) -> int | None:
+    """What was applied between two looks, in the same unit."""
+    if first.channel["gtid"]:
+        return position.missing(names.mariadb, last.applied, first.applied)
+    return distance(place(first, "applied"), place(last, "applied"))
+
+
+def place(one: Look, which: str) -> tuple[str, int]:
+    return one.channel[which + "_file"], int(one.channel[which + "_position"] or 0)
+
+
+def distance(begin: tuple[str, int], end: tuple[str, int]) -> int | None:
+    """Bytes between two places, None where they are in different files."""
+    return end[1] - begin[1] if begin[0] == end[0] else None
+
+
+def measure(
+    server: Server, names: Names, sleep: Callable[[float], None] = time.sleep
+) -> dict[str, Any] | None:
+    """How much is left to apply, and how much was applied in which time.
+
+    Returns:
+        unit; left (None where nobody can count it); applied, in seconds, where it was looked at
+        twice, else None; busy, whether it had something to apply all the time, so that it was as
+        fast as it is; or None where it follows nobody.
+    """
+    first = look(server, names)
+    if first is None:
+        return None
+    result: dict[str, Any] = {
+        "unit": "transactions" if first.channel["gtid"] else "bytes",
+        "left": left(names, first),
+        "applied": None,
+        "seconds": None,
+        "busy": False,
+    }
+    if result["left"] == 0 or position.stopped(first.channel) or first.channel["delay"]:
+        return result
+    last, done = first, None
+    for seconds in (SECONDS, LONGEST):
+        sleep(max(0.0, first.at + seconds - time.monotonic()))
+        last = look(server, names) or last
+        done = applied_between(names, first, last)
+        if done:
+            break
+    # What had been received at the first look is the yardstick: is some of it still to be applied?
+    yardstick = last._replace(channel=dict(last.channel, **received(first)))
+    rest = left(names, yardstick)
+    return dict(
+        result,
+        left=left(names, last),
+        applied=done,
+        seconds=round(last.at - first.at, 3),
+        busy=bool(rest and rest > 0),
+    )
+
+
+def received(one: Look) -> dict[str, Any]:
+    return {key: one.channel[key] for key in ("retrieved", "read_file", "read_position")}
+
+
+def read(module: Any) -> dict[str, Any] | None:
+    """measure() by a connection of its own; None where the server has gone meanwhile."""
+    try:
+        cursor = login.connect(module)
+    except ServerError:
+        return None
+    try:
+        server = Server(cursor)
+        return measure(server, identify(server))
+    except ServerError:
+        return None
+    finally:
+        cursor.connection.close()

@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts that are no part of their cluster any more, though the inventory has them: the sources that
+failed, which may have transactions that nobody else has. The journal knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+
+
+class Held(NamedTuple):
+    """One such host.
+
+    Attributes:
+        member: what is known of it now.
+        row: what the journal says: host, id, to_host, happened.
+    """
+
+    member: Member
+    row: dict[str, str]
+
+
+def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[Member], list[Held]]:
+    """(the members of a cluster, those that are held).
+
+    Whoever follows a member and is read-only has come back by somebody's hand.
+
+    Args:
+        members: the inventory's.
+        given_up: hosts whose data may be replaced, so that nothing on them is worth being held.
+    """
+    rows = newest(members)
+    known = [
+        Held(member, row)
+        for member in members
+        for row in rows
+        if is_it(member, row) and not came_back(member, members)
+    ]
+    away = [one for one in known if one.member.host not in given_up]
+    gone = [one.member for one in away]
+    left = [member for member in members if member not in gone]
+    for one in known:
+        # Whatever the inventory says: it is the source no more.
+        one.member.group = one.member.side = "replica"
+    if left and known and not any(member.group == "source" for member in left):
+        # The group that named a source is empty now; the failover's row names another.
+        heirs = [member for member in left if member.host == known[-1].row["to_host"]]
+        (heirs or left)[0].group = (heirs or left)[0].side = "source"
+    return (left, away) if left else (members, [])
+
+
+def newest(members: list[Member]) -> list[dict[str, str]]:
+    """What the longest of the members' journals says: that of a host which is held ends before."""
+    read = [member.info for member in members if member.info is not None]
+    numbers = [int((info.get("journal") or {}).get("number") or 0) for info in read]
+    if not numbers or not max(numbers):
+        return []
+    rows: list[dict[str, str]] = read[numbers.index(max(numbers))].get("held") or []
+    return rows
+
+
+def is_it(member: Member, row: dict[str, str]) -> bool:
+    """Whether a member is the server of a row; one that was not read goes by its name."""
+    number = sides.identity(member)
+    return number == row["id"] if number else member.host == row["host"]
+
+
+def came_back(member: Member, members: list[Member]) -> bool:
+    if member.info is None or sides.takes_writes(member):
+        return False
+    return sides.target_of(member, members, None) is not None
+
+
+def words(one: Held) -> str:
+    """Why nothing is done with a host."""
+    return (
+        f"{one.member.host} lost the source's role to {one.row['to_host']} at"
+        f" {one.row['happened']} (failover). It may have transactions that nobody else has, and is"
+        " held: nothing is started, attached or written there. docs/failover.md says how it comes"
+        " back"
+    )
+
+
+def finding(one: Held) -> tuple[str, Any]:
+    """(the finding's name, its evidence)."""
+    said = f"its role went to {one.row['to_host']} at {one.row['happened']}"
+    if one.member.info is None:
+        return "held", f"{said}; {one.member.error or 'it was not read'}"
+    if sides.takes_writes(one.member):
+        return "held_takes_writes", f"{said}; its server runs, and takes writes"
+    return "held", f"{said}; its server runs, and is read-only"

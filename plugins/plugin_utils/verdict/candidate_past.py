@@ -1,0 +1,53 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the last look at a source says of its replicas: who was started since, and what it may have
+confirmed alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
+
+
+def sentences(members: list[Member], last: dict[str, Any] | None, now: float) -> list[str]:
+    """What it says, in words, where any replica was read.
+
+    Args:
+        last: what verify.yml kept of its last look at the source, or None.
+        now: the controller's clock.
+    """
+    evidence = remains.Evidence(members, {}, {}, None, last, Settings(), now)
+    read = remains.readable(members)
+    if not read:
+        return []
+    lines = []
+    for member in read:
+        words = remains.lost_relay_log(evidence, member)
+        if words:
+            lines.append(f"{member.host} may lack what it acknowledged: {words}.")
+    return [*lines, of_source(evidence)]
+
+
+def of_source(evidence: remains.Evidence) -> str:
+    """Whether the source may have confirmed anything alone."""
+    host = source_of(evidence.members).host
+    blind, lapse = remains.unwatched(evidence), remains.window(evidence)
+    if blind:
+        return f"Whether {host} confirmed commits alone is not known: {blind}."
+    if not lapse:
+        return f"{host} has confirmed nothing alone: its timeout is not over since the last look."
+    begin = remains.stamp(lapse.begin)
+    if lapse.known:
+        return (
+            f"{host} was degraded at the last look: what it confirmed from {begin} on may be on no"
+            " replica."
+        )
+    return (
+        f"{host} has confirmed nothing alone before {begin}; from then on its timeout may have been"
+        " over."
+    )

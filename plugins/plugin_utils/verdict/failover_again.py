@@ -1,0 +1,157 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A failover that was interrupted when its target took writes already: there is no way back, and
+what is left can be done. The certificate of what was judged then is still true.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate, remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
+
+# Of a certificate whose failover has not said what became of it.
+BEGUN = "begun"
+
+
+class Opened(NamedTuple):
+    """Such a failover.
+
+    Attributes:
+        target: who takes writes.
+        source: the inventory name of the one that died.
+        source_id: what the journal knows that one by.
+        kept: the certificate of what was judged, where this controller has it.
+    """
+
+    target: Member
+    source: str
+    source_id: str
+    kept: dict[str, Any] | None
+
+
+def find(members: list[Member], kept: dict[str, Any] | None) -> Opened | None:
+    """The failover that was interrupted behind its opening; None where there is none.
+
+    Args:
+        members: hosts of the cluster.
+        kept: the certificate that a run left which did not come to its report.
+    """
+    row, _differ = sides.newest_row(members)
+    for member in members:
+        if member.info is None:
+            continue
+        if kept and row and (row["run"], row["state"]) == (kept["token"], journal.DONE):
+            # It did everything, and could not say so; a restart may have made it read-only again.
+            if sides.identity(member) == row["to_id"]:
+                return Opened(member, kept["from"], row["from_id"], kept)
+        elif is_open(member):
+            number = str(member.channel["source_uuid"] or member.channel["source_server_id"] or "")
+            if kept and kept["to"] == member.host:
+                return Opened(member, kept["from"], number, kept)
+            before = sides.target_of(member, members, row)
+            if (
+                before
+                and waits(member)
+                and next(one for one in members if one.host == before).info is None
+            ):
+                return Opened(member, before, number, None)
+    return None
+
+
+def is_open(member: Member) -> bool:
+    """Whether a server is no replica any more: it takes writes, and its channel stands still."""
+    return sides.takes_writes(member) and member.channel is not None and not sides.active(member)
+
+
+def waits(member: Member) -> bool:
+    """Whether a server's commits wait for acknowledgements, as those of a source do."""
+    enabled = member.info["semisync"]["source"]["variables"].get("enabled")
+    return values.same_value(enabled, "ON")
+
+
+def lacks(opened: Opened, member: Member) -> str:
+    """What a replica has received that the target lacks; empty where that is nothing, and of one
+    that follows the target already.
+    """
+    target = opened.target
+    if sides.target_of(member, [member, target], None) == target.host:
+        return ""
+    if member.info["engine"] == "mariadb":
+        state = target.info["gtid"].get("gtid_binlog_state")
+        known = ",".join(filter(None, [state, target.info["gtid"].get("gtid_slave_pos")]))
+        return gtid.ahead(remains.received(member), known)
+    return gtid.subtract(remains.received(member), target.info["gtid"]["gtid_executed"])
+
+
+def problems(opened: Opened, members: list[Member]) -> list[str]:
+    """Why it cannot be finished, in words."""
+    return [
+        f"{member.host} has received what {opened.target.host}, which was opened, lacks:"
+        f" {lacks(opened, member)}. Find out what that is before {member.host} follows it"
+        for member in members
+        if member is not opened.target
+        and member.host != opened.source
+        and member.info is not None
+        and member.channel
+        and lacks(opened, member)
+    ]
+
+
+def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict[str, Any]:
+    """What is proven of it: what was judged then, and that the target has what it had received.
+
+    Args:
+        cluster, token, now: of this run, where nothing is known of the one that opened it.
+    """
+    target, kept = opened.target, opened.kept
+    if kept is None:
+        return {
+            "operation": "failover",
+            "cluster": cluster,
+            "token": token,
+            "at": remains.stamp(now),
+            "from": opened.source,
+            "to": target.host,
+            "why": "it takes writes already",
+            "verdict": certificate.NOT_PROVEN,
+            "window": None,
+            "reasons": [
+                f"{target.host} was opened by a run that this controller knows nothing of, or by"
+                " hand"
+            ],
+            "pending": [],
+            **{name: [] for name in ("premises", "cases", "accepted", "differences")},
+            **{name: {} for name in ("received", "left_behind")},
+            "last_look": None,
+            "salvage": None,
+            "outcome": "planned",
+            "reason": "",
+            "timeline": [],
+            "statements": [],
+        }
+    received = kept["received"].get(target.host, "")
+    mariadb = target.info["engine"] == "mariadb"
+    own = target.info["gtid"]
+    has = (
+        rules.merged(own.get("gtid_slave_pos") or "", own.get("gtid_binlog_pos") or "")
+        if mariadb
+        else own["gtid_executed"]
+    )
+    if not rules.covers(mariadb, has, received):
+        return kept
+    seen = f"read when an interrupted run was finished: it has {has}"
+    rows = [
+        dict(row, observed=seen, outcome=PASSED, reason="")
+        if row["id"] == "C6" and row["outcome"] == UNKNOWN
+        else row
+        for row in kept["premises"]
+    ]
+    return dict(kept, premises=rows)

@@ -1,0 +1,121 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the end of the dead source's binary log makes up for what nobody saw of it.
+
+Whatever a source confirmed is in its binary log, with a replica or without one. Where that is read
+to its end and the candidate gets what it lacks, nothing that was confirmed can be missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence, Window
+
+# What to do about each case that is in the way; see module_utils/failover/salvage.py.
+REMEDIES = {
+    "unreachable": "let its host be reached, with its server still dead",
+    "alive": "end it by SIGKILL first; nobody may write there while its log is read",
+    "program": "install the client programs of its server on that host",
+    "encrypted": "no program reads it without the server; start it only when you go on without"
+    " what it has alone",
+    "not_strict": "without gtid_strict_mode nothing tells what the candidate lacks; it has to be on"
+    " at the source and at the replicas before the day on which it is needed",
+    "unsynced": "set sync_binlog to 1: without it a power cut takes the log's end",
+}
+OTHERWISE = "read its binary log by hand before anybody starts it"
+
+
+def known_files(evidence: Evidence) -> dict[str, Any] | None:
+    """Where the source's binary log is, by the last look at it."""
+    files: dict[str, Any] | None = (evidence.last or {}).get("files")
+    return files if files and files.get("basename") else None
+
+
+def problem(evidence: Evidence) -> tuple[str, str] | None:
+    """(the case's name without "salvage_", what was found), where salvage is wanted and cannot be;
+    None where nothing is in its way.
+    """
+    if not evidence.settings.get("failover_salvage"):
+        return None
+    source, last, seen = source_of(evidence.members), evidence.last or {}, evidence.salvage
+    blind = remains.unwatched(evidence)
+    if blind or not known_files(evidence):
+        return "no_log", f"where {source.host} has its binary log is not known: " + (
+            blind or "the last look is of an older version of verify.yml"
+        )
+    if not seen:
+        return "unreachable", f"{source.host} could not be asked ({source.error})"
+    if seen["case"]:
+        return str(seen["case"]), f"{source.host}: {seen['words']}"
+    if remains.is_mariadb(evidence):
+        lax = [
+            member.host
+            for member in remains.readable(evidence.members)
+            if not values.same_value(member.info["variables"].get("gtid_strict_mode"), "ON")
+        ]
+        if not values.same_value(last.get("gtid_strict_mode"), "ON"):
+            lax.insert(0, source.host)
+        if lax:
+            return "not_strict", f"gtid_strict_mode is not ON on {', '.join(lax)}"
+    if not remains.ended(evidence) and str(last.get("sync_binlog")) != "1":
+        return "unsynced", (
+            f"nothing tells whether {source.host} lost its power, and its sync_binlog was"
+            f" {last.get('sync_binlog')}"
+        )
+    return None
+
+
+def remedy(case: str) -> str:
+    return REMEDIES.get(case, OTHERWISE)
+
+
+def covers(evidence: Evidence) -> bool:
+    """Whether the log is, or can be, read to its end."""
+    return bool(evidence.settings.get("failover_salvage")) and problem(evidence) is None
+
+
+def window(evidence: Evidence) -> Window | None:
+    """remains.window(), which the log closes."""
+    return None if covers(evidence) else remains.window(evidence)
+
+
+def summary(evidence: Evidence) -> dict[str, Any] | None:
+    """What the certificate keeps of it; None where nothing was read."""
+    seen = evidence.salvage or {}
+    if not covers(evidence) or "count" not in seen:
+        return None
+    gtids = seen["gtids"]
+    return {
+        "transactions": seen["count"],
+        "first": gtids[0] if gtids else None,
+        "last": gtids[-1] if gtids else None,
+        "files": seen["files"],
+        "end": seen["end"],
+        "torn_bytes": seen["torn"],
+        "torn_gtid": seen["torn_gtid"] or None,
+    }
+
+
+def in_words(evidence: Evidence) -> str:
+    """The same for people; empty where nothing covers."""
+    if not covers(evidence):
+        return ""
+    kept = summary(evidence)
+    if not kept:
+        return "its binary log can be read, and will be"
+    words = (
+        f"its binary log was read to its end ({kept['files'][-1]}, {kept['end']}), which has"
+        f" {kept['transactions']} transactions that no replica has"
+    )
+    if kept["torn_bytes"] or kept["torn_gtid"]:
+        words += (
+            f"; {kept['torn_bytes']} bytes behind that are no whole event"
+            + (f", of {kept['torn_gtid']}" if kept["torn_gtid"] else "")
+            + ", and nobody was told that they are safe"
+        )
+    return words

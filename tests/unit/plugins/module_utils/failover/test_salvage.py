@@ -1,0 +1,176 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading the files of a dead source's binary log: what is in the way is named, and nothing is
+taken for read that was not.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage
+from ansible_collections.dbre.semisync.tests.unit import samples
+from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.failover.test_log_file import (  # noqa: E501
+    WHOLE,
+    event,
+)
+
+UUID = "d7f2207a-e69c-11f1-b044-0242ac1b0003"
+# It prints what the real one printed, or ends as a test wants.
+PROGRAM = '#!/bin/sh\necho "$@" >{folder}/asked\n{before}\ncat {printed}\n{after}\n'
+
+
+class Module:
+    """A host with a binary log of two files, and a program that prints it."""
+
+    def __init__(self, folder, **params):
+        self.folder = folder
+        self.base = folder / "data" / "binlog"
+        self.base.parent.mkdir()
+        for number in (1, 2):
+            Path(f"{self.base}.00000{number}").write_bytes(WHOLE)
+        Path(f"{self.base}.index").write_text("./binlog.000001\n./binlog.000002\n")
+        self.params = {
+            "files": {
+                "basename": str(self.base),
+                "datadir": str(self.base.parent),
+                "pid_file": "mysqld.pid",
+                "program": str(folder / "bin" / "mysqld"),
+                "basedir": "",
+                "first": "binlog.000002",
+            },
+            "mariadb": False,
+            "received": f"{UUID}:1-6",
+        }
+        (folder / "bin").mkdir()
+        self.program()
+        self.params.update(params)
+
+    def program(self, before="", after=""):
+        path = self.folder / "bin" / "mysqlbinlog"
+        printed = Path(samples.FIXTURES) / "mysqlbinlog-9.7.txt"
+        path.write_text(
+            PROGRAM.format(folder=self.folder, before=before, printed=printed, after=after)
+        )
+        path.chmod(0o755)
+
+    def get_bin_path(self, _name):
+        return None
+
+
+@pytest.fixture(name="module")
+def fixture_module(tmp_path):
+    return Module(tmp_path)
+
+
+def test_what_the_candidate_lacks_is_read_from_the_file_on_that_it_was_reading(module):
+    assert salvage.look(module)["case"] == ""
+    seen = salvage.read(module)
+    assert (seen["case"], seen["count"], seen["seen"]) == ("", 6, 10)
+    assert seen["gtids"] == [f"{UUID}:{number}" for number in range(7, 13)]
+    assert seen["files"] == [f"{module.base}.000002"]
+    assert [one.gtid for one in salvage.unpack(seen["payload"])] == seen["gtids"]
+    asked = (module.folder / "asked").read_text()
+    assert f"--verify-binlog-checksum {module.base}.000002" in asked
+    assert "binlog.000001" not in asked
+    module.params["files"]["first"] = ""
+    salvage.read(module)
+    assert "binlog.000001" in (module.folder / "asked").read_text()
+
+
+def test_a_torn_end_is_left_out(module):
+    path = Path(f"{module.base}.000002")
+    path.write_bytes(WHOLE + event()[:30])
+    # The program is given a copy, which is gone afterwards.
+    module.program(before=f'cp "${{3}}" {module.folder}/given')
+    seen = salvage.read(module)
+    assert (seen["case"], seen["end"], seen["torn"]) == ("", len(WHOLE), 30)
+    assert (module.folder / "given").read_bytes() == WHOLE
+    given = (module.folder / "asked").read_text().split()[-1]
+    assert given != str(path) and not Path(given).exists()
+    assert path.stat().st_size == len(WHOLE) + 30
+
+
+def gone(module):
+    Path(f"{module.base}.index").unlink()
+
+
+def empty(module):
+    Path(f"{module.base}.index").write_text("\n")
+
+
+def purged(module):
+    module.params["files"]["first"] = "binlog.000007"
+
+
+def deleted(module):
+    Path(f"{module.base}.000002").unlink()
+
+
+def without_program(module):
+    (module.folder / "bin" / "mysqlbinlog").unlink()
+
+
+def encrypted(module):
+    Path(f"{module.base}.000002").write_bytes(b"\xfdbin" + bytes(600))
+
+
+def torn_within(module):
+    Path(f"{module.base}.000001").write_bytes(WHOLE + event()[:30])
+    module.params["files"]["first"] = ""
+
+
+def running(module):
+    (module.base.parent / "mysqld.pid").write_text(f"{os.getpid()}\n")
+
+
+@pytest.mark.parametrize(
+    "change,case",
+    [
+        (gone, "no_log"),
+        (empty, "no_log"),
+        (purged, "no_log"),
+        (deleted, "unreadable"),
+        (without_program, "program"),
+        (encrypted, "encrypted"),
+        (torn_within, "damaged"),
+        (running, "alive"),
+    ],
+)
+def test_what_is_in_the_way_is_named(module, monkeypatch, change, case):
+    # Of this process nobody would think that it is a server.
+    monkeypatch.setattr(salvage.process, "is_server", lambda _pid: True)
+    change(module)
+    assert salvage.look(module)["case"] == salvage.read(module)["case"] == case
+
+
+def test_a_server_that_has_the_log_open_is_alive(module, monkeypatch):
+    monkeypatch.setattr(salvage.process, "is_server", lambda pid: pid == os.getpid())
+    with open(f"{module.base}.000002"):
+        seen = salvage.look(module)
+    assert seen["case"] == "alive" and "open" in seen["words"]
+
+
+@pytest.mark.parametrize(
+    "before,after,case",
+    [
+        ("echo 'ERROR: Error in Log_event::read_log_event()' >&2", "", "damaged"),
+        ("", "exit 1", "damaged"),
+        # It is cut off, so that it is not understood either.
+        ("echo 'DELIMITER /*!*/;\nCREATE TABLE'; exit 3", "", "damaged"),
+        ("echo 'INSERT INTO t VALUES (1);'", "", "not_understood"),
+        ("printf x >>{log}", "", "alive"),
+    ],
+)
+def test_what_was_not_read_to_its_end_is_not_taken_for_read(module, before, after, case):
+    module.program(before.format(log=f"{module.base}.000002"), after)
+    seen = salvage.read(module)
+    assert seen["case"] == case and "payload" not in seen
+
+
+def test_too_much_is_refused(module, monkeypatch):
+    monkeypatch.setattr(salvage, "MOST_BYTES", 3000)
+    assert salvage.read(module)["case"] == "large"

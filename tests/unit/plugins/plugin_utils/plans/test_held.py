@@ -1,0 +1,108 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A source that a failover left behind is no part of its cluster, until somebody brings it back."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import findings
+from ansible_collections.dbre.semisync.tests.unit import samples
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
+
+ROW = {"host": "db1", "to_host": "db2", "happened": "2026-11-22T10:00:00Z"}
+JOURNAL = {"number": 3, "operation": "failover", "run": "r", "state": "done"}
+
+
+def after_failover(engine, old=None):
+    """db2 has taken over from db1, and db3 follows it; old is what db1's server says, or None."""
+    number = remnants.SOURCE if engine == "mysql" else "1"
+    new, follower = remnants.replica(engine, "db2"), remnants.replica(engine, "db3")
+    new.info["channel"] = None
+    new.info["variables"]["read_only"] = "OFF"
+    own = sides.identity(new)
+    follower.info["channel"].update(source_host="db2", io_running="Yes")
+    follower.info["channel"].update(
+        {"source_uuid": own} if engine == "mysql" else {"source_server_id": 2}
+    )
+    row = dict(JOURNAL, from_host="db1", to_host="db2", from_id=number, to_id=own)
+    row["happened"] = ROW["happened"]
+    for member in (new, follower):
+        member.info.update(journal=row, held=[dict(ROW, id=number)])
+    return [samples.member("db1", "source", old, error="" if old else "gone"), new, follower]
+
+
+def came_up(engine, **variables):
+    info = samples.captured(engine, "source")
+    info["variables"].update(variables)
+    if engine == "mysql":
+        info["variables"]["server_uuid"] = remnants.SOURCE
+    else:
+        info["variables"]["server_id"] = "1"
+    return dict(info, journal=None, held=[])
+
+
+def hosts(members):
+    return [member.host for member in members]
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+@pytest.mark.parametrize("read_only", [None, "OFF", "ON"], ids=["gone", "open", "read-only"])
+def test_whoever_lost_its_role_by_a_failover_is_no_member(engine, read_only):
+    old = read_only and came_up(engine, read_only=read_only)
+    members, away = held.apart(after_failover(engine, old))
+    assert (hosts(members), hosts([one.member for one in away])) == (["db2", "db3"], ["db1"])
+    decided = sides.decide(members)
+    assert (decided.source, decided.problems, decided.outdated) == ("db2", [], False)
+    assert "db1 lost the source's role to db2" in held.words(away[0])
+    entries = findings.evaluate(members, away=away)
+    (entry,) = [one for one in entries if one["id"].startswith("held")]
+    assert entry["host"] == "db1"
+    assert entry["id"] == ("held_takes_writes" if read_only == "OFF" else "held")
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_another_server_of_the_same_name_is_not_held(engine):
+    key = "server_uuid" if engine == "mysql" else "server_id"
+    other = came_up(engine)
+    other["variables"][key] = remnants.uuid("db9") if engine == "mysql" else "9"
+    members, away = held.apart(after_failover(engine, other))
+    assert (len(members), away) == (3, [])
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_it_is_back_when_it_follows_a_member_and_is_read_only(engine):
+    old = came_up(engine, read_only="ON")
+    cluster = after_failover(engine, old)
+    old["channel"] = dict(cluster[2].info["channel"])
+    assert held.apart(cluster)[1] == []
+    # What is left of a channel of its time as a replica counts for nothing where it takes writes.
+    old["variables"]["read_only"] = "OFF"
+    assert len(held.apart(cluster)[1]) == 1
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_consent_to_overwrite_its_data_makes_it_a_replica_once_it_is_read_only(engine):
+    old = came_up(engine, read_only="ON")
+    members, away = held.apart(after_failover(engine, old), ["db1"])
+    decided = sides.decide(members)
+    assert (len(members), away, decided.source, decided.problems) == (3, [], "db2", [])
+    old["variables"]["read_only"] = "OFF"
+    members, away = held.apart(after_failover(engine, old), ["db1"])
+    assert "take writes, each for itself" in sides.decide(members).problems[0]
+
+
+def test_without_a_journal_nobody_is_held():
+    cluster = after_failover("mysql")
+    for member in cluster[1:]:
+        member.info.update(journal=None)
+    assert len(held.apart(cluster)[0]) == 3
+
+
+def test_the_longest_journal_counts():
+    # The server that came back ends its journal with another row, in which others are held.
+    old = came_up("mysql", read_only="ON")
+    old["journal"] = dict(JOURNAL, number=2)
+    old["held"] = [dict(ROW, host="db2", id=remnants.uuid("db2"))]
+    assert hosts(held.apart(after_failover("mysql", old))[0]) == ["db2", "db3"]
