@@ -90,6 +90,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer.login import 
     new_password,
     removal,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -120,9 +121,8 @@ def write(path: str, text: str, mode: int, owner: str = "") -> None:
 
 
 def systemctl(module: AnsibleModule, *words: str) -> None:
-    status, output, errors = module.run_command(
-        [module.get_bin_path("systemctl", required=True), *words],
-        environ_update={"LC_ALL": "C", "LANG": "C"},
+    status, output, errors = command.run(
+        module, [module.get_bin_path("systemctl", required=True), *words]
     )
     if status:
         module.fail_json(msg=f"systemctl {' '.join(words)} failed: {(errors or output).strip()}")

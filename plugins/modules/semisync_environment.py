@@ -100,6 +100,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 from ansible_collections.dbre.semisync.plugins.module_utils.host.ping import round_trips
 from ansible_collections.dbre.semisync.plugins.module_utils.host.process import (
@@ -202,7 +203,7 @@ def main() -> None:
             "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
             "cpu": find(r"^model name\s*:\s*(.+)", "/proc/cpuinfo"),
             "memory_mb": int(memory) // 1024 if memory else None,
-            "virtualization": module.run_command([detect])[1].strip() if detect else None,
+            "virtualization": command.run(module, [detect])[1].strip() if detect else None,
             "fsync_us": fsync(module),
         },
         addresses=addresses,

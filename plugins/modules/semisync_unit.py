@@ -112,6 +112,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import (
     RollbackTimer,
     TimerError,
@@ -147,7 +148,7 @@ class Unit:
         self.timer = RollbackTimer(module, TIMER_PREFIX, stop_running=True)
 
     def run(self, *words: str, **keywords: Any) -> tuple[int, str, str]:
-        return self.module.run_command(list(words), environ_update={"LC_ALL": "C"}, **keywords)
+        return command.run(self.module, list(words), **keywords)
 
     def state(self) -> dict[str, Any]:
         """See parse_show(); with the unit's last words where it does not run."""

@@ -154,3 +154,9 @@ def test_every_package_has_its_place_and_its_line_in_the_readme(path):
 def test_a_channel_is_started_with_few_files():
     # It carried the planner of the whole cluster once.
     assert len(closure(PLUGINS / "modules" / "semisync_channel.py")) <= 14
+
+
+@pytest.mark.parametrize("path", HOST_FILES + MODULES, ids=lambda path: path.name)
+def test_a_commands_output_is_read_to_its_end(path):
+    if path.name != "command.py":
+        assert ".run_command(" not in path.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
 
 # Our word -> systemd's property, in microseconds of the monotonic clock.
@@ -28,8 +29,8 @@ def answer(module: Any) -> dict[str, Any]:
     systemctl, unit = module.get_bin_path("systemctl"), module.params["unit"]
     if not systemctl or not unit:
         return {"changed": False, "ended": None}
-    command = [systemctl, "show", "--property=" + ",".join(PROPERTIES), service_name(unit)]
-    _status, printed, _errors = module.run_command(command)
+    words = [systemctl, "show", "--property=" + ",".join(PROPERTIES), service_name(unit)]
+    _status, printed, _errors = command.run(module, words)
     return {"changed": False, "ended": parse(printed, time.monotonic())}
 
 

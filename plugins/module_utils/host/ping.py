@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.statistics import median
 
 INTERVAL = "0.2"
@@ -39,11 +40,7 @@ def round_trips(
             " Ubuntu) or iputils"
         )
     words = [program, "-n", "-c", str(count), "-i", INTERVAL, "-W", str(wait)]
-    environment = {"LC_ALL": "C", "LANG": "C"}
-    return {
-        peer: parse_ping(module.run_command([*words, peer], environ_update=environment)[1])
-        for peer in peers
-    }
+    return {peer: parse_ping(command.run(module, [*words, peer])[1]) for peer in peers}
 
 
 def parse_ping(text: str) -> dict[str, Any]:

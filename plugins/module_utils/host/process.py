@@ -11,7 +11,7 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
     read_text,
     text_if_any,
@@ -275,7 +275,7 @@ def print_defaults(
     if not server.program:
         return None, [], server.unknown
     words = [server.program, *arguments, "--print-defaults"]
-    code, printed, stderr = module.run_command(words, environ_update=environment)
+    code, printed, stderr = command.run(module, words, environment)
     if code == 0 and PRINTED in printed:
         return " ".join(words), chosen(option_files.print_defaults_pairs(printed)), ""
     said = " ".join(stderr.split()) or f"nothing of them, and ended with {code}"
@@ -322,9 +322,7 @@ def find_place(
     if not only:
         reader = find_tool(module, ("my_print_defaults",), folders)
         if reader:
-            _dummy, output, _dummy2 = module.run_command(
-                [reader, "--help"], environ_update=environment
-            )
+            _dummy, output, _dummy2 = command.run(module, [reader, "--help"], environment)
             files = option_files.parse_default_files(output)
     files = [
         path for path in files or ["/etc/my.cnf", "/etc/mysql/my.cnf"] if not path.startswith("~")

@@ -14,6 +14,8 @@ import re
 import time
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+
 # There while systemd is the init of this host (sd_booted(3)).
 SYSTEMD = "/run/systemd/system"
 # systemd expands the first two; 252 cannot read the third again after a daemon-reload (seen on
@@ -112,7 +114,7 @@ class RollbackTimer:
             raise TimerError(
                 f"there is no program {program} on this host; it is in the package systemd"
             )
-        return self.module.run_command([path, *words], environ_update={"LC_ALL": "C", "LANG": "C"})
+        return command.run(self.module, [path, *words])
 
     def arm(self, seconds: float, script: str, description: str) -> str:
         """Start a timer that runs the script after some seconds, then stop older ones.

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.process import (
     find_tool,
     running,
@@ -71,10 +72,10 @@ class Load(ABC):
     def run(self) -> dict[str, Any]:
         """Run the load once: reason, asked, own_query, and its figures where there is no reason."""
 
-    def call(self, command: list[str]) -> tuple[int, str, str]:
+    def call(self, words: list[str]) -> tuple[int, str, str]:
         """Exit status, output and standard error of a command, which ends when its time is up."""
-        words = ["timeout", f"--kill-after={GRACE}", str(self.params["timeout"]), *command]
-        return self.module.run_command(words, environ_update={"LC_ALL": "C"})
+        limited = ["timeout", f"--kill-after={GRACE}", str(self.params["timeout"]), *words]
+        return command.run(self.module, limited)
 
     def late(self, code: int) -> str:
         return (

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
     bytes_if_any,
@@ -86,8 +87,7 @@ class Host:
 
     def run(self, *words: str) -> tuple[int, str, str]:
         """A command's exit status and output."""
-        command = [self.program(words[0]), *list(words[1:])]
-        return self.module.run_command(command, environ_update={"LC_ALL": "C", "LANG": "C"})
+        return command.run(self.module, [self.program(words[0]), *words[1:]])
 
     def output(self, *words: str) -> str:
         """A command's output.
@@ -213,7 +213,7 @@ class Host:
         if modprobe and os.path.exists(f"/lib/modules/{kernel}/modules.dep"):
             for name, _option in KERNEL.values():
                 if name not in loaded:
-                    loadable[name] = self.module.run_command([modprobe, "-n", "-q", name])[0] == 0
+                    loadable[name] = command.run(self.module, [modprobe, "-n", "-q", name])[0] == 0
         lacking = missing_modules(config, loaded, loadable)
         if "netem" in lacking:
             raise RefusedError(explain_kernel("netem", text_if_any("/etc/os-release"), kernel))

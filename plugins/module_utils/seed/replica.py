@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, cast
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import dynamic_plugins
@@ -73,7 +74,7 @@ class Replica:
 
     def systemctl(self, verb: str) -> str:
         """What systemctl says of the server's unit; SeedError where it fails."""
-        code, output, errors = self.module.run_command(["systemctl", verb, self.unit])
+        code, output, errors = command.run(self.module, ["systemctl", verb, self.unit])
         if code != 0 and verb != "is-active":
             raise SeedError(f"systemctl {verb} {self.unit}: {(errors or output).strip()}")
         return output.strip()
@@ -343,8 +344,8 @@ class Replica:
 
     def prepare(self, folder: str) -> None:
         """Make the backup in a folder consistent."""
-        code, _dummy, errors = self.module.run_command(
-            [self.params["tools"]["backup"], "--prepare", "--target-dir=" + folder]
+        code, _dummy, errors = command.run(
+            self.module, [self.params["tools"]["backup"], "--prepare", "--target-dir=" + folder]
         )
         if code != 0:
             raise SeedError(
@@ -380,12 +381,12 @@ class Replica:
         move(new, datadir)
         restorecon = self.module.get_bin_path("restorecon")
         if restorecon:
-            self.module.run_command([restorecon, "-R", datadir])
+            command.run(self.module, [restorecon, "-R", datadir])
         try:
             self.systemctl("start")
             self.wait()
         except SeedError as error:
-            self.module.run_command(["systemctl", "stop", self.unit])
+            command.run(self.module, ["systemctl", "stop", self.unit])
             move(datadir, new)
             move(old, datadir)
             self.systemctl("start")

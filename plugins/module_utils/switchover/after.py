@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -67,7 +67,7 @@ def fence_goes(module: Any, params: dict[str, Any]) -> bool:
     fence.take_away(ours["path"], ours["kind"])
     if params["part"] == "target" or not ours.get("reader"):
         return True
-    _status, printed, _errors = module.run_command(ours["reader"])
+    _status, printed, _errors = command.run(module, ours["reader"])
     options = option_files.effective(option_files.print_defaults_pairs(printed))
     if canonical_value(options.get("read_only", "0")) == "1":
         return True

@@ -200,7 +200,7 @@ class Module:
     def get_bin_path(self, name, opt_dirs=()):
         return self.programs.get(name)
 
-    def run_command(self, argv, environ_update=None):
+    def run_command(self, argv, environ_update, **dummy):
         self.ran.append(argv)
         self.environment = environ_update
         code, out, err = next(answer for end, answer in self.printed if argv[-1] == end)

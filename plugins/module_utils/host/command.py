@@ -1,0 +1,37 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Commands on a host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+PLAIN = {"LC_ALL": "C", "LANG": "C"}
+
+
+def run(
+    module: Any, words: list[str], environment: Mapping[str, str] = PLAIN, **keywords: Any
+) -> tuple[int, str, str]:
+    """Exit status, output and standard error of a command, read to their end.
+
+    AnsibleModule.run_command() by itself stops reading where nothing came for a second and the
+    command has ended when it looks: what was written in between is lost (ansible/ansible#51393).
+    A busy host that needs a second to start a program loses all that it said, with status 0.
+
+    Args:
+        environment: variables that the command gets besides its own.
+        keywords: more of run_command()'s.
+    """
+    return module.run_command(
+        words,
+        environ_update=dict(environment),
+        before_communicate_callback=until_the_end,
+        **keywords,
+    )
+
+
+def until_the_end(process: Any) -> None:
+    """Only the end of a process's output ends the reading of it."""
+    process.poll = lambda: None
