@@ -107,7 +107,7 @@ types: ## mypy alone
 
 .PHONY: unit
 unit: ## unit tests: no hosts, no Docker
-	@$(tools) python -m pytest
+	@$(tools) python -m pytest --numprocesses 3 --dist worksteal
 
 .PHONY: sanity
 sanity: ## ansible-test sanity, every test (ANSIBLE=14: with ansible-core 2.21)
