@@ -171,9 +171,28 @@ def table(tasks: list[dict], results: dict[int, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def marks(server: str) -> tuple[str, str]:
+    """The lines around one server's table."""
+    return f"<!-- {server} -->\n", f"<!-- end of {server} -->\n"
+
+
+def converged(path: pathlib.Path, server: str) -> dict[tuple[int, str], str]:
+    """The tasks by number and name after which a run was killed and went well by and by, as the
+    page has them.
+    """
+    begin, end = marks(server)
+    table = path.read_text(encoding="utf-8").partition(begin)[2].partition(end)[0]
+    rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    return {
+        (int(row[0]), row[1]): row[4]
+        for row in rows
+        if len(row) == 5 and row[4].startswith("converged")
+    }
+
+
 def write(path: pathlib.Path, server: str, tasks: list[dict], results: dict[int, str]) -> None:
     """Put one server's table into its page, in place of the one that was there."""
-    begin, end = f"<!-- {server} -->\n", f"<!-- end of {server} -->\n"
+    begin, end = marks(server)
     text = path.read_text(encoding="utf-8")
     before, _dummy, rest = text.partition(begin)
     after = rest.partition(end)[2]

@@ -9,7 +9,6 @@ One pair, whose source's role moves to and fro.
 from __future__ import annotations
 
 import argparse
-import json
 import pathlib
 import signal
 import sys
@@ -20,14 +19,13 @@ from typing import Any
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
-from figures.interrupted import read_tasks, write  # noqa: E402
+from figures.interrupted import converged, read_tasks, write  # noqa: E402
 from support.acknowledged import RELEASES, Writers, judge, rows_of, same_data  # noqa: E402
 from support.eventually import eventually  # noqa: E402
 from support.killed import listening, was_killed  # noqa: E402
 from support.live_hosts import Host, hosts, inventory, playbook, words  # noqa: E402
 
-# What was tried in this checkout, so that the table can be filled in parts.
-STATE = PROJECT / "tests" / "output" / "switchover-interrupted"
+DOCUMENT = PROJECT / "docs" / "evidence" / "interrupted.md"
 LOCK = "SELECT IS_USED_LOCK('dbre.semisync.switchover')"
 # What a run says where the one before it had done everything.
 ALL_DONE = "it is the source already"
@@ -76,29 +74,23 @@ class Pair:
         return f"converged, {time.monotonic() - begin:.0f} s; the role {where}"
 
 
-def stored(server: str) -> dict[int, str]:
-    """What became of the tasks that were tried before, and went well."""
-    path = STATE / f"{server}.json"
-    if not path.exists():
-        return {}
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return {int(number): said for number, said in found.items() if said.startswith("converged")}
-
-
-def store(server: str, results: dict[int, str]) -> None:
-    STATE.mkdir(parents=True, exist_ok=True)
-    (STATE / f"{server}.json").write_text(json.dumps(results), encoding="utf-8")
-
-
 def kill_after_each(
-    pair: Pair, server: str, results: dict[int, str], until: float
-) -> list[dict[str, Any]]:
-    """The run's tasks. One after another is tried, as long as all is well and there is time."""
+    pair: Pair, heading: str, document: pathlib.Path, resume: bool, until: float
+) -> dict[int, str]:
+    """What became of each task. One after another is tried, as long as all is well and there is
+    time, and put into the document's table.
+    """
     file = pair.folder / "tasks"
     done = pair.move(0, file)
     assert done.returncode == 0, done.stdout + done.stderr
     pair.swap()
     tasks = read_tasks(file)
+    before = converged(document, heading) if resume else {}
+    results = {
+        task["number"]: before[task["number"], task["name"]]
+        for task in tasks
+        if (task["number"], task["name"]) in before
+    }
     ran = [task["number"] for task in tasks if task["ran"]]
     for number in ran[:-1]:
         if number in results:
@@ -110,26 +102,27 @@ def kill_after_each(
         except AssertionError as error:
             print(error, flush=True)
             results[number] = "FAILED: " + " ".join(str(error).split())[-160:]
-        store(server, results)
+        write(document, heading, tasks, results)
         print(
             f"after task {number} ({tasks[number - 1]['name']}): {results[number]}",
             flush=True,
         )
         if results[number].startswith("FAILED"):
             break
-    return tasks
+    return results
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", choices=sorted(RELEASES), default="mysql")
     parser.add_argument("--minutes", type=float, default=600, help="begin no further task then")
-    parser.add_argument("--resume", action="store_true", help="leave out what went well before")
-    parser.add_argument("--document", type=pathlib.Path)
+    parser.add_argument("--resume", action="store_true", help="leave out what the table has")
+    parser.add_argument(
+        "--document", type=pathlib.Path, default=DOCUMENT, help="its table is filled"
+    )
     opts = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     until = time.monotonic() + 60 * opts.minutes
-    results = stored(opts.server) if opts.resume else {}
     wanted = [(name, opts.server, RELEASES[opts.server]) for name in ("source", "replica")]
     made = hosts(*wanted, turn=f"switchover-interrupted-{opts.server}")
     both = next(made)
@@ -142,14 +135,14 @@ def main() -> int:
             writers.prepare(both[0])
             same_data(both)
             writers.start()
-            tasks = kill_after_each(pair, opts.server, results, until)
+            results = kill_after_each(
+                pair, f"switchover, {opts.server}", opts.document, opts.resume, until
+            )
             known = writers.stop()
             same_data(both)
             verdicts = [judge(known, rows_of(host)) for host in both]
             confirmed = sum(len(rows) for rows in known["confirmed"])
             print(f"{confirmed} rows confirmed; {verdicts}", flush=True)
-            if opts.document:
-                write(opts.document, f"switchover, {opts.server}", tasks, results)
     finally:
         made.close()
     wrong = any(said.startswith("FAILED") for said in results.values())

@@ -38,7 +38,8 @@ from support.live_hosts import Host, hosts, inventory, playbook, run, words  # n
 
 KILLER = PROJECT / "tests" / "support" / "clients" / "kill_at.py"
 OUTPUT = PROJECT / "tests" / "output"
-STATE = OUTPUT / "switchover-kills.json"
+# The figures behind the table, from which the next session goes on.
+STATE = PROJECT / "docs" / "evidence" / "switchover-kills.json"
 MARK = "<!-- interrupted -->\n"
 POINTS = {
     "source": ("begun", "frozen", "attached", "granted"),
@@ -404,8 +405,7 @@ def main() -> int:
             status |= not all(map(good, made["rows"]))
             status |= any(map(any, (one.values() for one in made["verdicts"][0].values())))
             before = results[key] = together(before, made)
-            STATE.parent.mkdir(parents=True, exist_ok=True)
-            STATE.write_text(json.dumps(list(results.values())), encoding="utf-8")
+            STATE.write_text(json.dumps(list(results.values()), indent=1) + "\n", encoding="utf-8")
             # After a case that did not end well the next one needs new hosts.
             left = left[len(made["rows"]) :]
     text = document([results[name] for name in sorted(results)])
