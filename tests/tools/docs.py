@@ -24,7 +24,6 @@ OTHERS = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
-FIRST = ("README", "getting-started", "operations")
 # What the names of pages of docs/evidence/ begin with in the site.
 EVIDENCE = "evidence-"
 
@@ -71,14 +70,9 @@ def guides(target: Path) -> None:
         )
     if (PROJECT / "docs" / "images").is_dir():
         shutil.copytree(PROJECT / "docs" / "images", target / "images")
-    rest = sorted(Path(name).stem for name in known.values() if Path(name).stem not in FIRST)
     index = (PROJECT / "docs" / "docsite" / "index.rst").read_text(encoding="utf-8")
-    entries = {
-        "@EVIDENCE@": [name for name in rest if name.startswith(EVIDENCE)],
-        "@GUIDES@": [name for name in rest if not name.startswith(EVIDENCE)],
-    }
-    for mark, names in entries.items():
-        index = index.replace(mark, "\n   ".join(f"guides/{name}" for name in names))
+    evidence = sorted(Path(name).stem for name in known.values() if name.startswith(EVIDENCE))
+    index = index.replace("@EVIDENCE@", "\n   ".join(f"guides/{name}" for name in evidence))
     (target.parent / "index.rst").write_text(index, encoding="utf-8")
 
 

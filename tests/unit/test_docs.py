@@ -151,3 +151,10 @@ def test_every_line_of_the_changelog_is_text(path):
     # A colon in it makes it a mapping, which the changelog does not have.
     sections = yaml.safe_load(path.read_text(encoding="utf-8")).values()
     assert [entry for lines in sections for entry in lines if not isinstance(entry, str)] == []
+
+
+def test_every_guide_has_one_place_on_the_site():
+    index = (PROJECT / "docs" / "docsite" / "index.rst").read_text(encoding="utf-8")
+    placed = collections.Counter(re.findall(r"^   guides/(\S+)$", index, re.MULTILINE))
+    besides = {"README": 1, "monitoring": 1, "contributing": 1, "security": 1}
+    assert placed == {path.stem: 1 for path in (PROJECT / "docs").glob("*.md")} | besides
