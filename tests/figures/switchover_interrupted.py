@@ -78,7 +78,7 @@ def kill_after_each(
     pair: Pair, heading: str, document: pathlib.Path, resume: bool, until: float
 ) -> dict[int, str]:
     """What became of each task. One after another is tried, as long as all is well and there is
-    time, and put into the document's table.
+    time, and put into its page's table.
     """
     file = pair.folder / "tasks"
     done = pair.move(0, file)
