@@ -213,7 +213,7 @@ def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
             and sum(len(cell["repetitions"]) for cell in pair.document()["cells"]) >= 2
         )
 
-    eventually(two_kept, "two runs are kept")
+    eventually(two_kept, "two runs are kept", 180)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     run = os.readlink(kept.parent)
