@@ -181,10 +181,10 @@ switchovers: ## how long 50 writers wait while the source's role moves, and whet
 	  python tests/figures/switchover_interrupted.py --server $$server $(parts_of_it) --document docs/evidence/interrupted.md || exit; done)
 
 .PHONY: prove
-prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, FAULT, CYCLES, MINUTES, RESUME=1, CLEAR=1)
+prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, FAULT, CYCLES, MINUTES, CLEAR=1)
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \
-	  python tests/figures/prove.py --server $$server $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) $(parts_of_it) \
-	  $(if $(CLEAR),--clear,--document docs/evidence/failover.md) || exit; done
+	  python tests/figures/prove.py --server $$server $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command

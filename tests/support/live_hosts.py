@@ -247,22 +247,26 @@ def playbook(
     """Run one of the collection's playbooks by its full name; `before` are the words of a command
     that runs it.
     """
-    return run(
-        *before,
-        "ansible-playbook",
-        "-i",
-        file,
-        "dbre.semisync." + name,
-        *arguments,
-        check=False,
-        cwd=file.parent,
-        env=dict(
-            os.environ,
-            ANSIBLE_CALLBACK_RESULT_FORMAT="yaml",
-            ANSIBLE_PIPELINING="true",
-            COLUMNS="1000",
-            **environment,
-        ),
+    command = playbook_words(name, file, *arguments, before=before)
+    where = {"cwd": file.parent, "env": playbook_environment(**environment)}
+    return run(*command, check=False, **where)
+
+
+def playbook_words(
+    name: str, file: pathlib.Path, *arguments: str, before: Sequence[str] = ()
+) -> list[str]:
+    """The command line of that."""
+    return [*before, "ansible-playbook", "-i", str(file), "dbre.semisync." + name, *arguments]
+
+
+def playbook_environment(**environment: str) -> dict[str, str]:
+    """Where it runs."""
+    return dict(
+        os.environ,
+        ANSIBLE_CALLBACK_RESULT_FORMAT="yaml",
+        ANSIBLE_PIPELINING="true",
+        COLUMNS="1000",
+        **environment,
     )
 
 

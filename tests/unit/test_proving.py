@@ -7,10 +7,14 @@ than was seen.
 
 from __future__ import annotations
 
-import pytest
+import json
 
-from support.proving import table
-from support.proving.cycle import REFUSED, lies
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
+from jsonschema import Draft202012Validator
+
+from support.proving import evidence, table
+from support.proving.cycle import REFUSED, lies, outside, wrong
 from support.proving.faults import FAULTS
 from support.proving.mutants import MUTANTS, PROJECT, Patch, broken, patched
 
@@ -26,18 +30,24 @@ def record(**other):
         "case": "cut",
         "server": "mariadb",
         "version": "10.11-MariaDB",
+        "commit": "abc1234",
+        "at": "2026-11-22T20:56:03Z",
         "seed": 1,
+        "delay": {"replica1": 80, "replica2": 80},
         "judged": True,
         "why": "",
         "verdict": "proven",
         "outcome": "done",
         "reasons": [],
         "cases": [],
+        "certificate": "proven",
+        "attempted": 410,
         "confirmed": 400,
         "unknown": 3,
         "lost": 0,
         "unexpected": 0,
         "twice": 0,
+        "outside": 0,
         "without": 12.0,
         "to_first": 9.0,
         **other,
@@ -71,16 +81,50 @@ def test_every_mutant_has_its_fault():
     assert {mutant.fault for mutant in MUTANTS.values()} <= set(FAULTS)
 
 
-def test_a_certificate_lies_that_proves_what_was_lost():
-    assert lies(record(lost=1))
+def test_a_certificate_lies_that_answers_for_the_time_of_a_lost_row():
+    assert lies(record(lost=1, outside=1))
+    assert lies(record(lost=1, outside=1, verdict=certificate.WINDOW))
+    assert not lies(record(lost=1, outside=0, verdict=certificate.WINDOW))
     assert not lies(record())
-    assert not lies(record(lost=1, verdict="not proven"))
+    assert not lies(record(lost=1, outside=1, verdict="not proven"))
+    assert not lies({"verdict": REFUSED})
+
+
+def test_a_lost_row_counts_where_the_certificate_answers_for_its_time():
+    known = {"confirmed": [[1, 2], [7]], "moments": [[100.0, 160.0], [170.9]]}
+    window = {"from": "1970-01-01T00:02:30Z", "to": "1970-01-01T00:02:50Z"}
+    lost = [(0, 1), (0, 2), (1, 7)]
+    assert outside(lost, known, window) == 1
+    assert outside(lost, known, None) == 3
+    assert outside([], known, None) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"lost": 1}, True),
+        ({"unexpected": 1}, True),
+        ({"twice": 1}, True),
+        ({"lost": 1, "outside": 1, "judged": False}, False),
+        ({"case": "async", "lost": 5}, False),
+        ({"case": "async", "lost": 5, "outside": 5}, True),
+        ({"case": "async", "unexpected": 1}, True),
+        # MySQL keeps a relay log that was on the disk, and MariaDB does not.
+        ({"case": "synced", "lost": 1, "verdict": "not proven"}, False),
+        ({"case": "synced", "lost": 1, "verdict": "not proven", "server": "mysql"}, True),
+        ({"case": "no-wait", "lost": 9, "outside": 9}, False),
+    ],
+)
+def test_what_a_playbook_as_it_is_may_not_do(changes, expected):
+    assert wrong(record(**changes)) is expected
 
 
 def test_a_cycle_that_was_not_judged_counts_as_none_and_is_listed():
     broken_off = {"case": "cut", "server": "mysql", "version": "9.7", "seed": 7, "judged": False}
     text = table.document([record(), dict(broken_off, why="no answer within 300 s")])
-    assert "| MariaDB 10.11 | 1 | 400 | 0 | 0 | 0 | 3 | proven: 1 | 12.0, 12.0 | 9.0, 9.0 |" in text
+    cells = "1 | 80 | 410 | 400 | 0 | 0 | 0 | 3 | proven: 1 | 12.0, 12.0 | 9.0, 9.0 |"
+    assert f"| MariaDB 10.11 | {cells}" in text
     assert "9.7 |" not in text
     assert "count as none: 1.\n- cut, mysql, seed 7: no answer within 300 s" in text
 
@@ -92,8 +136,10 @@ def test_missing_proofs_are_counted_with_their_reasons():
 
 
 def test_a_liar_is_named():
-    text = table.document([record(lost=1, seed=42), record(case="no-wait", lost=9)])
-    assert "where a row was lost: 1 (cut 42 (mariadb))." in text
+    mutant = record(case="no-wait", lost=9, outside=9)
+    text = table.document([record(lost=1, outside=1, seed=42), mutant])
+    assert "in which a lost row was confirmed: 1 (cut 42 (mariadb))." in text
+    assert "unexpected or twice: 1 cycles (cut 42 (mariadb))." in text
     assert "| backlog | MariaDB 10.11 | 1 | 1 | 400 | 9 | 0 | 1 | proven: 1 |" in text
 
 
@@ -111,3 +157,40 @@ def test_the_tables_are_put_between_the_marks(tmp_path):
     page.write_text("no marks\n", encoding="utf-8")
     with pytest.raises(ValueError, match="lacks"):
         table.write(page, "new\n")
+
+
+def schema():
+    return Draft202012Validator(json.loads(evidence.SCHEMA.read_text(encoding="utf-8")))
+
+
+def test_the_committed_cycles_are_whole_and_the_tables_are_theirs():
+    records = evidence.read()
+    schema().validate(records)
+    assert {one["case"] for one in records} <= {*FAULTS, *MUTANTS}
+    assert evidence.RECORDS.read_text(encoding="utf-8") == evidence.text_of(records)
+    assert table.document(records) in evidence.DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_cycles_are_added_to_those_that_are_there(tmp_path):
+    path = tmp_path / "cycles.json"
+    first = record(reasons=["C5, replica1: its server started"], complaint="/a/path")
+    later = record(at="2026-11-23T00:00:00Z", judged=False, why="no answer " * 99, seed=2)
+    for name in ("verdict", "certificate", "confirmed"):
+        later.pop(name)
+    evidence.add([later], path)
+    records = evidence.add([first, later], path)
+    assert [one["seed"] for one in records] == [1, 2]
+    assert records == evidence.read(path)
+    assert records[0]["reasons"] == ["C5, replica1"]
+    assert "complaint" not in records[0]
+    schema().validate(records)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"commit": "main"}, {"case": None}, {"verdict": "fine"}, {"why": "why"}, {"lost": None}],
+)
+def test_a_cycle_that_is_not_whole_is_seen(changes):
+    one = evidence.kept(record())
+    schema().validate([one])
+    assert not schema().is_valid([{**one, **changes}])

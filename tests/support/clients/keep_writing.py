@@ -132,7 +132,8 @@ def main() -> None:
                 "attempted": [client.row for client in every],
                 "confirmed": [client.confirmed for client in every],
                 "unknown": [client.unknown for client in every],
-                # When each confirmed row was, in seconds since 1970.
+                # When each confirmed row was, in seconds since 1970: of each client, and of all.
+                "moments": [client.times for client in every],
                 "times": sorted(moment for client in every for moment in client.times),
                 "waits": [wait for client in every for wait in client.waits],
                 "errors": [client.errors for client in every],

@@ -6,20 +6,30 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import itertools
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Collection
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 from common import LabError
 
 from support.acknowledged import judge, rows_of
-from support.live_hosts import playbook, words
+from support.live_hosts import (
+    PROJECT,
+    playbook,
+    playbook_environment,
+    playbook_words,
+    run,
+    words,
+)
 from support.proving.faults import FAULTS, Fault, Scene
 from support.proving.machines import Machine, Machines, Writers
 from support.proving.mutants import MUTANTS, broken
@@ -33,7 +43,17 @@ PLAYBOOK, CAUGHT_UP = 300, 60
 # Fewer confirmed rows say nothing.
 FEWEST = 50
 WRONG = ("lost", "unexpected", "twice")
+# A certificate's times have no fractions.
+WHOLE_SECONDS = 1
+# What a cycle judges, and what it judges with.
+JUDGED = ("plugins", "roles", "playbooks", "lab", "tests/support")
 REFUSED = "did not take over"
+# What certificate.json says of a failover that was done.
+DONE = "done"
+# One cycle in so many runs the playbook to its end.
+WHOLE = 10
+# Seconds between two looks at the certificate.
+LOOK = 0.2
 
 
 def names(case: str) -> tuple[str, str]:
@@ -54,25 +74,28 @@ class Cycle:
         self.machines, self.log = machines, log
         fault, self.mutant = names(case)
         self.fault: Fault = FAULTS[fault]
-        self.scene = Scene(machines, seed, self.mutant)
+        self.scene = Scene(machines, seed)
         self.writers = Writers(machines, machines.folder)
         self.record: dict[str, Any] = {
             "case": case,
             "server": machines.server,
             "version": machines.version,
+            "commit": commit(),
             "seed": seed,
             "delay": self.fault.delay,
             "at": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "judged": False,
             "why": "",
         }
+        # What is ended with the cycle, the last first.
+        self.ends = contextlib.ExitStack()
 
     def go(self) -> dict[str, Any]:
         """The record of it, judged or with the reason why not."""
         begin = time.monotonic()
-        with contextlib.ExitStack() as ends:
-            ends.callback(self.scene.end)
-            ends.callback(self.writers.give_up)
+        with self.ends:
+            self.ends.callback(self.scene.end)
+            self.ends.callback(self.writers.give_up)
             try:
                 self.run()
                 self.record["judged"] = True
@@ -90,7 +113,8 @@ class Cycle:
         file = self.machines.inventory(**self.fault.variables(self.scene))
         self.fault.before(self.scene)
         looked = self.playbook("verify", file, "-e", "semisync_verify_canary=false")
-        assert self.fault.may_lose or looked.returncode == 0, words(looked)[-600:]
+        promised = self.machines.server not in self.fault.may_lose
+        assert not promised or looked.returncode == 0, words(looked)[-600:]
         self.writers.start()
         time.sleep(self.scene.draw.uniform(EARLIEST, LATEST))
         self.fault.load(self.scene)
@@ -109,20 +133,54 @@ class Cycle:
         """failover.yml, or the broken one, as often as the fault wants it."""
         accepted = ",".join(self.fault.accept)
         common = ["-e", f"semisync_failover_accept={accepted}"] if accepted else []
-        with contextlib.ExitStack() as ends:
-            environment = {}
-            if self.mutant:
-                folder = pathlib.Path(ends.enter_context(tempfile.TemporaryDirectory()))
-                path = broken(MUTANTS[self.mutant], folder)
-                environment["ANSIBLE_COLLECTIONS_PATH"] = str(path)
+        environment = {}
+        if self.mutant:
+            folder = pathlib.Path(self.ends.enter_context(tempfile.TemporaryDirectory()))
+            path = broken(MUTANTS[self.mutant], folder)
+            environment["ANSIBLE_COLLECTIONS_PATH"] = str(path)
 
-            def attempt(
-                *arguments: str, before: tuple[str, ...] = ()
-            ) -> subprocess.CompletedProcess[str]:
-                words = (*common, *arguments)
-                return self.playbook("failover", file, *words, before=before, **environment)
+        def attempt(
+            *arguments: str, before: tuple[str, ...] = ()
+        ) -> subprocess.CompletedProcess[str]:
+            words = (*common, *arguments)
+            return self.playbook("failover", file, *words, before=before, **environment)
 
-            return self.fault.takeover(self.scene, attempt) if self.fault.takeover else attempt()
+        if self.fault.takeover:
+            return self.fault.takeover(self.scene, attempt)
+        self.record["whole"] = self.scene.seed % WHOLE == 0
+        if self.record["whole"]:
+            return attempt()
+        return self.until_certain(file, *common, **environment)
+
+    def until_certain(
+        self, file: pathlib.Path, *arguments: str, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """failover.yml until its certificate says who takes writes. What it does behind that, the
+        option files, goes on while the rows are read, and ends with the hosts.
+        """
+        begin = time.time()
+        words = playbook_words("failover", file, *arguments, before=("timeout", str(PLAYBOOK)))
+        said = self.log.with_suffix(".said")
+        with said.open("w", encoding="utf-8") as stream:
+            process = subprocess.Popen(
+                words,
+                cwd=file.parent,
+                env=playbook_environment(**environment),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.ends.callback(end, process)
+        while process.poll() is None and not self.taken_over():
+            time.sleep(LOOK)
+        text = said.read_text(encoding="utf-8")
+        self.write("failover", begin, text)
+        return subprocess.CompletedProcess(words, process.returncode or 0, text, "")
+
+    def taken_over(self) -> bool:
+        files = self.certificates()
+        return bool(files) and json.loads(files[-1].read_text(encoding="utf-8"))["outcome"] == DONE
 
     def playbook(
         self,
@@ -135,10 +193,14 @@ class Cycle:
         begin = time.time()
         limit = ("timeout", str(PLAYBOOK))
         done = playbook(name, file, *arguments, before=(*limit, *before), **environment)
+        self.write(name, begin, done.stdout + done.stderr)
+        return done
+
+    def write(self, name: str, begin: float, said: str) -> None:
+        """Keep what a playbook said."""
         with self.log.open("a", encoding="utf-8") as log:
             log.write(f"\n===== {name}, begun at {begin:.3f}, {time.time() - begin:.1f} s\n")
-            log.write(done.stdout + done.stderr)
-        return done
+            log.write(said)
 
     def keep(self, known: dict[str, Any]) -> None:
         """What the clients knew, beside the log: who doubts a verdict can reckon it again."""
@@ -172,13 +234,20 @@ class Cycle:
         }
         for word in WRONG:
             self.record[word] = max(len(rows[word]) for rows in wrong.values())
+        lost = {row for rows in wrong.values() for row in rows["lost"]}
+        self.record["outside"] = outside(lost, known, kept["window"])
 
     def certificate(self) -> dict[str, Any]:
         """certificate.json of the failover; verify.yml's run has none."""
-        files = sorted(self.machines.folder.glob("results/default/*/certificate.json"))
-        files = [file for file in files if file.stat().st_mtime >= self.scene.died]
+        files = self.certificates()
         assert files, "failover.yml has left no certificate"
-        return json.loads(files[-1].read_text(encoding="utf-8"))
+        kept: dict[str, Any] = json.loads(files[-1].read_text(encoding="utf-8"))
+        return kept
+
+    def certificates(self) -> list[pathlib.Path]:
+        """Those since the source's death, in their order."""
+        files = sorted(self.machines.folder.glob("results/default/2*/certificate.json"))
+        return [file for file in files if file.stat().st_mtime >= self.scene.died]
 
     def caught_up(self, there: list[Machine]) -> list[Machine]:
         """Those that have what the new source has. One that does not come so far is left out, and
@@ -208,6 +277,47 @@ class Cycle:
         self.record["to_first"] = round(end - started, 1) if there else None
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a playbook and everything that it has started here."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def outside(
+    lost: Collection[tuple[int, int]], known: dict[str, Any], window: dict[str, Any] | None
+) -> int:
+    """How many lost rows were confirmed at a time for which the certificate answers."""
+    if not window:
+        return len(lost)
+    begin, end = (
+        datetime.datetime.fromisoformat(window[side]).timestamp() for side in ("from", "to")
+    )
+    moments = {
+        (client, number): moment
+        for client, rows in enumerate(known["confirmed"])
+        for number, moment in zip(rows, known["moments"][client], strict=True)
+    }
+    return sum(not begin <= moments[row] <= end + WHOLE_SECONDS for row in lost)
+
+
 def lies(record: dict[str, Any]) -> bool:
-    """Whether a certificate says that nothing was lost, and something was."""
-    return record["verdict"] == certificate.PROVEN and bool(record["lost"])
+    """Whether a certificate says of a time that nothing was lost, and something was."""
+    answers = record["verdict"] in (certificate.PROVEN, certificate.WINDOW)
+    return answers and bool(record["outside"])
+
+
+def wrong(record: dict[str, Any]) -> bool:
+    """Whether the playbook as it is did what it may not: a mutant may."""
+    if not record["judged"] or record["case"] not in FAULTS:
+        return False
+    forgiven = ("lost",) if record["server"] in FAULTS[record["case"]].may_lose else ()
+    return lies(record) or any(record.get(word) for word in WRONG if word not in forgiven)
+
+
+@functools.cache
+def commit() -> str:
+    """What is judged, by its short hash; with a + where it was changed since."""
+    head = run("git", "-C", PROJECT, "rev-parse", "--short=7", "HEAD").stdout.strip()
+    changed = run("git", "-C", PROJECT, "status", "--porcelain", "--", *JUDGED).stdout.strip()
+    return f"{head}{'+' if changed else ''}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import random
 import shlex
 import subprocess
@@ -10,10 +11,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from support.dying import UNITS, forbid_restart, kill
-from support.proving.machines import REPLICAS, SOURCE, Machine, Machines
+from support.eventually import eventually
+from support.proving.machines import BEGUN, REPLICAS, SOURCE, Machine, Machines
 
 Done = subprocess.CompletedProcess[str]
 # Runs failover.yml with more arguments, after the words of a command that runs it.
@@ -22,13 +25,16 @@ Attempt = Callable[..., Done]
 # under asynchronous replication.
 LINE = dict.fromkeys(REPLICAS, 80)
 LATE = {REPLICAS[0]: 10, REPLICAS[1]: 600}
-# Seconds that an applier is held, and for which it is before the source dies; under a mutant for
-# longer than any cycle, because nobody knows how long the playbook takes to come to the opening.
-HELD, HELD_LONG, HELD_BEFORE = 30, 900, 2
+HOLD = pathlib.Path(__file__).resolve().parents[1] / "clients" / "hold.py"
+# Seconds for which an applier is held before the source dies, behind the stop of its IO thread
+# (less than semisync_failover_stall, which would refuse it), and at most.
+HELD_BEFORE, HELD_BEHIND, HELD_LIMIT = 2, 25, 300
+EVERY = ("mysql", "mariadb")
 # Where the controller reaches nobody.
 NOBODY = "10.99.0.99"
-# Seconds for which a line that came back is there before the failover goes on.
-HEALED = 5
+# Seconds for which the source confirms again on a line that came back before the failover goes on,
+# and that it may take to do so: its kernel tries again ever more rarely.
+HEALED, HEALING = 3, 90
 # Milliseconds; of a source that gives its replicas up, and the seconds that this takes here.
 SHORT, GIVEN_UP = 2000, 8
 # Between which seconds of a run its controller, or the candidate, dies.
@@ -44,17 +50,15 @@ class Scene:
         draw: random numbers of the cycle's seed.
         died: when the source did, in seconds since 1970.
         gone: hosts that are not there to be read at the end.
-        held: seconds for which an applier is held.
     """
 
-    def __init__(self, machines: Machines, seed: int, mutant: str = "") -> None:
-        self.machines, self.draw = machines, random.Random(seed)
+    def __init__(self, machines: Machines, seed: int) -> None:
+        self.machines, self.seed, self.draw = machines, seed, random.Random(seed)
         self.source = machines.source
         self.first, self.second = machines.replicas
         self.died = 0.0
-        self.held = HELD_LONG if mutant else HELD
         self.gone: list[Machine] = []
-        self.beside: list[subprocess.Popen[str]] = []
+        self.beside: list[subprocess.Popen[bytes]] = []
 
     def cut(self, *hosts: Machine) -> None:
         """Cut hosts off their power at the same moment."""
@@ -69,26 +73,33 @@ class Scene:
         self.gone.remove(host)
 
     def hold(self, *hosts: Machine) -> None:
-        """Keep the appliers from the writers' table for a while."""
-        words = f"LOCK TABLES app.written READ; SELECT SLEEP({self.held})"
+        """Keep the appliers from the writers' table until the failover has judged what there is:
+        see hold.py.
+        """
+        words = f"app.written {HELD_BEHIND} {HELD_LIMIT}"
         for host in hosts:
-            command = host.command(f'{host.client} --execute "{words}"')
-            self.beside.append(
-                subprocess.Popen(
-                    command,
-                    text=True,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
+            said = self.machines.folder / f"held-{host.name}.log"
+            with HOLD.open("rb") as script, said.open("wb") as log:
+                self.beside.append(
+                    subprocess.Popen(
+                        host.command(f"python3 - {words}"),
+                        stdin=script,
+                        stdout=log,
+                        stderr=subprocess.STDOUT,
+                    )
                 )
-            )
+            eventually(partial(holds, said), said.read_text, BEGUN)
         time.sleep(HELD_BEFORE)
 
     def end(self) -> None:
-        """End what was begun beside the cycle."""
+        """End what was begun beside the cycle; what runs on a host ends with that."""
         for process in self.beside:
             process.kill()
             process.wait()
+
+
+def holds(said: pathlib.Path) -> bool:
+    return "held" in said.read_text(encoding="utf-8")
 
 
 def nothing(_scene: Scene) -> None:
@@ -111,7 +122,8 @@ class Fault:
         delay: milliseconds from the source to each replica.
         accept: cases that failover.yml is told to accept.
         variables: for the inventory.
-        may_lose: whether confirmed rows may be lost: there is no promise that they are not.
+        may_lose: the servers on which confirmed rows may be lost: there is no promise that they
+            are not, and the certificate must not say so. No row may be there that nobody wrote.
         takeover: runs failover.yml, given what does it once; None for once.
     """
 
@@ -122,7 +134,7 @@ class Fault:
     delay: dict[str, int] = field(default_factory=lambda: dict(LINE))
     accept: tuple[str, ...] = ()
     variables: Callable[[Scene], dict[str, Any]] = no_variables
-    may_lose: bool = False
+    may_lose: tuple[str, ...] = ()
     takeover: Callable[[Scene, Attempt], Done] | None = None
 
 
@@ -200,9 +212,23 @@ def unreachable(scene: Scene) -> dict[str, Any]:
 
 
 def healing(scene: Scene) -> dict[str, Any]:
-    """The line comes back between the plan and the stop of the IO threads."""
-    routes = [f"ip route del blackhole {host.address}" for host in scene.machines.replicas]
-    command = shlex.join(scene.source.command("; ".join([*routes, f"sleep {HEALED}"])))
+    """The line comes back between the plan and the stop of the IO threads, and the source confirms
+    again what waited.
+    """
+    source = scene.source
+    name = "source" if source.server == "mysql" else "master"
+    status = f"SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_{name}_yes_tx'"
+    lines = [
+        f'confirmed() {{ {source.client} --batch --execute "{status}"; }}',
+        "before=$(confirmed)",
+        *(f"ip route del blackhole {host.address}" for host in scene.machines.replicas),
+        f"end=$(($(date +%s) + {HEALING}))",
+        'while [ "$(confirmed)" = "$before" ] && [ "$(date +%s)" -lt "$end" ]; do sleep 0.2; done',
+        f"sleep {HEALED}",
+    ]
+    script = scene.machines.folder / "heal.sh"
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = f"{shlex.join(source.command('sh -s'))} <{shlex.quote(str(script))}"
     hook = scene.machines.folder / "heal.yml"
     task = {
         "name": "The line comes back",
@@ -260,7 +286,7 @@ FAULTS = {
         cut_source,
         before=switch_off,
         accept=("degraded",),
-        may_lose=True,
+        may_lose=EVERY,
     ),
     "backlog": Fault(
         "power cut of the source; both replicas have applied nothing for a while",
@@ -280,7 +306,9 @@ FAULTS = {
         load=hold_first,
         delay=LATE,
         accept=(f"restarted:{REPLICAS[0]}",),
-        may_lose=True,
+        # Its relay log is on the disk before it acknowledges, and MySQL keeps it; MariaDB throws it
+        # away at the start (MDEV-4698).
+        may_lose=("mariadb",),
     ),
     "unsynced": Fault(
         "the same, sync_relay_log 10000 (control)",
@@ -289,14 +317,14 @@ FAULTS = {
         load=hold_first,
         delay=LATE,
         accept=(f"restarted:{REPLICAS[0]}",),
-        may_lose=True,
+        may_lose=EVERY,
     ),
     "killed": Fault("SIGKILL of the source's server", kill_server),
     "two": Fault(
         "power cut of the source and of a replica",
         cut_with_replica,
         accept=(f"unread:{REPLICAS[0]}", "alone"),
-        may_lose=True,
+        may_lose=EVERY,
     ),
     "back": Fault(
         "power cut of a replica, which acknowledges again; then of the source",
@@ -319,7 +347,7 @@ FAULTS = {
         part_for_long,
         before=shorten,
         variables=unreachable,
-        may_lose=True,
+        may_lose=EVERY,
     ),
     "controller": Fault(
         "power cut of the source; the controller is killed, and started again",
@@ -330,7 +358,7 @@ FAULTS = {
         "power cut of the source; of the candidate during the failover, then another failover",
         cut_source,
         accept=(f"unread:{REPLICAS[0]}", "alone"),
-        may_lose=True,
+        may_lose=EVERY,
         takeover=candidate_dies,
     ),
 }

@@ -6,12 +6,13 @@ import collections
 import pathlib
 from typing import Any
 
-from support.proving.cycle import REFUSED, WRONG, lies, names
+from support.proving.cycle import REFUSED, WRONG, lies, names, wrong
 from support.proving.faults import FAULTS
 from support.proving.mutants import MUTANTS
 
 Record = dict[str, Any]
 MARK, END = "<!-- cycles -->\n", "<!-- /cycles -->\n"
+COUNTED = ("attempted", "confirmed", "lost", "unexpected", "twice", "unknown")
 # The longest reason of a cycle that was not judged.
 LONGEST = 160
 
@@ -46,6 +47,12 @@ def title(record: Record) -> str:
     return f"{name} {record['version'].partition('-')[0]}"
 
 
+def delay(record: Record) -> str:
+    """What lay on the line to each replica."""
+    each = [str(milliseconds) for _host, milliseconds in sorted(record["delay"].items())]
+    return each[0] if len(set(each)) == 1 else " and ".join(each)
+
+
 def grouped(records: list[Record]) -> list[tuple[str, str, list[Record]]]:
     """(case, server, its judged cycles), in the order of the cases."""
     order = [*FAULTS, *MUTANTS]
@@ -58,8 +65,8 @@ def grouped(records: list[Record]) -> list[tuple[str, str, list[Record]]]:
 
 def of_faults(records: list[Record]) -> list[str]:
     lines = head(
-        "fault", "server", "cycles", "rows confirmed", "lost", "unexpected", "twice", "unknown",
-        "verdicts", "seconds without writes: median, worst",
+        "fault", "server", "cycles", "ms to the replicas", "rows tried", "confirmed", "lost",
+        "unexpected", "twice", "unknown", "verdicts", "seconds without writes: median, worst",
         "seconds from the playbook's start to the first commit: median, worst",
     )  # fmt: skip
     for case, version, made in grouped(records):
@@ -69,8 +76,8 @@ def of_faults(records: list[Record]) -> list[str]:
                     FAULTS[case].words,
                     version,
                     len(made),
-                    *(total(made, name) for name in ("confirmed", "lost", "unexpected", "twice")),
-                    total(made, "unknown"),
+                    ", ".join(sorted({delay(record) for record in made})),
+                    *(total(made, name) for name in COUNTED),
                     counted([record["verdict"] for record in made]),
                     spread(made, "without"),
                     spread(made, "to_first"),
@@ -107,7 +114,9 @@ def of_mutants(records: list[Record]) -> list[str]:
 
 
 def of_certificates(records: list[Record]) -> list[str]:
-    """Of the playbook as it is: certificates that lie, and proofs that were missing."""
+    """Of the playbook as it is: certificates that lie, and proofs that were missing; what was lost
+    where nothing may be.
+    """
     made = [record for record in records if record["judged"] and record["case"] in FAULTS]
     liars = [
         f"{record['case']} {record['seed']} ({record['server']})" for record in filter(lies, made)
@@ -126,9 +135,15 @@ def of_certificates(records: list[Record]) -> list[str]:
         for record in made
         if record["verdict"] == REFUSED
     ]
+    failed = [
+        f"{record['case']} {record['seed']} ({record['server']})" for record in filter(wrong, made)
+    ]
     return [
-        f"Certificates that said proven where a row was lost: {len(liars)}"
-        + (f" ({'; '.join(liars)})." if liars else "."),
+        f"Rows lost where none may be, or there and unexpected or twice: {len(failed)} cycles"
+        + (f" ({'; '.join(failed)})." if failed else "."),
+        "",
+        "Certificates that answered for a time in which a lost row was confirmed:"
+        f" {len(liars)}" + (f" ({'; '.join(liars)})." if liars else "."),
         "",
         f"Not proven where nothing was lost: {len(poor)}.",
         *(
@@ -162,6 +177,12 @@ def of_the_rest(records: list[Record]) -> list[str]:
     ]
 
 
+def of_commits(records: list[Record]) -> list[str]:
+    """What they judged."""
+    commits = [record["commit"] for record in records if record["judged"]]
+    return [f"Judged cycles by the commit that they judged: {counted(commits) or 'none'}."]
+
+
 def document(records: list[Record]) -> str:
     """Everything between the marks."""
     parts = [
@@ -169,6 +190,7 @@ def document(records: list[Record]) -> str:
         of_mutants(records),
         of_certificates(records),
         of_the_rest(records),
+        of_commits(records),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
