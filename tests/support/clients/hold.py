@@ -1,11 +1,11 @@
-"""Keeps a replica's applier from a table: until somebody waits for that applier to end, or until
-its IO thread has stood still for a while. Whoever fails over finds a backlog that way, and it is
-free again before anybody gives up or hangs.
+"""Keeps a replica's applier from a table: until somebody waits for that applier to end, or for a
+while behind the moment at which a run takes the lock of its part on this server. Whoever fails over
+finds a backlog that way, and it is free again before anybody gives up or hangs.
 
-    hold.py TABLE SECONDS LIMIT
+    hold.py TABLE LOCK SECONDS LIMIT
 
-SECONDS are those behind the IO thread's stop; LIMIT is how long it is held at most. Prints "held"
-once it is.
+SECONDS are those behind the lock; LIMIT is how long the applier is held at most. Prints "held" once
+it is.
 """
 
 from __future__ import annotations
@@ -20,14 +20,6 @@ SOCKETS = ("/run/mysqld/mysqld.sock", "/tmp/mysql.sock")
 # Seconds between two looks; how long it takes somebody who waits to be seen.
 LOOK = 0.1
 STOPS = ("STOP SLAVE", "STOP REPLICA")
-# SHOW REPLICA STATUS waits for a STOP that hangs, and these do not.
-IO_THREAD = {
-    True: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND = 'Slave_IO'",
-    False: (
-        "SELECT COUNT(*) FROM performance_schema.replication_connection_status"
-        " WHERE SERVICE_STATE <> 'OFF'"
-    ),
-}
 
 
 def connect():
@@ -44,29 +36,28 @@ def stops(cursor) -> bool:
     )
 
 
-def receives(cursor, mariadb: bool) -> bool:
-    cursor.execute(IO_THREAD[mariadb])
-    return cursor.fetchone()[0] > 0
+def taken(cursor, lock: str) -> bool:
+    cursor.execute("SELECT IS_USED_LOCK(%s)", (lock,))
+    return cursor.fetchone()[0] is not None
 
 
 def main() -> None:
-    table, seconds, limit = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+    table, lock, seconds, limit = *sys.argv[1:3], float(sys.argv[3]), float(sys.argv[4])
     holding, looking = connect(), connect()
-    mariadb = "mariadb" in holding.get_server_info().lower()
     with holding.cursor() as cursor:
         cursor.execute(f"LOCK TABLES {table} READ")
     print("held", flush=True)
-    begin = received = time.monotonic()
-    why = "the limit"
+    begin = time.monotonic()
+    since, why = None, "the limit"
     with looking.cursor() as cursor:
         while time.monotonic() - begin < limit:
             if stops(cursor):
                 why = "somebody stops the applier"
                 break
-            if receives(cursor, mariadb):
-                received = time.monotonic()
-            elif time.monotonic() - received > seconds:
-                why = "the IO thread stands still"
+            if since is None and taken(cursor, lock):
+                since = time.monotonic()
+            if since is not None and time.monotonic() - since > seconds:
+                why = "somebody waits for what it applies"
                 break
             time.sleep(LOOK)
     print(f"free again after {time.monotonic() - begin:.1f} s: {why}", flush=True)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+
 from support.dying import UNITS, forbid_restart, kill
 from support.eventually import eventually
 from support.proving.machines import BEGUN, REPLICAS, SOURCE, Machine, Machines
@@ -26,9 +28,10 @@ Attempt = Callable[..., Done]
 LINE = dict.fromkeys(REPLICAS, 80)
 LATE = {REPLICAS[0]: 10, REPLICAS[1]: 600}
 HOLD = pathlib.Path(__file__).resolve().parents[1] / "clients" / "hold.py"
-# Seconds for which an applier is held before the source dies, behind the stop of its IO thread
-# (less than semisync_failover_stall, which would refuse it), and at most.
-HELD_BEFORE, HELD_BEHIND, HELD_LIMIT = 2, 25, 300
+# Seconds for which an applier is held before the source dies, behind the moment at which the
+# failover's part has come to its host (less than semisync_failover_stall, from which on it would be
+# refused), and at most.
+HELD_BEFORE, HELD_BEHIND, HELD_LIMIT = 2, 15, 300
 EVERY = ("mysql", "mariadb")
 # Where the controller reaches nobody.
 NOBODY = "10.99.0.99"
@@ -73,10 +76,10 @@ class Scene:
         self.gone.remove(host)
 
     def hold(self, *hosts: Machine) -> None:
-        """Keep the appliers from the writers' table until the failover has judged what there is:
-        see hold.py.
+        """Keep the appliers from the writers' table until the failover has judged what there is,
+        and its parts wait for them: see hold.py.
         """
-        words = f"app.written {HELD_BEHIND} {HELD_LIMIT}"
+        words = f"app.written {rules.RUN_LOCK} {HELD_BEHIND} {HELD_LIMIT}"
         for host in hosts:
             said = self.machines.folder / f"held-{host.name}.log"
             with HOLD.open("rb") as script, said.open("wb") as log:
