@@ -110,11 +110,13 @@ class Cycle:
         self.machines.reset()
         self.machines.delay(self.fault.delay)
         self.record["reset"] = round(time.monotonic() - begin, 1)
-        file = self.machines.inventory(**self.fault.variables(self.scene))
         self.fault.before(self.scene)
-        looked = self.playbook("verify", file, "-e", "semisync_verify_canary=false")
+        looked = self.playbook(
+            "verify", self.machines.inventory(), "-e", "semisync_verify_canary=false"
+        )
         promised = self.machines.server not in self.fault.may_lose
         assert not promised or looked.returncode == 0, words(looked)[-600:]
+        file = self.machines.inventory(**self.fault.variables(self.scene))
         self.writers.start()
         time.sleep(self.scene.draw.uniform(EARLIEST, LATEST))
         self.fault.load(self.scene)

@@ -32,8 +32,9 @@ TIMEOUT = 3600000
 # Seconds until hosts that were started follow each other, until all clients write, have ended.
 SETTLE, BEGUN, ENDED = 60, 60, 60
 # How often each client writes, asks the next server, and for how long it waits for an answer: a
-# host without power does not say that it is gone.
-PAUSE, RETRY, PATIENCE = 0.4, 1.0, 3.0
+# host without power does not say that it is gone. Fifty that ask more often would take the replicas
+# more than the failover does, and somebody asks ten times a second as it is.
+PAUSE, RETRY, PATIENCE = 0.4, 4.0, 3.0
 NUMBER = 50
 # Enough for any burst that waits out its delay.
 QUEUE = 10000
