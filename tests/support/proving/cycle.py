@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
@@ -30,7 +31,7 @@ from support.live_hosts import (
     run,
     words,
 )
-from support.proving.faults import FAULTS, Fault, Scene
+from support.proving.faults import FAULTS, Done, Fault, Scene, Strike
 from support.proving.machines import Machine, Machines, Writers
 from support.proving.mutants import MUTANTS, broken
 
@@ -39,7 +40,7 @@ FAILURES = (AssertionError, LabError, subprocess.TimeoutExpired, OSError)
 # Seconds between which the fault comes when all clients write, and for which they write on.
 EARLIEST, LATEST, AFTERWARDS = 1.0, 4.0, 3.0
 # Seconds that a playbook, and a replica that catches up with its new source, may take.
-PLAYBOOK, CAUGHT_UP = 300, 60
+PLAYBOOK, CAUGHT_UP = 420, 60
 # Fewer confirmed rows say nothing.
 FEWEST = 50
 WRONG = ("lost", "unexpected", "twice")
@@ -111,11 +112,9 @@ class Cycle:
         self.machines.delay(self.fault.delay)
         self.record["reset"] = round(time.monotonic() - begin, 1)
         self.fault.before(self.scene)
-        looked = self.playbook(
-            "verify", self.machines.inventory(), "-e", "semisync_verify_canary=false"
-        )
+        looked = self.look()
         promised = self.machines.server not in self.fault.may_lose
-        assert not promised or looked.returncode == 0, words(looked)[-600:]
+        assert not promised or looked.returncode == 0, f"verify.yml: {words(looked)[-600:]}"
         file = self.machines.inventory(**self.fault.variables(self.scene))
         self.writers.start()
         time.sleep(self.scene.draw.uniform(EARLIEST, LATEST))
@@ -131,7 +130,7 @@ class Cycle:
         self.read(done, known)
         self.measure(known["times"], started)
 
-    def failover(self, file: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    def failover(self, file: pathlib.Path) -> Done:
         """failover.yml, or the broken one, as often as the fault wants it."""
         accepted = ",".join(self.fault.accept)
         common = ["-e", f"semisync_failover_accept={accepted}"] if accepted else []
@@ -141,24 +140,27 @@ class Cycle:
             path = broken(MUTANTS[self.mutant], folder)
             environment["ANSIBLE_COLLECTIONS_PATH"] = str(path)
 
-        def attempt(
-            *arguments: str, before: tuple[str, ...] = ()
-        ) -> subprocess.CompletedProcess[str]:
-            words = (*common, *arguments)
-            return self.playbook("failover", file, *words, before=before, **environment)
+        # What is interrupted, and made again, is made whole or not by itself.
+        whole = not self.fault.takeover and self.scene.seed % WHOLE == 0
+        self.record["whole"] = whole
 
-        if self.fault.takeover:
-            return self.fault.takeover(self.scene, attempt)
-        self.record["whole"] = self.scene.seed % WHOLE == 0
-        if self.record["whole"]:
-            return attempt()
-        return self.until_certain(file, *common, **environment)
+        def attempt(*arguments: str, strike: Strike | None = None) -> Done:
+            words = (*common, *arguments)
+            return self.until_certain(file, *words, whole=whole, strike=strike, **environment)
+
+        return self.fault.takeover(self.scene, attempt) if self.fault.takeover else attempt()
 
     def until_certain(
-        self, file: pathlib.Path, *arguments: str, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        """failover.yml until its certificate says who takes writes. What it does behind that, the
-        option files, goes on while the rows are read, and ends with the hosts.
+        self,
+        file: pathlib.Path,
+        *arguments: str,
+        whole: bool,
+        strike: Strike | None,
+        **environment: str,
+    ) -> Done:
+        """failover.yml until its certificate says who takes writes, unless it is to be made whole.
+        What it does behind that, the option files, goes on while the rows are read, and ends with
+        the hosts.
         """
         begin = time.time()
         words = playbook_words("failover", file, *arguments, before=("timeout", str(PLAYBOOK)))
@@ -174,28 +176,31 @@ class Cycle:
                 start_new_session=True,
             )
         self.ends.callback(end, process)
-        while process.poll() is None and not self.taken_over():
+        while process.poll() is None and (whole or not self.taken_over(begin)):
             time.sleep(LOOK)
+            if strike and strike.task in said.read_text(encoding="utf-8"):
+                time.sleep(strike.seconds)
+                self.record["struck"] = [strike.task, round(strike.seconds, 1)]
+                strike.what(partial(end, process))
+                strike = None
         text = said.read_text(encoding="utf-8")
         self.write("failover", begin, text)
-        return subprocess.CompletedProcess(words, process.returncode or 0, text, "")
+        done = self.taken_over(begin) or process.returncode == 0
+        return subprocess.CompletedProcess(words, 0 if done else 1, text, "")
 
-    def taken_over(self) -> bool:
-        files = self.certificates()
+    def taken_over(self, since: float) -> bool:
+        """Whether a failover that was begun then says so."""
+        files = [file for file in self.certificates() if file.stat().st_mtime >= since]
         return bool(files) and json.loads(files[-1].read_text(encoding="utf-8"))["outcome"] == DONE
 
-    def playbook(
-        self,
-        name: str,
-        file: pathlib.Path,
-        *arguments: str,
-        before: tuple[str, ...] = (),
-        **environment: str,
-    ) -> subprocess.CompletedProcess[str]:
+    def look(self) -> Done:
+        """verify.yml, for the last time before the source dies."""
         begin = time.time()
+        words = ("-e", "semisync_verify_canary=false")
         limit = ("timeout", str(PLAYBOOK))
-        done = playbook(name, file, *arguments, before=(*limit, *before), **environment)
-        self.write(name, begin, done.stdout + done.stderr)
+        # A fault's own inventory may have a source that nobody reaches.
+        done = playbook("verify", self.machines.inventory(), *words, before=limit)
+        self.write("verify", begin, done.stdout + done.stderr)
         return done
 
     def write(self, name: str, begin: float, said: str) -> None:
@@ -212,7 +217,7 @@ class Cycle:
         self.record["unknown"] = sum(len(rows) for rows in known["unknown"])
         assert self.record["confirmed"] >= FEWEST, f"few rows: {known['errors'][:2]}"
 
-    def read(self, done: subprocess.CompletedProcess[str], known: dict[str, Any]) -> None:
+    def read(self, done: Done, known: dict[str, Any]) -> None:
         """Both verdicts: on the rows of every host that is left, and of the certificate."""
         kept = self.certificate()
         self.record.update(

@@ -7,12 +7,11 @@ import pathlib
 import random
 import shlex
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 
@@ -40,10 +39,31 @@ NOBODY = "10.99.0.99"
 HEALED, HEALING = 3, 90
 # Milliseconds; of a source that gives its replicas up, and the seconds that this takes here.
 SHORT, GIVEN_UP = 2000, 8
-# Between which seconds of a run its controller, or the candidate, dies.
-RUNNING = (3, 14)
+# During which tasks of failover.yml its controller, or the candidate, dies, and for how many
+# seconds at most such a task has been running.
+TASKS = (
+    "Read what the judge needs",
+    "Stop the IO threads alone",
+    "Judge what was received",
+    "Apply, attach, and open",
+)
+RUNNING = 4
 # Seconds between attempts, and how many there are: whoever held a lock may need a minute.
 AGAIN, ATTEMPTS = 15, 6
+
+
+class Strike(NamedTuple):
+    """What happens in the middle of failover.yml.
+
+    Attributes:
+        task: the name with which the task begins during which it happens.
+        seconds: for which that has been running.
+        what: it; given what kills the controller.
+    """
+
+    task: str
+    seconds: float
+    what: Callable[[Callable[[], None]], None]
 
 
 class Scene:
@@ -93,6 +113,10 @@ class Scene:
                 )
             eventually(partial(holds, said), said.read_text, BEGUN)
         time.sleep(HELD_BEFORE)
+
+    def strike(self, what: Callable[[Callable[[], None]], None]) -> Strike:
+        """It, at a random moment."""
+        return Strike(self.draw.choice(TASKS), self.draw.uniform(0, RUNNING), what)
 
     def end(self) -> None:
         """End what was begun beside the cycle; what runs on a host ends with that."""
@@ -259,17 +283,14 @@ def shorten(scene: Scene) -> None:
 
 def controller_dies(scene: Scene, attempt: Attempt) -> Done:
     """The controller is killed in the middle; then the same again, until nobody is in the way."""
-    seconds = scene.draw.uniform(*RUNNING)
-    done = attempt(before=("timeout", "--signal=KILL", f"{seconds:.1f}"))
+    done = attempt(strike=scene.strike(lambda kill_it: kill_it()))
     return again(attempt) if done.returncode else done
 
 
 def candidate_dies(scene: Scene, attempt: Attempt) -> Done:
-    """The candidate loses its power in the middle; then the other one."""
-    dying = threading.Timer(scene.draw.uniform(*RUNNING), lambda: scene.cut(scene.first))
-    dying.start()
-    attempt("-e", f"semisync_failover_to={scene.first.name}")
-    dying.join()
+    """The candidate loses its power in the middle; then the other one takes over."""
+    strike = scene.strike(lambda _kill_it: scene.cut(scene.first))
+    attempt("-e", f"semisync_failover_to={scene.first.name}", strike=strike)
     return again(attempt)
 
 
@@ -360,7 +381,8 @@ FAULTS = {
     "candidate": Fault(
         "power cut of the source; of the candidate during the failover, then another failover",
         cut_source,
-        accept=(f"unread:{REPLICAS[0]}", "alone"),
+        # Where it had taken over already, nobody has looked at it as a source.
+        accept=(f"unread:{REPLICAS[0]}", f"unread:{SOURCE}", "alone", "unwatched"),
         may_lose=EVERY,
         takeover=candidate_dies,
     ),
