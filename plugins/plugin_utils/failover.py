@@ -153,8 +153,9 @@ class Failover:
             return self.on_host(self.dead())
         if not self.is_replica():
             return {"skipped": True, "skip_reason": "it is no replica that was read"}
+        peers = failover.peers(self.members, self.mine)
         plan = {
-            "members": [peer for peer in failover.peers(self.members) if peer["host"] != self.host],
+            "members": [peer for peer in peers if peer["host"] != self.host],
             "user": self.own["replication_user"],
             "token": self.token,
         }

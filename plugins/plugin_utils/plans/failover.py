@@ -22,18 +22,19 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 FEW = 200
 
 
-def peers(members: list[Member]) -> list[dict[str, Any]]:
-    """Where each member is reached that was read, and the source that was not."""
+def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
+    """Where a replica reaches each member that was read, and the source that was not: there where
+    it follows that one. The controller may know it by another address, which nobody here answers.
+    """
     source = source_of(members)
     made = switchover.peers([member for member in members if member.info is not None])
     if source.info is None:
-        followers = [member for member in members if member.info is not None and member.channel]
-        channel = followers[0].channel if followers else {"source_port": 3306}
+        channel = (asking.channel if asking.info is not None else None) or {}
         made.append(
             {
                 "host": source.host,
-                "address": source.address,
-                "port": int(channel["source_port"] or 3306),
+                "address": channel.get("source_host") or source.address,
+                "port": int(channel.get("source_port") or 3306),
                 # Asked whether it answers, and for nothing else: who demands TLS answers.
                 "tls": False,
             }
@@ -73,7 +74,7 @@ def arguments(
         "target": chosen.host,
         "source_id": source_id(members),
         "target_id": journal.identity(chosen.info["variables"]),
-        "members": peers(members),
+        "members": peers(members, member),
         "others": [follower.host for follower in followers],
         "user": settings["replication_user"],
         "timeout": settings["failover_timeout"],

@@ -6,8 +6,9 @@ appears; what each tried, what was confirmed, what is unknown, and how long it h
 ADDRESSES are host:port, separated by commas. A client that is refused asks the next server; it
 keeps its connections, and makes a new one where the old one broke. Account app with password app.
 PAUSE is between a client's rows, RETRY between two attempts to write one, PATIENCE how long a
-client waits for an answer, all in seconds; with them nobody connects before there is something to
-write, and it is said when each client has a row.
+client waits for an answer, all in seconds (of several, separated by commas, each client has one in
+turn); with them nobody connects before there is something to write, and it is said when each client
+has a row.
 """
 
 from __future__ import annotations
@@ -110,14 +111,15 @@ class Client:
 
 def main() -> None:
     addresses, clients, stop_file, result_file, *more = sys.argv[1:]
-    pause, retry, patience = map(float, more) if more else (PAUSE, RETRY, PATIENCE)
+    pause, retry = map(float, more[:2]) if more else (PAUSE, RETRY)
+    patience = [float(word) for word in more[2].split(",")] if more else [PATIENCE]
     every = [
-        Client(number, addresses.split(","), pause, retry, patience)
+        Client(number, addresses.split(","), pause, retry, patience[number % len(patience)])
         for number in range(int(clients))
     ]
     for client in every if not more else []:
         for address in client.addresses:
-            client.connections[address] = connect(address, patience)
+            client.connections[address] = connect(address, client.patience)
     threads = [threading.Thread(target=client.write, args=(stop_file,)) for client in every]
     for thread in threads:
         thread.start()

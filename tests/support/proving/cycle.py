@@ -76,7 +76,7 @@ class Cycle:
         fault, self.mutant = names(case)
         self.fault: Fault = FAULTS[fault]
         self.scene = Scene(machines, seed)
-        self.writers = Writers(machines, machines.folder)
+        self.writers = Writers(machines, machines.folder, self.fault.patience)
         self.record: dict[str, Any] = {
             "case": case,
             "server": machines.server,

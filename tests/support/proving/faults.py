@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import ru
 
 from support.dying import UNITS, forbid_restart, kill
 from support.eventually import eventually
-from support.proving.machines import BEGUN, REPLICAS, SOURCE, Machine, Machines
+from support.proving.machines import BEGUN, PATIENCE, REPLICAS, SOURCE, Machine, Machines
 
 Done = subprocess.CompletedProcess[str]
 # Runs failover.yml with more arguments, after the words of a command that runs it.
@@ -37,6 +37,8 @@ NOBODY = "10.99.0.99"
 # Seconds for which the source confirms again on a line that came back before the failover goes on,
 # and that it may take to do so: its kernel tries again ever more rarely.
 HEALED, HEALING = 3, 90
+# Seconds: of a source that lives, half of the clients wait for what becomes of their row.
+MIXED = "3,60"
 # Milliseconds; of a source that gives its replicas up, and the seconds that this takes here.
 SHORT, GIVEN_UP = 2000, 8
 # During which tasks of failover.yml its controller, or the candidate, dies, and for how many
@@ -151,6 +153,7 @@ class Fault:
         variables: for the inventory.
         may_lose: the servers on which confirmed rows may be lost: there is no promise that they
             are not, and the certificate must not say so. No row may be there that nobody wrote.
+        patience: seconds for which the clients wait for an answer, one after the other.
         takeover: runs failover.yml, given what does it once; None for once.
     """
 
@@ -162,6 +165,7 @@ class Fault:
     accept: tuple[str, ...] = ()
     variables: Callable[[Scene], dict[str, Any]] = no_variables
     may_lose: tuple[str, ...] = ()
+    patience: str = PATIENCE
     takeover: Callable[[Scene, Attempt], Done] | None = None
 
 
@@ -359,12 +363,14 @@ FAULTS = {
         "the source is cut off from its replicas, and its clients are not",
         part_from_replicas,
         variables=unreachable,
+        patience=MIXED,
     ),
     "healed": Fault(
         "the same, and the line comes back during the failover; a backlog on both replicas",
         part_from_replicas,
         load=hold_both,
         variables=healing,
+        patience=MIXED,
     ),
     "apart-long": Fault(
         "the source is cut off for longer than its timeout (control)",

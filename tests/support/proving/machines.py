@@ -30,11 +30,11 @@ NAMES = (SOURCE, *REPLICAS)
 # Milliseconds; longer than a cycle, so that nothing is confirmed alone.
 TIMEOUT = 3600000
 # Seconds until hosts that were started follow each other, until all clients write, have ended.
-SETTLE, BEGUN, ENDED = 60, 60, 60
+SETTLE, BEGUN, ENDED = 60, 60, 120
 # How often each client writes, asks the next server, and for how long it waits for an answer: a
 # host without power does not say that it is gone. Fifty that ask more often would take the replicas
 # more than the failover does, and somebody asks ten times a second as it is.
-PAUSE, RETRY, PATIENCE = 0.4, 4.0, 3.0
+PAUSE, RETRY, PATIENCE = 0.4, 4.0, "3"
 NUMBER = 50
 # Enough for any burst that waits out its delay.
 QUEUE = 10000
@@ -247,8 +247,8 @@ def copy(disk: pathlib.Path, to: pathlib.Path) -> None:
 class Writers:
     """The clients, beside this process, in the hosts' network."""
 
-    def __init__(self, machines: Machines, folder: pathlib.Path) -> None:
-        self.machines, self.folder = machines, folder
+    def __init__(self, machines: Machines, folder: pathlib.Path, patience: str = PATIENCE) -> None:
+        self.machines, self.folder, self.patience = machines, folder, patience
         self.process: subprocess.Popen[bytes] | None = None
         self.stop_file, self.result = folder / "stop-writing", folder / "written.json"
 
@@ -266,7 +266,7 @@ class Writers:
             file.unlink(missing_ok=True)
         addresses = ",".join(f"{host.address}:3306" for host in self.machines.hosts)
         inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable, KEEP_WRITING)
-        words = (addresses, NUMBER, self.stop_file, self.result, PAUSE, RETRY, PATIENCE)
+        words = (addresses, NUMBER, self.stop_file, self.result, PAUSE, RETRY, self.patience)
         with (self.folder / "writers.log").open("wb") as log:
             self.process = subprocess.Popen(
                 [str(word) for word in (*inside, *words)],

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, failover, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.failover import peers
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
 
@@ -381,3 +382,18 @@ def test_a_disk_that_may_be_less_careful_is_named_with_what_is_put_back(run):
     result = ahead(run, rounds, failover_fast_apply=True)
     assert rounds.given[0]["durability"] == {"innodb_flush_log_at_trx_commit": "1"}
     assert result["ahead"]["relaxed"] == {"innodb_flush_log_at_trx_commit": 2}
+
+
+def test_a_dead_source_is_asked_for_where_its_replicas_follow_it():
+    evidence = remnants.evidence("mariadb")
+    source, first, second = evidence.members
+    source.address = "admin.example"
+    first.channel.update(source_host="10.0.0.1", source_port=3307)
+    second.channel.update(source_host=None, source_port=None)
+
+    def where(asking):
+        asked = peers(evidence.members, asking)
+        return next((one["address"], one["port"]) for one in asked if one["host"] == "db1")
+
+    assert where(first) == ("10.0.0.1", 3307)
+    assert where(second) == ("admin.example", 3306)
