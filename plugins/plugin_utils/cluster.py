@@ -24,6 +24,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
 
 GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
 DEFAULT = "default"
+# The fact that rejoin.yml gives a host which may come back, for the rest of its run.
+CLEARED = "__semisync_rejoin_cleared"
 
 display = Display()
 
@@ -89,7 +91,9 @@ def members(
 
 
 def apart(task_vars: Any, cluster: list[Member]) -> tuple[list[Member], list[held.Held]]:
-    """held.apart(), where consent to overwrite a host's data ends its being held."""
+    """held.apart(), where consent to overwrite a host's data ends its being held, and a verdict of
+    this run that it may come back.
+    """
     if not held.newest(cluster):
         return cluster, []
     overwriting = [settings.KEYS["seed_overwrite"]]
@@ -97,6 +101,7 @@ def apart(task_vars: Any, cluster: list[Member]) -> tuple[list[Member], list[hel
         member.host
         for member in cluster
         if settings.read(task_vars["hostvars"][member.host], overwriting)[0].get("seed_overwrite")
+        or task_vars["hostvars"][member.host].get(CLEARED)
     ]
     return held.apart(cluster, given_up)
 

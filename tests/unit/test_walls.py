@@ -26,6 +26,7 @@ HOST_PACKAGES = (
     "answer",
     "switchover",
     "failover",
+    "rejoin",
     "canary",
     "seed",
     "netem",
@@ -33,14 +34,14 @@ HOST_PACKAGES = (
 )
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
-    ("task_files",),
+    ("task_files", "setting_rows"),
     ("settings", "results", "words", "lifeline"),
     ("member",),
     ("promise",),
     ("plans",),
     ("verdict",),
     ("cluster",),
-    ("failover",),
+    ("failover", "rejoin"),
     ("goals",),
     ("benchmark",),
     ("report",),

@@ -14,7 +14,7 @@ import os
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import log_file, tail
@@ -231,19 +231,31 @@ def print_all(words: list[str], reader: tail.Reader) -> list[tail.Transaction]:
         SalvageError: it has not come to its end, or it is too much.
         TailError: what it printed.
     """
+    return printed(words, lambda lines: list(limited(reader.read(lines))))
+
+
+def printed(words: list[str], read_lines: Callable[[Iterable[bytes]], Any]) -> Any:
+    """What is made of the lines that a program prints; times in them are UTC.
+
+    Raises:
+        SalvageError: it has not come to its end.
+        TailError: what it printed.
+    """
+    environment = dict(os.environ, LC_ALL="C", TZ="UTC")
     with tempfile.TemporaryFile() as errors, subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=errors, env=dict(os.environ, LC_ALL="C")
+        words, stdout=subprocess.PIPE, stderr=errors, env=environment
     ) as printing:
-        printed: Any = printing.stdout
+        output: Any = printing.stdout
+        made, wrong = None, None
         try:
-            transactions, wrong = list(limited(reader.read(printed))), None
+            made = read_lines(output)
         except tail.TailError as error:
-            transactions, wrong = [], error
+            wrong = error
         except SalvageError:
             printing.kill()
             raise
         # Where it was cut off it is no wonder that it is not understood.
-        printed.read()
+        output.read()
         status = printing.wait()
         errors.seek(0)
         said = " ".join(errors.read().decode("utf-8", "replace").split())
@@ -251,7 +263,7 @@ def print_all(words: list[str], reader: tail.Reader) -> list[tail.Transaction]:
         raise SalvageError("damaged", said[:300] or f"it ended with status {status}")
     if wrong:
         raise wrong
-    return transactions
+    return made
 
 
 def limited(transactions: Iterator[tail.Transaction]) -> Iterator[tail.Transaction]:

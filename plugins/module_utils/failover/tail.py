@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Ends a statement from the line on that says so.
 LONG_END = b"/*!*/;"
@@ -21,7 +21,8 @@ MARIADB_GTID = re.compile(rb"#\d{6} .*\tGTID (\d+-\d+-\d+)")
 # What was known of earlier files where this one began.
 MYSQL_BEFORE = re.compile(rb"^#\d{6} .*\tPrevious-GTIDs$")
 MARIADB_BEFORE = re.compile(rb"#\d{6} .*\tGtid list \[([^]]*)\]")
-SET = re.compile(rb"(/\*M?!\d+ )?SET ", re.IGNORECASE)
+# What a session is set to; a password or a role is of a client, and a transaction of its own.
+SET = re.compile(rb"(/\*M?!\d+ )?SET (?!PASSWORD|DEFAULT |ROLE )", re.IGNORECASE)
 # The part of a session's state that mysqlbinlog prints only where it changes.
 LASTING = re.compile(rb"(/\*M?!\d+ )?SET @@session\.(?!gtid_seq_no|original_|immediate_)")
 BEGINS = (b"BEGIN", b"START TRANSACTION")
@@ -53,8 +54,13 @@ class Statement(NamedTuple):
     gtid: str = ""
 
 
-def statements(lines: Iterable[bytes]) -> Iterator[Statement]:
+def statements(
+    lines: Iterable[bytes], comment: Callable[[bytes], Any] | None = None
+) -> Iterator[Statement]:
     """The statements that mysqlbinlog prints.
+
+    Args:
+        comment: takes each line of its comments, in their order among the statements.
 
     Raises:
         TailError: the last one has no end.
@@ -68,6 +74,8 @@ def statements(lines: Iterable[bytes]) -> Iterator[Statement]:
                 end = bare[len(b"DELIMITER ") :].strip()
                 continue
             if bare.startswith(b"#"):
+                if comment:
+                    comment(bare)
                 match = MARIADB_GTID.match(bare)
                 if match:
                     yield Statement(b"", match.group(1).decode("ascii"))

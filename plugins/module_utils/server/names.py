@@ -19,6 +19,17 @@ OLD = "master_slave"
 NEW = "source_replica"
 
 NEVER = (10**6,)
+# First release of a MariaDB series that cuts what nobody acknowledged off its binary log where it
+# is started with init-rpl-role=SLAVE (MDEV-33465, release notes of each series; 11.3 has none).
+TRUNCATES_SINCE = {
+    (10, 6): 19,
+    (10, 11): 9,
+    (11, 1): 6,
+    (11, 2): 5,
+    (11, 4): 3,
+    (11, 5): 2,
+}
+TRUNCATES_FROM = (11, 6)
 
 # First version with the new names, first without the old ones (mysql-server plugin/semisync; 9.5
 # release notes).
@@ -356,6 +367,14 @@ class Names:
                     key, "AFTER_COMMIT" if self.mariadb else "AFTER_SYNC"
                 )
         return values
+
+    @property
+    def truncates(self) -> bool:
+        """A start with init-rpl-role=SLAVE takes back what was committed nowhere but in the binary
+        log.
+        """
+        patch = TRUNCATES_SINCE.get((self.version[0], self.version[1]), NEVER[0])
+        return self.mariadb and (self.version >= TRUNCATES_FROM or self.version[2] >= patch)
 
     @property
     def slapper(self) -> str:

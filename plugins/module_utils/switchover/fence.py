@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Sequence
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -22,8 +23,14 @@ WORDS = (
 )
 
 
-def lines(group: str) -> str:
-    return f"{WORDS}\n[{group}]\nread_only = ON\n"
+def lines(group: str, words: str = WORDS, more: Sequence[str] = ()) -> str:
+    """What the file says.
+
+    Args:
+        words: a comment: who wrote it, and who takes it away.
+        more: lines besides read_only.
+    """
+    return "\n".join([words, f"[{group}]", "read_only = ON", *more, ""])
 
 
 def place(ours: str, kind: str) -> str:
@@ -57,18 +64,19 @@ def without_block(text: str) -> str:
     )
 
 
-def put(ours: str, kind: str, group: str) -> str:
-    """Let the server start read-only; the path of the file that says so.
+def put(ours: str, kind: str, group: str, words: str = WORDS, more: Sequence[str] = ()) -> str:
+    """Let the server start read-only; the path of the file that says so. See lines().
 
     Raises:
         OSError: it cannot be written.
     """
     path = place(ours, kind)
     if kind == "drop-in":
-        write(path, lines(group), 0o644)
+        write(path, lines(group, words, more), 0o644)
     else:
         text = without_block(read_text(path) if os.path.exists(path) else "")
-        write(path, text + ("" if text.endswith("\n") or not text else "\n") + block(lines(group)))
+        end = "" if text.endswith("\n") or not text else "\n"
+        write(path, text + end + block(lines(group, words, more)))
     return path
 
 

@@ -82,8 +82,8 @@ def words(one: Held) -> str:
     return (
         f"{one.member.host} lost the source's role to {one.row['to_host']} at"
         f" {one.row['happened']} (failover). It may have transactions that nobody else has, and is"
-        " held: nothing is started, attached or written there. docs/failover.md says how it comes"
-        " back"
+        " held: nothing is started, attached or written there. rejoin.yml says whether it may come"
+        " back, and how"
     )
 
 

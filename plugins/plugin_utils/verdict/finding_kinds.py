@@ -133,7 +133,7 @@ TABLE = {
         " recovery commits what waited for an acknowledgement. Nothing is started, attached or"
         " written there.",
         SWITCH,
-        "Read its binary log before anybody starts it, then seed it again: docs/failover.md. Where"
+        "rejoin.yml says what it has alone before anybody starts it, and brings it back. Where"
         " it does not come back, take it out of the inventory.",
     ),
     "held_takes_writes": Kind(
@@ -143,7 +143,7 @@ TABLE = {
         " server, and will be lost.",
         SWITCH,
         "Keep the clients away from it, and SET GLOBAL read_only = 1 there, at once. Then"
-        " docs/failover.md says how it comes back.",
+        " rejoin.yml says what it has alone, and brings it back.",
     ),
     "not_read": Kind(
         WARNING,

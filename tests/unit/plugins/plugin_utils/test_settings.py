@@ -49,7 +49,7 @@ def judged(name, value):
 
 def test_every_public_variable_has_a_row_and_every_row_a_variable():
     # Its default, its spec and its line in the role's README are compared by check_roles.py.
-    assert sorted(set(SPECS) - set(TABLE)) == [], "no row in plugin_utils/settings.py"
+    assert sorted(set(SPECS) - set(TABLE)) == [], "no row in plugin_utils/setting_rows.py"
     assert sorted(set(TABLE) - set(SPECS)) == [], "no argument spec in roles/*/meta"
 
 

@@ -133,3 +133,8 @@ def test_a_statement_keeps_its_own_lines():
     transactions, _reader = read(log(one(1, body), one(2, b"BEGIN", b"a;\n#b", b"ROLLBACK")))
     assert transactions[0].statements[-1] == body
     assert transactions[1].statements[-3:] == [b"BEGIN", b"a;\n#b", b"ROLLBACK"]
+
+
+def test_a_password_is_a_transaction_of_its_own():
+    transactions, reader = read(log(one(1, b"SET PASSWORD FOR 'a'@'%'='*00'"), one(2, b"BEGIN")))
+    assert (numbers(transactions), reader.torn) == ([1], f"{MYSQL}2")

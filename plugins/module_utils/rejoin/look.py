@@ -1,0 +1,181 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a former source's host says: of a server that does not run by the files of its binary log
+alone, and of either what the transactions are that the new source lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+    log_file,
+    salvage,
+    tail,
+    witness,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms, place
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.history import History
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    SYSTEM_SCHEMAS,
+    Server,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.look import first_gtids
+
+WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)
+# Behind the description of a file and the GTIDs before it, in every version.
+HEAD = 300
+
+
+def former(module: Any) -> dict[str, Any]:
+    """What the former source's host says."""
+    words, _answered = witness.reach(module.params["peer"], module.params)
+    return {**answer(module), "reach": words}
+
+
+def begins(_module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """What the new source's host says."""
+    return {
+        "changed": False,
+        "first_gtids": first_gtids(server, names),
+        "exposed": exposed(server),
+    }
+
+
+def exposed(server: Server) -> list[str]:
+    """The tables that are written before the binary log is, and never taken back: after a crash a
+    server may have in them what is in no log.
+    """
+    own = ", ".join(quote_text(name) for name in SYSTEM_SCHEMAS)
+    rows = server.rows(
+        "SELECT t.TABLE_SCHEMA AS a, t.TABLE_NAME AS b FROM information_schema.TABLES t JOIN"
+        " information_schema.ENGINES e ON t.ENGINE = e.ENGINE WHERE t.TABLE_TYPE = 'BASE TABLE' AND"
+        f" e.TRANSACTIONS = 'NO' AND t.TABLE_SCHEMA NOT IN ({own}) ORDER BY 1, 2"
+    )
+    return [f"{text(row['a'])}.{text(row['b'])}" for row in rows]
+
+
+def answer(module: Any) -> dict[str, Any]:
+    """What its files say; see the RETURN section of semisync_rejoin."""
+    params = module.params
+    known: dict[str, Any] = {"changed": False, "down": not params["files"], "log": None}
+    files = params["files"]
+    try:
+        if not files:
+            there = place.find(module, params["units"], params["program"])
+            known.update(of_place(module, there))
+            files = there.files()
+            module.params["files"] = files
+            if salvage.running(files):
+                known["down"] = False
+                known["why"] = f"its server runs, but was not read: {salvage.running(files)}"
+                return known
+        known["log"] = read_log(module, files)
+    except (place.PlaceError, salvage.SalvageError, tail.TailError, OSError, ValueError) as error:
+        known["why"] = str(error)
+    return known
+
+
+def of_place(module: Any, there: place.Place) -> dict[str, Any]:
+    """What is known of a server that does not run, whatever its log says."""
+    options = process.read_options(module, there.server, module.params["option_file"] or None)
+    return {
+        "unit": there.unit,
+        "version": there.version,
+        "identity": there.identity(module.params["mariadb"]),
+        "by_gtid": module.params["mariadb"] or there.by_gtid(),
+        "strict": there.strict(),
+        "scheduler": there.options.get("event-scheduler", ""),
+        "sync_binlog": there.options.get("sync-binlog", ""),
+        "datadir": there.datadir,
+        "option_file": {name: options[name] for name in ("path", "kind", "group", "unknown")},
+    }
+
+
+def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
+    """The log from the file on behind whose beginning something may be that the new source lacks.
+
+    Raises:
+        SalvageError, TailError, OSError: it cannot be read.
+        ValueError: what the new source has is no GTID set.
+    """
+    mariadb, known = module.params["mariadb"], module.params["known"]
+    program = salvage.program(module)
+    paths = salvage.listed(files["basename"], files["datadir"])
+    first, checked = len(paths), {}
+    with tempfile.TemporaryDirectory() as folder:
+        while first:
+            first -= 1
+            checked[paths[first]] = whole(paths[first], paths[-1])
+            head = salvage.printed(
+                [program, "--no-defaults", f"--stop-position={HEAD}", *WITHOUT_ROWS, paths[first]],
+                History(mariadb).read,
+            )
+            if head.before is not None and not beyond(mariadb, head.before, known):
+                break
+        wanted = paths[first:]
+        read = [*wanted[:-1], salvage.whole_part(wanted[-1], checked[wanted[-1]], folder)]
+        history = salvage.printed(words(program, WITHOUT_ROWS, read), History(mariadb).read)
+        state = history.has()
+        lacking = [one for one in history.gtids if beyond(mariadb, one, known)]
+        shown = show(program, read, mariadb, lacking)
+    last = checked[wanted[-1]]
+    return {
+        "files": wanted,
+        "all_files": first == 0,
+        "end": last.end,
+        "torn_bytes": last.torn,
+        "torn_gtid": history.torn,
+        "gtids": state,
+        "anonymous": history.anonymous,
+        "disorder": history.disorder,
+        "count": len(lacking),
+        "lacking": lacking[:1000],
+        "shown": shown,
+    }
+
+
+def show(program: str, paths: list[str], mariadb: bool, lacking: list[str]) -> dict[str, Any]:
+    """What the transactions are that the new source lacks."""
+    wanted = set(lacking)
+    seen = phantoms.Phantoms(mariadb, wanted.__contains__)
+    if lacking:
+        only = () if mariadb else ("--include-gtids=" + gtid.subtract(",".join(lacking), ""),)
+        salvage.printed(words(program, (*phantoms.OPTIONS, *only), paths), seen.read)
+    return {
+        "count": seen.count,
+        "transactions": seen.told,
+        "tables": seen.tables,
+        "lasting": seen.lasting[:100],
+    }
+
+
+def words(program: str, options: tuple[str, ...], paths: list[str]) -> list[str]:
+    return [*salvage.command(program, []), *options, *paths]
+
+
+def whole(path: str, last: str) -> log_file.Whole:
+    """How far a file is whole.
+
+    Raises:
+        SalvageError: it cannot be read, or ends within an event although others follow.
+    """
+    walked = salvage.walk(path)
+    if walked.problem:
+        raise salvage.SalvageError(walked.problem, f"{path}: {walked.words}")
+    if walked.torn and path != last:
+        said = f"{os.path.basename(path)} ends within an event, and another file follows"
+        raise salvage.SalvageError("damaged", said)
+    return walked
+
+
+def beyond(mariadb: bool, one: str, known: str) -> bool:
+    return bool(gtid.ahead(one, known) if mariadb else gtid.subtract(one, known))

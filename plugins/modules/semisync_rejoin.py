@@ -1,0 +1,194 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The steps judge and report are in plugins/action/semisync_rejoin.py.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: semisync_rejoin
+short_description: (internal) Judge a former source, and bring it back as a replica
+version_added: "0.2.0"
+description:
+  - The steps of P(dbre.semisync.rejoin#role), in their order.
+options:
+  step:
+    description:
+      - V(look) reads on the former source's host what the new source lacks, by the files of its
+        binary log alone where its server does not run; and on the new source's where its binary
+        logs begin. It changes nothing.
+      - V(judge) says on the controller whether it may come back, keeps that, and refuses what was
+        not consented to.
+      - V(ready) lets the former source run, read-only and with the option lines of a replica, and
+        keeps its data aside where they are to be replaced.
+      - V(release) gives it what its channel begins with.
+      - V(settle) takes the option lines away that V(ready) wrote.
+      - V(record) writes on the new source that the former one is back.
+      - V(report) says and keeps what became of it.
+    type: str
+    choices: [look, judge, ready, release, settle, record, report]
+    required: true
+  again:
+    description: Whether O(step=judge) comes after O(step=ready).
+    type: bool
+    default: false
+  info_from:
+    description: Name of the variable with each host's M(dbre.semisync.semisync_info) result.
+    type: str
+  looks_from:
+    description: Name of the variable with each host's result of O(step=look).
+    type: str
+  plan_from:
+    description: Name of the variable with the result of O(step=judge).
+    type: str
+  ready_from:
+    description: Name of the variable with the result of O(step=ready).
+    type: str
+  results_dir:
+    description: Folder for results.
+    type: path
+    default: results
+  run:
+    description: Name of the run's folder.
+    type: str
+  plan:
+    description: What the action gives the module on this host.
+    type: dict
+  password:
+    description: The replication account's.
+    type: str
+extends_documentation_fragment:
+  - dbre.semisync.internal
+  - dbre.semisync.login
+  - dbre.semisync.attributes
+  - dbre.semisync.attributes.quiet
+attributes:
+  check_mode:
+    details:
+      - O(step=ready), O(step=release), O(step=settle) and O(step=record) do nothing in check mode.
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_switchover
+"""
+
+EXAMPLES = r"""
+- name: Judge it
+  dbre.semisync.semisync_rejoin:
+    step: judge
+    info_from: __semisync_info
+    looks_from: __semisync_rejoin_look
+  register: __semisync_rejoin
+"""
+
+RETURN = r"""
+log:
+  description: What the binary log says, or null where it was not read.
+  returned: O(step=look), on the former source
+  type: dict
+why:
+  description: Why it was not read, in words.
+  returned: O(step=look), on the former source, where it was not
+  type: str
+down:
+  description: Whether the server does not run.
+  returned: O(step=look), on the former source
+  type: bool
+reach:
+  description: Why the replication account cannot log in to the new source from here; empty where
+    it can.
+  returned: O(step=look), on the former source
+  type: str
+first_gtids:
+  description: Where a MariaDB server's binary logs begin.
+  returned: O(step=look), on the new source
+  type: str
+exposed:
+  description: Tables whose engine has no transactions.
+  returned: O(step=look), on the new source
+  type: list
+  elements: str
+go:
+  description: Whether it is done.
+  returned: O(step=judge)
+  type: bool
+host:
+  description: The former source.
+  returned: O(step=judge)
+  type: str
+way:
+  description: V(attach), V(truncate) or V(seed); V(finish) where it follows already and what is
+    behind that is left; V(none) where nothing is.
+  returned: O(step=judge)
+  type: str
+hosts:
+  description: What the module is given on each host.
+  returned: O(step=judge)
+  type: dict
+record:
+  description: What rejoin.json says.
+  returned: O(step=judge) or O(step=report)
+  type: dict
+kept:
+  description: Where its old data are; empty where they are not kept.
+  returned: O(step=ready)
+  type: str
+not_kept:
+  description: Why its old data are not kept.
+  returned: O(step=ready)
+  type: str
+fence:
+  description: The option file that lets it start read-only until O(step=settle).
+  returned: O(step=ready)
+  type: str
+statements:
+  description: The statements that were run.
+  returned: O(step=ready) or O(step=release)
+  type: list
+  elements: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, start
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            step={
+                "type": "str",
+                "choices": ["look", "judge", "ready", "release", "settle", "record", "report"],
+                "required": True,
+            },
+            again={"type": "bool", "default": False},
+            info_from={"type": "str"},
+            looks_from={"type": "str"},
+            plan_from={"type": "str"},
+            ready_from={"type": "str"},
+            results_dir={"type": "path", "default": "results"},
+            run={"type": "str"},
+            plan={"type": "dict"},
+            password={"type": "str", "no_log": True},
+        ),
+        supports_check_mode=True,
+    )
+    module.params.update(module.params["plan"] or {})
+    step = module.params["step"]
+    login.require_driver(module)
+    if step == "look" and module.params["part"] == "source":
+        connection.work(module, look.begins, "the new source cannot be asked")
+    if step in ("release", "record"):
+        work = start.release if step == "release" else start.record
+        connection.work(module, work, f"step {step} failed")
+    try:
+        result = {"look": look.former, "ready": start.ready, "settle": start.settle}[step](module)
+    except (start.ReadyError, OSError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

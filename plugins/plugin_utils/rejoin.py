@@ -1,0 +1,393 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's side of rejoin.yml: its steps, out of Ansible's variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    held,
+    problems,
+    sides,
+    switchover,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former, former_ways
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Has, Judged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_record import (
+    FILE,
+    record_of,
+    told,
+    why_not,
+)
+
+# Where it follows already, what is behind that is left; or nothing is.
+FINISH, NONE = "finish", "none"
+# Units that its server may have, where nobody says which.
+UNITS = ("mysql", "mariadb", "mysqld")
+
+display = Display()
+
+
+class NotMeantError(Exception):
+    """This host has no part in the step; the text says why."""
+
+
+class Rejoin:
+    """The steps of one task.
+
+    Args:
+        arguments: the task's.
+        task_vars: its variables.
+        own: this host's settings.
+        on_host: runs the module on this host with a plan.
+        task: Ansible's own; in check mode nothing may be written.
+
+    Raises:
+        NotMeantError: another cluster is meant.
+        RefusedError: it is not clear who is who.
+    """
+
+    def __init__(
+        self,
+        arguments: dict[str, Any],
+        task_vars: Any,
+        own: settings.Settings,
+        on_host: Callable[[dict[str, Any]], dict[str, Any]],
+        task: Any,
+    ) -> None:
+        self.arguments, self.task_vars, self.own = arguments, task_vars, own
+        self.on_host, self.task = on_host, task
+        self.host = str(task_vars["inventory_hostname"])
+        name, every = cluster.known_members(task_vars, arguments["info_from"], own=own)
+        self.name, self.members = name, every
+        self.former = self.find()
+        self.row = next((row for row in held.newest(every) if held.is_it(self.former, row)), None)
+        left, away = held.apart(every)
+        self.held = any(one.member is self.former for one in away)
+        decided = sides.decide(left)
+        self.refuse(
+            problems.of_inventory(name, every)
+            or decided.problems
+            or ([] if decided.source else ["it is not clear who is the source"])
+        )
+        for member in every:
+            member.side = "source" if member.host == decided.source else "replica"
+        self.source = source_of(every)
+
+    def find(self) -> Member:
+        """The former source, by its name.
+
+        Raises:
+            NotMeantError, RefusedError: it is none of this cluster.
+        """
+        wanted = self.own["rejoin"]
+        for member in self.members:
+            if member.host == wanted:
+                return member
+        hosts = [member.host for member in self.members]
+        if not wanted:
+            self.refuse(
+                [f"say which host is to come back: -e semisync_rejoin=HOST, one of {hosts}"]
+            )
+        variables, groups = self.task_vars["hostvars"], self.task_vars["groups"]
+        known = [host for _side, group in cluster.GROUPS for host in groups.get(group, [])]
+        if wanted in known and wanted in variables:
+            raise NotMeantError("another cluster is meant")
+        self.refuse(
+            [f"semisync_rejoin is {wanted!r}, which is no host of the inventory's clusters"]
+        )
+        raise NotMeantError("nobody is meant")
+
+    def refuse(self, wrong: list[str]) -> None:
+        cluster.refuse(self.task_vars, self.name, self.members, wrong)
+
+    def go(self) -> dict[str, Any]:
+        """Do the step."""
+        step = self.arguments["step"]
+        if step in ("look", "judge", "report"):
+            return {"look": self.look, "judge": self.judge, "report": self.report}[step]()
+        plan = self.planned()["hosts"].get(self.host)
+        if plan is None:
+            raise NotMeantError("it has no part in this step")
+        return self.on_host(plan)
+
+    # What is there
+
+    def result_of(self, host: str, argument: str) -> dict[str, Any]:
+        """What a host registered under the name that an argument has."""
+        name = self.arguments.get(argument)
+        return (self.task_vars["hostvars"][host].get(name) or {}) if name else {}
+
+    def planned(self) -> dict[str, Any]:
+        plan: dict[str, Any] = self.result_of(self.host, "plan_from")
+        return plan
+
+    @property
+    def mariadb(self) -> bool:
+        return bool(self.source.info["engine"] == "mariadb")
+
+    @property
+    def looked(self) -> dict[str, Any]:
+        """What the former source's host said."""
+        return self.result_of(self.former.host, "looks_from")
+
+    def new_has(self) -> Has:
+        first = self.result_of(self.source.host, "looks_from").get("first_gtids")
+        return former.from_info(self.source.host, self.source.info, first)
+
+    def old_has(self) -> Has | None:
+        """What the former source has; None where it could not be read."""
+        log = self.looked.get("log") or {}
+        if self.former.info is not None:
+            has = former.from_info(self.former.host, self.former.info)
+        elif log:
+            identity = self.looked["identity"]
+            has = Has(self.former.host, self.mariadb, identity, log["gtids"])
+            has = has._replace(by_gtid=self.looked["by_gtid"], strict=self.looked["strict"] or None)
+        else:
+            return None
+        return has._replace(
+            by_gtid=has.by_gtid and not log.get("anonymous"),
+            disorder=log["disorder"] if log else None,
+        )
+
+    def judged(self) -> Judged:
+        old = self.old_has()
+        if old is None:
+            return Judged(former.CANNOT_TELL, why=(self.unread(),))
+        return former.judge(old, self.new_has())
+
+    def unread(self) -> str:
+        said = self.looked.get("why") or self.looked.get("msg") or self.former.error
+        return f"{self.former.host} could not be read: {said}"
+
+    # The steps
+
+    def look(self) -> dict[str, Any]:
+        self.refuse(problems.of_reading([self.source]))
+        if self.host == self.source.host:
+            return self.on_host({"part": "source"})
+        raw = self.result_of(self.former.host, "info_from")
+        if self.host != self.former.host or self.former is self.source:
+            raise NotMeantError("it is not the one that comes back")
+        if self.former.info is None and raw.get("reason") != "stopped":
+            raise NotMeantError(self.former.error)
+        variables = (self.former.info or {}).get("variables") or {}
+        files = {
+            "basename": variables.get("log_bin_basename"),
+            "datadir": variables.get("datadir"),
+            "pid_file": variables.get("pid_file"),
+            "program": (self.former.info or {}).get("program"),
+            "basedir": variables.get("basedir"),
+        }
+        units = [self.own["service"], self.source.info["unit"], *UNITS]
+        return self.on_host(
+            {
+                "part": "former",
+                "mariadb": self.mariadb,
+                "known": self.new_has().gtids,
+                "files": files if self.former.info is not None else None,
+                "units": list(dict.fromkeys(filter(None, units))),
+                "program": self.source.info["program"] or "",
+                "option_file": self.own["option_file"],
+                "peer": switchover.peers([self.source])[0],
+                "user": self.own["replication_user"],
+            }
+        )
+
+    def judge(self) -> dict[str, Any]:
+        """The verdict, what is to be done, and what speaks against that."""
+        again = str(self.arguments.get("again", False)).lower() in ("true", "1", "yes")
+        if self.former is self.source:
+            self.refuse([f"{self.former.host} is the source"])
+        judged, look = self.judged(), self.looked
+        look = dict(
+            look, version=look.get("version") or (self.former.info or {}).get("version_full")
+        )
+        ways = former_ways.ways(
+            self.former.host,
+            self.source.host,
+            judged,
+            look if "down" in look else {},
+            self.mariadb,
+            self.result_of(self.source.host, "looks_from").get("exposed"),
+            self.own["rejoin_accept"],
+        )
+        way = self.way(judged)
+        closed = self.closed(way, ways, look, again, judged)
+        kept = record_of(self.name, self.former, self.source, judged, look, ways, way, self.row)
+        outcome = "refused" if closed else "nothing" if way == NONE else "planned"
+        kept.update(run=self.arguments.get("run"), outcome=outcome)
+        if again:
+            first = self.planned()["record"]
+            kept["before"] = {
+                name: first[name] for name in ("verdict", "phantoms", "read_by", "way")
+            }
+        if self.speaks():
+            display.display("\n".join(told(kept)))
+            self.keep(kept)
+        if closed:
+            words = why_not(kept, closed)
+            if again:
+                raise cluster.RefusedError(
+                    f"{words}. {self.former.host} runs, read-only, and is held as before"
+                )
+            self.refuse([words])
+        return {
+            "changed": False,
+            "go": way != NONE,
+            "host": self.former.host,
+            "way": way,
+            "hosts": self.hosts(way, look),
+            "record": kept,
+        }
+
+    def way(self, judged: Judged) -> str:
+        follows = held.came_back(self.former, self.members)
+        if follows:
+            return FINISH if self.row else NONE
+        wanted = str(self.own["rejoin_way"])
+        if wanted == former_ways.TRUNCATE and judged.verdict == former.CLEAN:
+            # There is nothing to take back any more.
+            return former_ways.ATTACH
+        return wanted
+
+    def closed(
+        self,
+        way: str,
+        ways: list[former_ways.Way],
+        look: dict[str, Any],
+        again: bool,
+        judged: Judged,
+    ) -> str:
+        """Why it is not done, in words."""
+        if way == NONE:
+            return ""
+        if not self.row:
+            return (
+                f"the journal does not say that a failover took the source's role from"
+                f" {self.former.host}: site.yml says what it is, and what it lacks"
+            )
+        if way == FINISH:
+            first = ways[0].closed
+            return "" if judged.verdict == former.CLEAN else first
+        closed = next(one.closed for one in ways if one.name == way)
+        if closed:
+            return closed
+        astray = [
+            member.host
+            for member in self.members
+            if member not in (self.former, self.source)
+            and not sides.target_of(member, self.members, None)
+        ]
+        if astray:
+            return f"{' and '.join(astray)} follow nobody: run site.yml, or leave them out, first"
+        if look.get("reach"):
+            return (
+                f"{self.former.host} cannot log in to {self.source.host} as"
+                f" {self.own['replication_user']}: {look['reach']}"
+            )
+        if look.get("down") and (look.get("option_file") or {}).get("unknown"):
+            return f"its option files are not known: {look['option_file']['unknown']}"
+        if again and self.former.info is None:
+            return f"it cannot be read: {self.former.error}"
+        return ""
+
+    def hosts(self, way: str, look: dict[str, Any]) -> dict[str, Any]:
+        """What the module is given on the two hosts that have a part."""
+        info = self.former.info
+        place = switchover.option_file(self.former) if info else look.get("option_file")
+        own = {
+            "down": bool(look.get("down")),
+            "unit": self.own["service"] or (info or {}).get("unit") or look.get("unit"),
+            "datadir": info["variables"]["datadir"] if info else look.get("datadir"),
+            "option_file": place,
+            "lines": self.lines(way),
+            "open_to_root": way == former_ways.SEED,
+            "truncate": way == former_ways.TRUNCATE,
+            "keep": way == former_ways.SEED and bool(self.own["rejoin_keep"]),
+            "timeout": self.own["restart_timeout"],
+            "run": self.arguments.get("run"),
+            # As the names of runs are written.
+            "since": (self.row["happened"] if self.row else "").replace(":", "").rstrip("Z"),
+        }
+        entry = {
+            "run": self.arguments.get("run") or "",
+            "from_host": self.former.host,
+            "to_host": self.source.host,
+            "from_id": self.row["id"] if self.row else "",
+            "to_id": sides.identity(self.source),
+            "position": self.new_has().gtids,
+            "verdict": self.judged().verdict,
+            "details": f"by the way {way}",
+        }
+        record = {"entry": entry, "schema": self.own["canary_schema"]}
+        return {self.former.host: own, self.source.host: record}
+
+    def lines(self, way: str) -> list[str]:
+        """What it starts with besides read_only, whatever else its option files say.
+
+        The replica's side of semi-sync is switched on where it runs: an old MariaDB that starts
+        with it cuts its log's end (MDEV-33465).
+        """
+        names = self.source.info["names"]
+        lines = [f"loose_{names['source']['variables']['enabled']} = OFF"]
+        lines += ["loose_skip_slave_start = ON", "loose_skip_replica_start = ON"]
+        if self.mariadb:
+            # Its accounts with SUPER write although it is read-only, and so do their events.
+            return [*lines, "event_scheduler = OFF"]
+        return [*lines, *(["loose_super_read_only = ON"] if way != former_ways.SEED else [])]
+
+    def speaks(self) -> bool:
+        return cluster.speaks(self.task_vars, self.members, self.task)
+
+    def report(self) -> dict[str, Any]:
+        """Keep what became of it."""
+        plan = self.planned()
+        kept = dict(plan["record"], outcome="done")
+        ready = self.result_of(self.former.host, "ready_from")
+        kept.update(kept_data=ready.get("kept") or None, not_kept=ready.get("not_kept") or None)
+        judged = self.judged()
+        good = held.came_back(self.former, self.members) and judged.verdict == former.CLEAN
+        kept["points"] = [
+            {
+                "id": "R1",
+                "host": self.former.host,
+                "outcome": "passed" if judged.verdict == former.CLEAN else "failed",
+                "observed": judged.phantoms or "; ".join(judged.why) or "nothing of its own",
+            }
+        ]
+        if not good:
+            kept["outcome"] = "failed"
+        if self.speaks():
+            self.keep(kept)
+            words = f"{self.former.host} follows {self.source.host}, and is held no more"
+            if kept["kept_data"]:
+                words += f". Its old data are in {kept['kept_data']}: they are yours to remove"
+            elif kept["not_kept"]:
+                words += f". Its old data were not kept: {kept['not_kept']}"
+            if good:
+                display.display(words)
+        if not good:
+            raise cluster.RefusedError(
+                f"{self.former.host} was brought back, but does not follow {self.source.host}, or"
+                f" has what that lacks: {judged.phantoms or '; '.join(judged.why)}"
+            )
+        return {"changed": False, "record": kept}
+
+    def keep(self, kept: dict[str, Any]) -> None:
+        """Write rejoin.json into the run's folder, for this user alone: it has rows of clients."""
+        if self.task.check_mode and not self.arguments.get("run"):
+            return
+        folder = results.cluster_folder(self.arguments.get("results_dir", "results"), self.name)
+        run = results.open_run(folder, results.now(), self.arguments.get("run") or None)
+        path = os.path.join(run, FILE)
+        results.write_json(path, kept)
+        os.chmod(path, 0o600)

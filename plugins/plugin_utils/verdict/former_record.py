@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is kept and told of a verdict on a former source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
+    CANNOT_TELL,
+    PHANTOMS,
+    Judged,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_ways import Way
+
+FILE = "rejoin.json"
+# So many transactions, and lines of each, are told; rejoin.json has more.
+TOLD, LINES = 10, 12
+
+
+def record_of(
+    name: str,
+    old: Member,
+    new: Member,
+    judged: Judged,
+    look: dict[str, Any],
+    ways: list[Way],
+    way: str,
+    row: dict[str, str] | None,
+) -> dict[str, Any]:
+    """What rejoin.json says.
+
+    Args:
+        look: what the former source's host said.
+        way: the one that is wanted.
+        row: what the journal says of the host.
+    """
+    log = look.get("log") or {}
+    return {
+        "cluster": name,
+        "host": old.host,
+        "source": new.host,
+        "verdict": judged.verdict,
+        "why": list(judged.why),
+        "hindrances": list(judged.hindrances),
+        "read_by": "connection" if old.info is not None else "files" if log else None,
+        "phantoms": {
+            "gtids": judged.phantoms,
+            "lacking": log.get("lacking", []) if judged.verdict == PHANTOMS else [],
+            "count": log.get("count") if judged.verdict == PHANTOMS else 0,
+            **(
+                {name: log["shown"][name] for name in ("transactions", "tables", "lasting")}
+                if judged.verdict == PHANTOMS and log
+                else {"transactions": [], "tables": {}, "lasting": []}
+            ),
+            "not_shown": look.get("why", "") if not log else "",
+        },
+        "log": {key: log[key] for key in ("files", "end", "torn_bytes", "torn_gtid")}
+        if log
+        else None,
+        "held_since": row["happened"] if row else None,
+        "way": way,
+        "ways": [one._asdict() for one in ways],
+    }
+
+
+def told(kept: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    lacking, source = kept["phantoms"], kept["source"]
+    lines = [
+        f"Rejoin of {kept['host']} to cluster {kept['cluster']}, whose source is {source}",
+        f"  VERDICT {kept['verdict']}{verdict_words(kept)}",
+        f"  {read_words(kept)}",
+    ]
+    for one in lacking["transactions"][:TOLD]:
+        lines += transaction_words(one)
+    more = (lacking["count"] or 0) - min(TOLD, len(lacking["transactions"]))
+    if lacking["transactions"] and more > 0:
+        lines.append(f"    and {more} more")
+    if kept["verdict"] == PHANTOMS and lacking["not_shown"]:
+        lines.append(f"  They cannot be shown: {lacking['not_shown']}")
+    if kept["way"] not in [one["name"] for one in kept["ways"]]:
+        return [*lines, f"  It follows {source} already"]
+    for one in kept["ways"]:
+        state = f"closed: {one['closed']}" if one["closed"] else one["does"]
+        lines.append(f"  {'>' if one['name'] == kept['way'] else ' '} way {one['name']}: {state}")
+    return lines
+
+
+def verdict_words(kept: dict[str, Any]) -> str:
+    if kept["verdict"] == CANNOT_TELL:
+        return ": " + "; ".join(kept["why"])
+    if kept["verdict"] != PHANTOMS:
+        return f": {kept['host']} has nothing that {kept['source']} lacks"
+    lacking = kept["phantoms"]
+    number = f"{lacking['count']} transactions" if lacking["count"] else "transactions"
+    return f": {number} that {kept['source']} lacks ({lacking['gtids']})"
+
+
+def read_words(kept: dict[str, Any]) -> str:
+    if kept["read_by"] == "connection":
+        return f"the server of {kept['host']} runs, and was asked"
+    if kept["read_by"] == "files":
+        log = kept["log"]
+        words = (
+            f"the server of {kept['host']} does not run, and was not started: its binary log was"
+            f" read to its end ({log['files'][-1]}, {log['end']})"
+        )
+        if log["torn_gtid"] or log["torn_bytes"]:
+            words += f"; {log['torn_bytes']} bytes behind that are of nothing that is whole"
+        return words
+    return f"{kept['host']} was not read"
+
+
+def transaction_words(one: dict[str, Any]) -> list[str]:
+    tables = "; ".join(
+        f"{name}: " + ", ".join(f"{number} {verb}" for verb, number in counts.items() if number)
+        for name, counts in one["tables"].items()
+    )
+    kind = "" if one["transactional"] else " (cannot be rolled back)"
+    lines = [f"    {one['gtid']}  {one['at']}{kind}  {tables}".rstrip()]
+    body = [*one["statements"], *one["rows"]]
+    lines += [f"      {line}" for line in body[:LINES]]
+    return lines + ([f"      … {len(body) - LINES} lines more"] if len(body) > LINES else [])
+
+
+def why_not(kept: dict[str, Any], closed: str) -> str:
+    """Why it is refused, and what else there is."""
+    opened = [
+        one["name"] for one in kept["ways"] if not one["closed"] and one["name"] != kept["way"]
+    ]
+    words = f"{kept['host']} does not come back by the way {kept['way']}: {closed}"
+    if opened:
+        words += (
+            ". It can by -e semisync_rejoin_way="
+            + " or -e semisync_rejoin_way=".join(opened)
+            + f", which is your consent; {kept['source']} then never gets what {kept['host']} has"
+            " alone"
+        )
+    return words

@@ -1,0 +1,139 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ways on which a former source may come back, by its verdict: each with why it is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
+    UnknownServerError,
+    identify_version,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
+    CANNOT_TELL,
+    CLEAN,
+    PHANTOMS,
+    Judged,
+)
+
+ATTACH, TRUNCATE, SEED = "attach", "truncate", "seed"
+WAYS = (ATTACH, TRUNCATE, SEED)
+
+
+class Way(NamedTuple):
+    """One way.
+
+    Attributes:
+        name: as semisync_rejoin_way has it.
+        closed: why it cannot be gone, in words, or "".
+        does: what happens on it, in words.
+    """
+
+    name: str
+    closed: str
+    does: str
+
+
+def ways(
+    host: str,
+    source: str,
+    judged: Judged,
+    look: dict[str, Any],
+    mariadb: bool,
+    exposed: Sequence[str] | None = (),
+    accepted: Sequence[str] = (),
+) -> list[Way]:
+    """All ways.
+
+    Args:
+        look: what its host said.
+        exposed: tables whose engine has no transactions; None where nobody knows.
+        accepted: those of them that were accepted by name.
+    """
+    unseen = unseen_words(host, exposed, accepted)
+    return [
+        Way(ATTACH, attach_closed(judged) or unseen, f"{host} follows {source} as it is"),
+        Way(
+            TRUNCATE,
+            truncate_closed(host, judged, look, mariadb) or unseen,
+            f"the server of {host} itself takes back, at its start, what nobody acknowledged"
+            " (init-rpl-role=SLAVE); it is judged again, and follows",
+        ),
+        Way(
+            SEED,
+            seed_closed(host, source, look, mariadb, exposed),
+            f"all data of {host} are replaced with a copy of {source}, and what it has alone is"
+            " gone, but for the copy of its old data that is kept where the disk allows",
+        ),
+    ]
+
+
+def seed_closed(
+    host: str, source: str, look: dict[str, Any], mariadb: bool, exposed: Sequence[str] | None
+) -> str:
+    if not look:
+        return f"{host} could not be asked"
+    if exposed and not mariadb:
+        return (
+            f"tables without transactions are not copied ({', '.join(exposed[:5])}): convert them"
+            f" on {source} (ALTER TABLE … ENGINE=InnoDB), or restore a backup by hand"
+        )
+    return ""
+
+
+def unseen_words(host: str, exposed: Sequence[str] | None, accepted: Sequence[str]) -> str:
+    """Which tables a crash may have left with what is in no binary log, in words; empty where there
+    are none, or all were accepted by name.
+
+    Args:
+        exposed: those whose engine has no transactions; None where nobody knows.
+    """
+    if exposed is None:
+        return "which tables have no transactions is not known"
+    left = [name for name in exposed if name not in accepted]
+    if not left:
+        return ""
+    return (
+        f"{', '.join(left[:5])}{f' and {len(left) - 5} others' if left[5:] else ''} of {host} may"
+        " have what is in no binary log: a table without transactions is written before the log is."
+        " Where you have compared them, or they do not matter, say semisync_rejoin_accept="
+        + ",".join(left)
+    )
+
+
+def attach_closed(judged: Judged) -> str:
+    if judged.verdict == PHANTOMS:
+        return "it has what the new source lacks"
+    if judged.verdict == CANNOT_TELL:
+        return "nothing tells whether it has what the new source lacks"
+    return "; ".join(judged.hindrances)
+
+
+def truncate_closed(host: str, judged: Judged, look: dict[str, Any], mariadb: bool) -> str:
+    """Why a MariaDB server may not cut its own log's end."""
+    if not mariadb:
+        return "MySQL has no such thing"
+    if judged.verdict != PHANTOMS:
+        return "there is nothing to take back" if judged.verdict == CLEAN else "the verdict"
+    if not look.get("down"):
+        return f"the server of {host} was started since, which committed all that its log has"
+    if not look.get("log"):
+        return f"the binary log of {host} was not read: {look.get('why', '')}"
+    try:
+        names = Names(*identify_version(look.get("version") or "", ""))
+    except UnknownServerError:
+        return f"the version of {host} is not known"
+    if not names.truncates:
+        version = ".".join(str(number) for number in names.version)
+        return f"MariaDB {version} does not do it, or not right (MDEV-33465)"
+    lasting = look["log"]["shown"]["lasting"]
+    if lasting:
+        return (
+            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be taken back: it is a"
+            " definition, or of a table without transactions"
+        )
+    return ""

@@ -1,0 +1,260 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The steps of rejoin.yml from Ansible's variables: the verdict, what it refuses, what is kept."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, rejoin
+from ansible_collections.dbre.semisync.tests.unit import samples
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.test_held import (
+    after_failover,
+    came_up,
+)
+
+RUN = "2026-11-22T120000.000000Z"
+UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
+
+
+class Run:
+    """A cluster of three whose source has died, and is asked for."""
+
+    def __init__(self, monkeypatch, folder, engine, old=None):
+        monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(folder / "tmp"))
+        (folder / "tmp").mkdir()
+        self.said, self.given, self.folder = [], {}, folder / "results"
+        monkeypatch.setattr(rejoin.display, "display", self.said.append)
+        members = after_failover(engine, old)
+        self.values = {
+            member.host: {"info": member.info or UNREAD, "looks": {}} for member in members
+        }
+        self.new = members[1].info
+        self.mariadb = engine == "mariadb"
+        self.values["db2"]["looks"] = {"first_gtids": "", "exposed": []}
+
+    @property
+    def has(self):
+        return self.new["gtid"]["gtid_binlog_state" if self.mariadb else "gtid_executed"]
+
+    def down(self, gtids, **more):
+        """What the files of the former source say."""
+        log = {
+            "files": ["/data/binlog.000007"],
+            "end": 777,
+            "torn_bytes": 0,
+            "torn_gtid": "",
+            "gtids": gtids,
+            "anonymous": 0,
+            "disorder": "",
+            "count": 0,
+            "lacking": [],
+            "shown": {"count": 0, "transactions": [], "tables": {}, "lasting": []},
+        }
+        self.values["db1"]["looks"] = {
+            "down": True,
+            "version": "10.11.19-MariaDB",
+            "identity": "1" if self.mariadb else samples.uuid("db1"),
+            "by_gtid": True,
+            "strict": True,
+            "unit": "mysql",
+            "datadir": "/data",
+            "option_file": {"path": "/etc/x.cnf", "kind": "drop-in", "group": "mysqld"},
+            "log": log | more,
+            "reach": "",
+        }
+
+    def step(self, step, host="db1", again=False, **settings):
+        arguments = {
+            "step": step,
+            "again": again,
+            "info_from": "info",
+            "looks_from": "looks",
+            "plan_from": "judged",
+            "ready_from": "ready",
+            "results_dir": str(self.folder),
+            "run": RUN,
+        }
+        task_vars = {
+            **self.values[host],
+            "hostvars": self.values,
+            "groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]},
+            "inventory_hostname": host,
+            "ansible_play_hosts": list(self.values),
+            "ansible_play_hosts_all": list(self.values),
+        }
+        own = samples.settings(**{"rejoin": "db1", "replication_user": "repl", **settings})
+
+        def on_host(plan):
+            self.given[step, host] = plan
+            return {"ran": step}
+
+        task = types.SimpleNamespace(check_mode=False, _uuid=f"{step}{again}")
+        return rejoin.Rejoin(arguments, task_vars, own, on_host, task).go()
+
+    def kept(self):
+        return json.loads((self.folder / "default/latest/rejoin.json").read_text())
+
+
+@pytest.fixture(name="run", params=["mysql", "mariadb"])
+def fixture_run(request, monkeypatch, tmp_path):
+    return Run(monkeypatch, tmp_path, request.param)
+
+
+def beyond(run):
+    """What db1 would have with one transaction more."""
+    return f"{run.has},0-1-999" if run.mariadb else f"{run.has},{samples.uuid('db9')}:1"
+
+
+def test_a_host_that_does_not_run_is_looked_at_by_its_files(run):
+    assert run.step("look") == {"ran": "look"}
+    plan = run.given["look", "db1"]
+    assert plan["files"] is None
+    assert plan["known"] == run.has
+    assert plan["units"][-3:] == list(rejoin.UNITS) or set(rejoin.UNITS) <= set(plan["units"])
+    assert run.step("look", "db2") == {"ran": "look"}
+    with pytest.raises(rejoin.NotMeantError):
+        run.step("look", "db3")
+
+
+def test_one_without_phantoms_may_follow(run):
+    run.down(run.has)
+    judged = run.step("judge")
+    assert (judged["go"], judged["way"], judged["host"]) == (True, "attach", "db1")
+    assert set(judged["hosts"]) == {"db1", "db2"}
+    assert judged["hosts"]["db1"]["down"]
+    assert judged["hosts"]["db2"]["entry"]["from_host"] == "db1"
+    assert "VERDICT clean" in "\n".join(run.said)
+    file = run.folder / "default/latest/rejoin.json"
+    assert file.stat().st_mode & 0o777 == 0o600, "it has rows of clients"
+    assert run.kept()["verdict"] == "clean"
+
+
+def test_phantoms_are_refused_with_the_ways_out_and_the_verdict_is_kept(run):
+    run.down(beyond(run), count=1)
+    with pytest.raises(cluster.RefusedError, match="semisync_rejoin_way=seed") as error:
+        run.step("judge")
+    assert ("way=truncate" in str(error.value)) is run.mariadb
+    assert (run.kept()["verdict"], run.kept()["outcome"]) == ("phantoms", "refused")
+
+
+def test_consent_by_name_opens_a_way(run):
+    run.down(beyond(run), count=1)
+    judged = run.step("judge", rejoin_way="seed")
+    mine = judged["hosts"]["db1"]
+    assert (judged["way"], mine["keep"], mine["truncate"]) == ("seed", True, False)
+    assert mine["open_to_root"], "a clone installs its plugin"
+    if run.mariadb:
+        assert run.step("judge", rejoin_way="truncate")["hosts"]["db1"]["truncate"]
+    else:
+        with pytest.raises(cluster.RefusedError, match="MySQL has no such thing"):
+            run.step("judge", rejoin_way="truncate")
+
+
+def test_what_started_it_never_lets_writers_in_or_acknowledges_by_itself(run):
+    run.down(run.has)
+    lines = run.step("judge")["hosts"]["db1"]["lines"]
+    assert any("source_enabled = OFF" in one or "master_enabled = OFF" in one for one in lines)
+    assert {"loose_skip_slave_start = ON", "loose_skip_replica_start = ON"} <= set(lines)
+    assert ("loose_super_read_only = ON" in lines) is not run.mariadb
+    # An old MariaDB that starts with it cuts its log's end.
+    assert not any("replica_enabled" in one or "slave_enabled" in one for one in lines)
+
+
+def test_tables_without_transactions_close_the_ways_that_keep_its_data(run):
+    run.down(run.has)
+    run.values["db2"]["looks"]["exposed"] = ["app.log"]
+    with pytest.raises(cluster.RefusedError, match=r"rejoin_accept=app\.log"):
+        run.step("judge")
+    assert run.step("judge", rejoin_accept=["app.log"])["go"]
+    run.values["db2"]["looks"] = {"failed": True}
+    with pytest.raises(cluster.RefusedError, match="not known"):
+        run.step("judge", rejoin_accept=["app.log"])
+
+
+def test_what_could_not_be_read_is_no_verdict(run):
+    run.values["db1"]["looks"] = {"down": True, "log": None, "why": "its log is encrypted"}
+    with pytest.raises(cluster.RefusedError, match="nothing tells whether"):
+        run.step("judge")
+    assert run.kept()["verdict"] == "cannot tell"
+    assert "its log is encrypted" in run.kept()["why"][0]
+    run.values["db1"]["info"] = {"unreachable": True, "msg": "no route"}
+    run.values["db1"]["looks"] = {"skipped": True}
+    with pytest.raises(cluster.RefusedError, match="could not be asked"):
+        run.step("judge", rejoin_way="seed")
+
+
+def test_transactions_without_a_gtid_in_the_log_are_no_verdict(monkeypatch, tmp_path):
+    run = Run(monkeypatch, tmp_path, "mysql")
+    run.down(run.has, anonymous=1)
+    with pytest.raises(cluster.RefusedError, match="nothing tells"):
+        run.step("judge")
+
+
+def test_the_way_to_the_new_source_is_tried_before_anything_is_touched(run):
+    run.down(run.has)
+    run.values["db1"]["looks"]["reach"] = "Access denied"
+    with pytest.raises(cluster.RefusedError, match=r"log in to db2 as repl: Access"):
+        run.step("judge")
+
+
+@pytest.mark.parametrize(
+    "named,words",
+    [("", "semisync_rejoin=HOST"), ("db7", "no host of"), ("db2", "is the source")],
+)
+def test_who_comes_back_is_named(run, named, words):
+    run.down(run.has)
+    with pytest.raises(cluster.RefusedError, match=words):
+        run.step("judge", rejoin=named)
+
+
+def test_one_that_no_failover_left_behind_is_site_ymls(run):
+    run.down(run.has)
+    for host in ("db2", "db3"):
+        run.values[host]["info"].update(held=[])
+    with pytest.raises(cluster.RefusedError, match="the journal does not say"):
+        run.step("judge")
+    # One that follows has nothing to come back from.
+    judged = run.step("judge", rejoin="db3")
+    assert (judged["go"], judged["way"]) == (False, "none")
+
+
+def test_a_replica_that_follows_nobody_is_no_one_to_overwrite_by_the_way(run):
+    run.down(beyond(run), count=1)
+    run.values["db3"]["info"]["channel"] = None
+    with pytest.raises(cluster.RefusedError):
+        run.step("judge", rejoin_way="seed")
+
+
+def test_one_that_follows_already_is_finished(run):
+    engine = "mariadb" if run.mariadb else "mysql"
+    info = came_up(engine, read_only="ON")
+    info["channel"] = dict(run.values["db3"]["info"]["channel"])
+    info["gtid"] = dict(run.new["gtid"])
+    info["variables"]["gtid_strict_mode"] = "ON"
+    run.values["db1"]["info"] = info
+    run.values["db1"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
+    judged = run.step("judge")
+    assert (judged["go"], judged["way"]) == (True, "finish")
+
+
+def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
+    run.down(beyond(run), count=1)
+    way = "truncate" if run.mariadb else "seed"
+    run.values["db1"]["judged"] = run.step("judge", rejoin_way=way)
+    info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
+    info["gtid"] = dict(run.new["gtid"])
+    run.values["db1"]["info"] = info
+    run.values["db1"]["looks"].update(down=False)
+    judged = run.step("judge", rejoin_way=way, again=True)
+    assert judged["record"]["before"]["verdict"] == "phantoms"
+    assert judged["way"] == ("attach" if run.mariadb else "seed")
+    if run.mariadb:
+        # The server did not take all of it back.
+        info["gtid"]["gtid_binlog_state"] += ",0-1-999"
+        with pytest.raises(cluster.RefusedError, match="runs, read-only, and is held as before"):
+            run.step("judge", rejoin_way=way, again=True)
