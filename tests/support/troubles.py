@@ -17,7 +17,8 @@ POOR = {"semisync_login_user": READER, "semisync_login_password": "geheim"}
 # The fewest that MariaDB allows, the one that it keeps for an administrator, and a few in vain.
 FEWEST, CLIENTS = 10, 14
 # A folder that is not there: the server's next start would fail by it.
-MISSING = "!includedir /etc/mysql/nowhere.d/"
+NOWHERE_TO_READ = "/etc/mysql/nowhere.d/"
+MISSING = f"!includedir {NOWHERE_TO_READ}"
 
 
 def nothing(_host: Host) -> None:
