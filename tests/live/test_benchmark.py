@@ -229,7 +229,7 @@ def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
 def test_everything_is_back_a_minute_after_the_controller_was_killed(pair):
     before = pair.state()
     process = pair.start(LONG)
-    eventually(pair.loaded, "the load is at work")
+    eventually(pair.loaded, "the load is at work", 180)
     # Longer than a host waits for a sign of life: they arrive.
     time.sleep(70)
     assert pair.loaded() and pair.state()[1] == "0"
@@ -295,7 +295,7 @@ def disturb_server_killed(pair):
 def test_a_cell_that_was_disturbed_does_not_count(pair, disturb, words):
     before = pair.state()
     process = pair.start(ONE)
-    eventually(pair.loaded, "the load is at work")
+    eventually(pair.loaded, "the load is at work", 180)
     time.sleep(2)
     disturb(pair)
     time.sleep(1)
