@@ -7,7 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise, rejoin
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    hold,
+    promise,
+    rejoin,
+)
 
 MODULE = "dbre.semisync.semisync_rejoin"
 # What only the controller needs.
@@ -25,15 +30,17 @@ class ActionModule(ActionBase):
             own, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar))
             if wrong:
                 raise cluster.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
-            step = rejoin.Rejoin(
-                self._task.args,
-                task_vars,
-                own,
-                lambda plan: self.on_host(plan, task_vars),
-                self._task,
-            )
-            result.update(step.go())
-        except rejoin.NotMeantError as error:
+            arguments = self._task.args
+
+            def on_host(plan: dict[str, Any]) -> dict[str, Any]:
+                return self.on_host(plan, task_vars)
+
+            if arguments["step"] == "hold":
+                result.update(hold.hold(arguments, task_vars, own, on_host))
+            else:
+                step = rejoin.Rejoin(arguments, task_vars, own, on_host, self._task)
+                result.update(step.go())
+        except hold.NotMeantError as error:
             result.update(skipped=True, skip_reason=str(error), go=False, way="none", host="")
         except cluster.RefusedError as error:
             result.update(cluster.refused(str(error), task_vars["inventory_hostname"]))

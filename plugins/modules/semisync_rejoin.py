@@ -27,8 +27,10 @@ options:
       - V(settle) takes the option lines away that V(ready) wrote.
       - V(record) writes on the new source that the former one is back.
       - V(report) says and keeps what became of it.
+      - V(hold) is of a failover. It lets the dead source's server start read-only, whoever starts
+        it, where its host can be reached.
     type: str
-    choices: [look, judge, ready, release, settle, record, report]
+    choices: [look, judge, ready, release, settle, record, report, hold]
     required: true
   again:
     description: Whether O(step=judge) comes after O(step=ready).
@@ -141,7 +143,7 @@ not_kept:
   type: str
 fence:
   description: The option file that lets it start read-only until O(step=settle).
-  returned: O(step=ready)
+  returned: O(step=ready) or O(step=hold)
   type: str
 statements:
   description: The statements that were run.
@@ -160,7 +162,16 @@ def main() -> None:
         argument_spec=login.argument_spec(
             step={
                 "type": "str",
-                "choices": ["look", "judge", "ready", "release", "settle", "record", "report"],
+                "choices": [
+                    "look",
+                    "judge",
+                    "ready",
+                    "release",
+                    "settle",
+                    "record",
+                    "report",
+                    "hold",
+                ],
                 "required": True,
             },
             again={"type": "bool", "default": False},
@@ -177,6 +188,8 @@ def main() -> None:
     )
     module.params.update(module.params["plan"] or {})
     step = module.params["step"]
+    if step == "hold":
+        module.exit_json(**start.hold(module))
     login.require_driver(module)
     if step == "look" and module.params["part"] == "source":
         connection.work(module, look.begins, "the new source cannot be asked")

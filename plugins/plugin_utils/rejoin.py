@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError, units_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     held,
@@ -29,14 +30,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_recor
 
 # Where it follows already, what is behind that is left; or nothing is.
 FINISH, NONE = "finish", "none"
-# Units that its server may have, where nobody says which.
-UNITS = ("mysql", "mariadb", "mysqld")
-
 display = Display()
-
-
-class NotMeantError(Exception):
-    """This host has no part in the step; the text says why."""
 
 
 class Rejoin:
@@ -187,14 +181,13 @@ class Rejoin:
             "program": (self.former.info or {}).get("program"),
             "basedir": variables.get("basedir"),
         }
-        units = [self.own["service"], self.source.info["unit"], *UNITS]
         return self.on_host(
             {
                 "part": "former",
                 "mariadb": self.mariadb,
                 "known": self.new_has().gtids,
                 "files": files if self.former.info is not None else None,
-                "units": list(dict.fromkeys(filter(None, units))),
+                "units": units_of(self.own, self.source.info),
                 "program": self.source.info["program"] or "",
                 "option_file": self.own["option_file"],
                 "peer": switchover.peers([self.source])[0],

@@ -41,6 +41,7 @@ CONTROLLER_PACKAGES = (
     ("plans",),
     ("verdict",),
     ("cluster",),
+    ("hold",),
     ("failover", "rejoin"),
     ("goals",),
     ("benchmark",),

@@ -12,9 +12,11 @@ import os
 import shutil
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import place
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
@@ -31,6 +33,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part impo
 WORDS = (
     "# Written by dbre.semisync: this server was the source, and lets no writers in until"
     " rejoin.yml has\n# brought it back as a replica, which takes this file away."
+)
+HELD = (
+    "# Written by dbre.semisync: a failover took the source's role from this server, which lets no"
+    " writers in\n# until rejoin.yml has brought it back as a replica, and takes this file away."
 )
 # Cuts what nobody acknowledged off the binary log at the start; see Names.truncates.
 TRUNCATE = ("init_rpl_role = SLAVE", "loose_rpl_semi_sync_slave_enabled = ON")
@@ -74,6 +80,22 @@ def ready(module: Any) -> dict[str, Any]:
         # The next start is one of a replica, and there is nothing to cut any more.
         fence.put(place["path"], place["kind"], place["group"], WORDS, more)
     return {"changed": True, "statements": close(module), "fence": path, **kept}
+
+
+def hold(module: Any) -> dict[str, Any]:
+    """Let a dead source start read-only, whoever starts it."""
+    try:
+        there = place.find(module, module.params["units"], module.params["program"])
+        if salvage.running(there.files()):
+            module.fail_json(msg="its server runs by now: nothing is written there")
+        chosen = module.params["option_file"] or None
+        ours = process.read_options(module, there.server, chosen)
+        if module.check_mode:
+            return {"changed": True, "fence": ""}
+        path = fence.put(ours["path"], ours["kind"], ours["group"], HELD)
+    except (place.PlaceError, salvage.SalvageError, OSError) as error:
+        module.fail_json(msg=f"its next start is not read-only: {error}")
+    return {"changed": True, "fence": path}
 
 
 def begin(module: Any, cutting: bool, path: str) -> None:

@@ -9,7 +9,7 @@ import json
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, rejoin
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, hold, rejoin
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.test_held import (
     after_failover,
@@ -114,9 +114,9 @@ def test_a_host_that_does_not_run_is_looked_at_by_its_files(run):
     plan = run.given["look", "db1"]
     assert plan["files"] is None
     assert plan["known"] == run.has
-    assert plan["units"][-3:] == list(rejoin.UNITS) or set(rejoin.UNITS) <= set(plan["units"])
+    assert plan["units"][-3:] == list(hold.UNITS) or set(hold.UNITS) <= set(plan["units"])
     assert run.step("look", "db2") == {"ran": "look"}
-    with pytest.raises(rejoin.NotMeantError):
+    with pytest.raises(hold.NotMeantError):
         run.step("look", "db3")
 
 
@@ -258,3 +258,27 @@ def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
         info["gtid"]["gtid_binlog_state"] += ",0-1-999"
         with pytest.raises(cluster.RefusedError, match="runs, read-only, and is held as before"):
             run.step("judge", rejoin_way=way, again=True)
+
+
+def hold_it(run, host):
+    task_vars = {
+        **run.values[host],
+        "hostvars": run.values,
+        "groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]},
+        "inventory_hostname": host,
+        "ansible_play_hosts": list(run.values),
+        "ansible_play_hosts_all": list(run.values),
+    }
+    return hold.hold({"info_from": "info"}, task_vars, samples.settings(), lambda plan: plan)
+
+
+def test_a_dead_source_is_fenced_where_its_host_is_reached_and_nobody_else_is(run):
+    assert hold_it(run, "db1")["units"]
+    for host in ("db2", "db3"):
+        with pytest.raises(hold.NotMeantError, match="not held"):
+            hold_it(run, host)
+    # It runs, or its host is gone: nothing is written there.
+    for info in ({"unreachable": True}, came_up("mariadb" if run.mariadb else "mysql")):
+        run.values["db1"]["info"] = info
+        with pytest.raises(hold.NotMeantError, match="nothing is written"):
+            hold_it(run, "db1")
