@@ -189,7 +189,8 @@ def main() -> None:
     module.params.update(module.params["plan"] or {})
     step = module.params["step"]
     if step == "hold":
-        module.exit_json(**start.hold(module))
+        held = start.settle if module.params["opened"] else start.hold
+        module.exit_json(**held(module))
     login.require_driver(module)
     if step == "look" and module.params["part"] == "source":
         connection.work(module, look.begins, "the new source cannot be asked")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides, switchover
 
 # Units that its server may have, where nobody says which.
 UNITS = ("mysql", "mariadb", "mysqld")
@@ -32,13 +32,18 @@ def hold(
     own: settings.Settings,
     on_host: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Fence this host, where the journal has it as held and its server does not run.
+    """Fence this host, where the journal has it as held and its server does not run; the new
+    source is fenced no more.
 
     Raises:
         NotMeantError: it is none that is held, or its server runs.
     """
     name, host = arguments["info_from"], task_vars["inventory_hostname"]
     left, away = held.apart(cluster.known_members(task_vars, name, own=own)[1])
+    mine = next((member for member in left if member.host == host), None)
+    if mine is not None and sides.takes_writes(mine):
+        # It may have been a dead source once.
+        return on_host({"opened": True, "option_file": switchover.option_file(mine)})
     if host not in [one.member.host for one in away]:
         raise NotMeantError("it is not held")
     raw = task_vars["hostvars"][host].get(name) or {}
@@ -47,6 +52,7 @@ def hold(
         raise NotMeantError("nothing is written where its server runs, or is not reached")
     return on_host(
         {
+            "opened": False,
             "units": units_of(own, known),
             "program": known["program"] or "",
             "option_file": own["option_file"],

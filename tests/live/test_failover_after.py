@@ -203,6 +203,10 @@ def test_a_source_that_came_back_by_itself_is_named_and_left_alone(cluster):
         own = source.value("SELECT @@GLOBAL.gtid_binlog_pos")
         assert own in heir.value("SELECT @@GLOBAL.gtid_binlog_state").split(",")
     assert contents(source) == contents(heir)
+    # Its host was there at the failover: it lets nobody in.
+    assert source.value("SELECT @@GLOBAL.read_only") == "1"
+    goes_on(cluster)
+    source.sql("SET GLOBAL read_only = OFF")
     before = cluster.source.fingerprint()
     for name in ("verify", "site"):
         said = cluster.run(name, good=False)

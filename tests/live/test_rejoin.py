@@ -14,7 +14,7 @@ import pytest
 
 from support.acknowledged import RELEASES
 from support.dying import UNITS, forbid_restart, io_thread, kill
-from support.live_hosts import hosts, inventory, playbook, words
+from support.live_hosts import hosts, inventory, playbook, run, words
 
 # Its hosts take a minute to set up.
 pytestmark = pytest.mark.long
@@ -31,6 +31,10 @@ ALONE = [
     "CREATE TABLE app.phantom (id INT PRIMARY KEY)",
     *WAITING,
 ]
+ASK = (
+    "python3 -c \"import http.client as c; a = c.HTTPConnection('127.0.0.1', 8008);"
+    " a.request('GET', '/source'); print(a.getresponse().status)\""
+)
 ACCEPTED = ("-e", "semisync_rejoin_accept=app.lasting")
 TABLES = "app.keyed, app.bare, app.lasting, important.stuff, important.semisync_journal"
 
@@ -41,7 +45,11 @@ class Cluster:
     def __init__(self, made, folder):
         self.hosts, self.folder = made, folder
         self.file = inventory(
-            folder, {made[0]: {}}, {host: {} for host in made[1:]}, semisync_timeout=3600000
+            folder,
+            {made[0]: {}},
+            {host: {} for host in made[1:]},
+            semisync_timeout=3600000,
+            semisync_http_port=8008,
         )
         self.mariadb = made[0].server == "mariadb"
 
@@ -164,6 +172,19 @@ def test_one_without_phantoms_comes_back_as_it_is(cluster):
     cluster.healthy()
 
 
+def test_one_that_comes_up_by_itself_takes_no_writes(cluster):
+    old, new = cluster.crash()
+    run("docker", "restart", "--time", "0", old.name)
+    old.wait()
+    assert old.value("SELECT @@read_only") == "1"
+    for host, status in ((old, "503"), (new, "200")):
+        assert host.shell(ASK).stdout.strip() == status, host.name
+    said, kept = cluster.rejoin(old, *ACCEPTED)
+    assert kept["outcome"] == "done", said
+    cluster.same_everywhere()
+    cluster.healthy()
+
+
 def test_phantoms_are_shown_and_refused_and_the_server_is_not_started(cluster):
     old, _new = cluster.crash(alone=ALONE)
     for arguments in (("--check",), ()):
@@ -216,6 +237,8 @@ def test_mariadb_takes_back_itself_what_nobody_acknowledged(cluster):
 
 def test_one_that_was_started_plainly_is_judged_by_its_connection(cluster):
     old, new = cluster.crash(WAITING)
+    # As a host that was gone at the failover.
+    old.shell("rm /etc/mysql/*.d/zz-dbre-semisync-switchover.cnf")
     old.shell(f"systemctl start {UNITS[old.server]}.service")
     old.wait()
     # It came up as the source that it was.
