@@ -75,7 +75,7 @@ class Cycle:
         self.machines, self.log = machines, log
         fault, self.mutant = names(case)
         self.fault: Fault = FAULTS[fault]
-        self.scene = Scene(machines, seed)
+        self.scene = Scene(machines, seed, MUTANTS[case].held if self.mutant else None)
         self.writers = Writers(machines, machines.folder, self.fault.patience)
         self.record: dict[str, Any] = {
             "case": case,

@@ -75,13 +75,16 @@ class Scene:
         draw: random numbers of the cycle's seed.
         died: when the source did, in seconds since 1970.
         gone: hosts that are not there to be read at the end.
+        held: seconds for which an applier is held behind the moment at which the failover's part
+            has come to its host.
     """
 
-    def __init__(self, machines: Machines, seed: int) -> None:
+    def __init__(self, machines: Machines, seed: int, held: int | None = None) -> None:
         self.machines, self.seed, self.draw = machines, seed, random.Random(seed)
         self.source = machines.source
         self.first, self.second = machines.replicas
         self.died = 0.0
+        self.held = HELD_BEHIND if held is None else held
         self.gone: list[Machine] = []
         self.beside: list[subprocess.Popen[bytes]] = []
 
@@ -101,7 +104,7 @@ class Scene:
         """Keep the appliers from the writers' table until the failover has judged what there is,
         and its parts wait for them: see hold.py.
         """
-        words = f"app.written {rules.RUN_LOCK} {HELD_BEHIND} {HELD_LIMIT}"
+        words = f"app.written {rules.RUN_LOCK} {self.held} {HELD_LIMIT}"
         for host in hosts:
             said = self.machines.folder / f"held-{host.name}.log"
             with HOLD.open("rb") as script, said.open("wb") as log:

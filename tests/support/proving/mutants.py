@@ -26,12 +26,15 @@ class Mutant(NamedTuple):
         patches: what makes it.
         fault: under which it shows.
         servers: on which it is one.
+        held: seconds for which appliers are held behind the failover's lock, where that is not the
+            fault's own; one who waits for nobody stops them, which frees them before.
     """
 
     words: str
     patches: tuple[Patch, ...]
     fault: str
     servers: tuple[str, ...] = ("mysql", "mariadb")
+    held: int | None = None
 
 
 REMAINS = "plugins/plugin_utils/verdict/remains.py"
@@ -53,6 +56,8 @@ MUTANTS = {
         "what was received is not applied before the opening",
         (Patch(TARGET, "    while left:\n", "    while left < 0:\n"),),
         "backlog",
+        # Whoever is to follow waits longer than the candidate, and would have applied all by then.
+        held=120,
     ),
     "both-threads": Mutant(
         "both threads of the replicas are stopped, and the applier is started again",
