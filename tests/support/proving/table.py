@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import pathlib
+import statistics
 from typing import Any
 
 from support.proving.cycle import REFUSED, WRONG, lies, names, wrong
@@ -31,8 +32,8 @@ def total(records: list[Record], name: str) -> int:
 
 def spread(records: list[Record], name: str) -> str:
     """Median and worst."""
-    values = sorted(record[name] for record in records if record.get(name) is not None)
-    return f"{values[len(values) // 2]:.1f}, {values[-1]:.1f}" if values else ""
+    values = [record[name] for record in records if record.get(name) is not None]
+    return f"{statistics.median(values):.1f}, {max(values):.1f}" if values else ""
 
 
 def counted(words: list[str]) -> str:
