@@ -404,6 +404,8 @@ def main() -> int:
                 made = measure(server, opts.hosts, left, until, pathlib.Path(folder))
             status |= not all(map(good, made["rows"]))
             status |= any(map(any, (one.values() for one in made["verdicts"][0].values())))
+            if not made["rows"]:
+                break
             before = results[key] = together(before, made)
             STATE.write_text(json.dumps(list(results.values()), indent=1) + "\n", encoding="utf-8")
             # After a case that did not end well the next one needs new hosts.
