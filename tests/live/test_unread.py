@@ -11,14 +11,14 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from support.acknowledged import RELEASES
-from support.live_hosts import Host, hosts, inventory, playbook, words
+from support.live_hosts import Host, hosts, inventory, playbook
+from support.runs import Run
 from support.troubles import BROUGHT, GIVEN, NOWHERE_TO_READ, POOR, READER, TROUBLES, look, position
 
 SIDES = ("source", "replica")
@@ -57,8 +57,6 @@ OF_A_SOURCE = {"stopped": "alone: 0 replicas could acknowledge", "silent": "sour
 UNASKED = ("failover", "no-option-files", "replica")
 NUMBERS = re.compile(r"^[0-9 ]+\n", re.MULTILINE)
 MANY = {"ANSIBLE_FORKS": "20", "ANSIBLE_CALLBACKS_ENABLED": "dbre.semisync.semisync_health"}
-FAILURE = re.compile(r"^fatal: \[(\S+?)\]: (.*\n(?:[ \t].*\n)*)", re.MULTILINE)
-RECAP = re.compile(r"^(\S+) +: ok=.* changed=(\d+) +unreachable=(\d+) +failed=(\d+) ", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,25 +90,6 @@ class Alias:
     """A name of a server in the inventory."""
 
     name: str
-
-
-class Run:
-    """What a run of one playbook said of each host, and what it changed."""
-
-    def __init__(self, result: subprocess.CompletedProcess[str]) -> None:
-        self.status, self.text = result.returncode, result.stdout + result.stderr
-        self.said: dict[str, list[str]] = {}
-        for host, text in FAILURE.findall(result.stdout):
-            said = words(subprocess.CompletedProcess([], 1, text, ""))
-            self.said.setdefault(host, []).append(said)
-        # A line of a table, or the words of a failure.
-        self.lines = self.text.splitlines() + [
-            " ".join([host, *said]) for host, said in self.said.items()
-        ]
-        self.counted = {
-            host: {"changed": int(changed), "failed": int(failed) + int(unreachable)}
-            for host, changed, unreachable, failed in RECAP.findall(result.stdout)
-        }
 
 
 class Ground:

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kills the controller after a given task, as a lost terminal or a power cut would; lists the tasks
-of a whole run.
+"""Kills the controller after a given task, as a lost terminal or a power cut would, or does
+something else in its stead; lists the tasks of a whole run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ type: notification
 short_description: Kill the controller after its n-th task
 description:
   - Counts the tasks of a run. Before the one that follows the given number, the controller sends
-    itself SIGKILL.
+    itself SIGKILL, or has a command run and goes on.
   - Writes the tasks that began, each with its time and what came of it, one JSON value a line.
 options:
   after:
@@ -22,6 +22,11 @@ options:
     default: 0
     env:
       - name: SEMISYNC_KILL_AFTER
+  command:
+    description: What is run in place of the controller's end.
+    type: str
+    env:
+      - name: SEMISYNC_KILL_COMMAND
   tasks:
     description: File for the tasks.
     type: path
@@ -33,7 +38,9 @@ author:
 
 import json
 import os
+import shlex
 import signal
+import subprocess
 import time
 
 from ansible.plugins.callback import CallbackBase
@@ -53,7 +60,10 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_task_start(self, task, is_conditional):
         self._keep()
         if self._number and self._number == self.get_option("after"):
-            os.kill(os.getpid(), signal.SIGKILL)
+            if self.get_option("command"):
+                subprocess.run(shlex.split(self.get_option("command")), check=True)
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
         self._number += 1
         self._task = {
             "number": self._number,
