@@ -12,7 +12,7 @@ PLAIN = {"LC_ALL": "C", "LANG": "C"}
 
 
 def run(
-    module: Any, words: list[str], environment: Mapping[str, str] = PLAIN, **keywords: Any
+    module: Any, words: list[str], environment: Mapping[str, str] | None = None, **keywords: Any
 ) -> tuple[int, str, str]:
     """Exit status, output and standard error of a command, read to their end.
 
@@ -21,12 +21,13 @@ def run(
     A busy host that needs a second to start a program loses all that it said, with status 0.
 
     Args:
-        environment: variables that the command gets besides its own.
+        environment: variables that the command gets besides its own; by default those that have it
+            speak plainly.
         keywords: more of run_command()'s.
     """
     return module.run_command(
         words,
-        environ_update=dict(environment),
+        environ_update=dict(PLAIN if environment is None else environment),
         before_communicate_callback=until_the_end,
         **keywords,
     )

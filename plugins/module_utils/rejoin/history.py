@@ -115,7 +115,7 @@ class History:
         self.gtids.append(name)
         if not self.mariadb:
             return
-        ((key, number),) = gtid.parse_list(name).items()
+        key, number = next(iter(gtid.parse_list(name).items()))
         if number <= self.last.get(key, 0) and not self.disorder:
             self.disorder = f"{name} follows {key[0]}-{key[1]}-{self.last[key]}"
         self.last[key] = max(number, self.last.get(key, 0))

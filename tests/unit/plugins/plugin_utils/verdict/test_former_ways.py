@@ -21,11 +21,12 @@ LOOK = {
 }
 
 
-def closed(judged, look=LOOK, mariadb=True):
-    return {one.name: one.closed for one in former_ways.ways("db1", "db2", judged, look, mariadb)}
+def closed(judged, look=None, mariadb=True):
+    ways = former_ways.ways("db1", "db2", judged, LOOK if look is None else look, mariadb)
+    return {one.name: one.closed for one in ways}
 
 
-def opened(judged, look=LOOK, mariadb=True):
+def opened(judged, look=None, mariadb=True):
     return {name for name, why in closed(judged, look, mariadb).items() if not why}
 
 
