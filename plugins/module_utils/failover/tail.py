@@ -53,6 +53,11 @@ class Statement(NamedTuple):
     text: bytes
     gtid: str = ""
 
+    def begins(self) -> str:
+        """The GTID of the transaction that begins here, MySQL's word where it has none, or ""."""
+        match = MYSQL_GTID.match(self.text)
+        return self.gtid or (match.group(1).decode("ascii") if match else "")
+
 
 def statements(
     lines: Iterable[bytes], comment: Callable[[bytes], Any] | None = None
@@ -136,8 +141,7 @@ class Reader:
             TailError: it is not understood, or has what cannot be carried out again.
         """
         for one in statements(lines):
-            match = MYSQL_GTID.match(one.text)
-            gtid = one.gtid or (match.group(1).decode("ascii") if match else "")
+            gtid = one.begins()
             if gtid.upper() == ANONYMOUS:
                 raise TailError("it has transactions without GTIDs")
             if gtid.upper() == AUTOMATIC:

@@ -51,8 +51,7 @@ class History:
             TailError: it is not understood.
         """
         for one in tail.statements(lines, self.comment):
-            match = tail.MYSQL_GTID.match(one.text)
-            name = one.gtid or (match.group(1).decode("ascii") if match else "")
+            name = one.begins()
             if name:
                 self.finished()
                 self.now = "" if name.upper() in NO_GTID else name

@@ -60,8 +60,7 @@ class Phantoms:
             TailError: it is not understood.
         """
         for one in tail.statements(lines, self.comment):
-            match = tail.MYSQL_GTID.match(one.text)
-            name = one.gtid or (match.group(1).decode("ascii") if match else "")
+            name = one.begins()
             if name:
                 self.finished()
                 if name.upper() not in ("AUTOMATIC", "ANONYMOUS") and self.wanted(name):
