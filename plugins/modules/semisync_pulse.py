@@ -211,6 +211,16 @@ def alive(header: dict[str, Any]) -> bool:
     return os.path.exists(f"/proc/{header['pid']}")
 
 
+def unreachable(module: AnsibleModule) -> str:
+    """Why there is no connection to the server; empty where there is one."""
+    login.require_driver(module)
+    try:
+        login.connect(module).close()
+    except ServerError as error:
+        return login.explain(error, module.params)
+    return ""
+
+
 def wait(module: AnsibleModule) -> dict[str, Any]:
     """Wait until the newest rows are as wanted."""
     params, begin = module.params, time.monotonic()
@@ -222,8 +232,11 @@ def wait(module: AnsibleModule) -> dict[str, Any]:
         if gone:
             # What it wrote last, since it was read.
             header, rows, error = read(path_of(module))
-        lacking = pulse.unmet(params["wait_for"], rows)
-        return rows, lacking, error or ("the writer on the source is gone" if gone else "")
+        ended = error or ("the writer on the source is gone" if gone else "")
+        if not header and not ended:
+            # Where the server does not answer, no writer ever gets as far as its file.
+            ended = unreachable(module)
+        return rows, pulse.unmet(params["wait_for"], rows), ended
 
     rows, lacking, ended = wait_until(
         look,

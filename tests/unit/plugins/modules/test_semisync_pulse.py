@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.modules import semisync_pulse
 
 ROW = {"at": 1.0, "latency_ms": 2.0, "status": "ON", "clients": 1, "yes_tx": 1, "no_tx": 0}
@@ -45,6 +47,26 @@ def test_what_a_writer_wrote_in_its_last_moment_counts(file, monkeypatch):
     monkeypatch.setattr(semisync_pulse, "alive", alive)
     wanted = {"status": "ON", "clients": 1, "rows": 1}
     assert semisync_pulse.wait(Module(wait_for=wanted))["rows"] == [ROW]
+
+
+def test_a_server_that_does_not_answer_is_told_at_once_and_not_waited_for(file, monkeypatch):
+    """Its writer never came to its file, and no row will come."""
+    monkeypatch.setattr(semisync_pulse.login, "require_driver", lambda module: None)
+
+    def connect(_module):
+        raise ServerError(Exception(2003, "Can't connect to MySQL server"))
+
+    monkeypatch.setattr(semisync_pulse.login, "connect", connect)
+    wanted = {"status": "ON", "clients": 1, "rows": 1}
+    begin = time.monotonic()
+    with pytest.raises(SystemExit, match="the server is not running"):
+        semisync_pulse.wait(Module(wait_for=wanted, seconds=30))
+    assert time.monotonic() - begin < 5
+    # A writer that writes is asked nothing: its own words count.
+    file.write_text(lines({"pid": 7}))
+    monkeypatch.setattr(semisync_pulse, "alive", lambda header: True)
+    with pytest.raises(SystemExit, match="0 rows so far"):
+        semisync_pulse.wait(Module(wait_for=wanted))
 
 
 def test_the_row_that_a_writer_is_at_when_it_is_ended_is_read(file, monkeypatch):
