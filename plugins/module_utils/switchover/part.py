@@ -35,8 +35,8 @@ SLOW = 0.1
 # Seconds between two looks at another part, and for an answer of its server.
 PAUSE = 0.003
 ANSWER = 3
-# The flag of a target that undoes what was interrupted.
-UNDOING = "undoing"
+# The flag of a target that undoes what was interrupted, and the source's answer on the same server.
+UNDOING, HEARD = "undoing", "heard"
 # What became of a part.
 DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
 

@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
     DONE,
+    HEARD,
     REFUSED,
     UNDOING,
     UNDONE,
@@ -31,6 +32,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part impo
 
 # Seconds that the way back waits for replicas before it lets writers in without them.
 CLIENTS = 10
+# Seconds that an answer stays, so that the target's part sees it.
+ANSWERED = 5
 # What the target's server says of its role.
 CLOSED, OPENED = "closed", "open"
 
@@ -62,9 +65,8 @@ class SourceBack(Part):
         if state != CLOSED:
             return self.result(
                 UNKNOWN,
-                f"{reason}. {words}. {self.params['host']} stays read-only: nobody may take writes"
-                " until it is known whether the other did. Run switchover.yml again when"
-                f" {self.target} answers",
+                f"{reason}. {words}. {self.stays()}. Run switchover.yml again when {self.target}"
+                " answers",
             )
         try:
             self.reopen(deadline)
@@ -73,6 +75,15 @@ class SourceBack(Part):
                 UNKNOWN, f"{reason}. The way back failed on {self.params['host']}: {error}"
             )
         return self.result(UNDONE, reason)
+
+    def stays(self) -> str:
+        """What this server is left as where nothing is known of the target."""
+        if self.frozen():
+            return (
+                f"{self.params['host']} stays read-only: nobody may take writes until it is known"
+                " whether the other did"
+            )
+        return f"{self.params['host']} takes writes, as before"
 
     def retire(self) -> str:
         """Wait for nobody any more; why that is not so, or ""."""
@@ -98,6 +109,7 @@ class SourceBack(Part):
             if self.params["mode"] == "undo":
                 if not flags.look(server, self.token, (UNDOING,), position)[UNDOING]:
                     raise StepBackError(f"the part on {self.target} has not come so far")
+                self.answer()
             elif not flags.take(server, rules.RUN_LOCK, 1):
                 raise StepBackError(f"the part on {self.target} has not ended")
             if not flags.look(server, self.token, (), position)["read_only"]:
@@ -162,11 +174,29 @@ class SourceBack(Part):
         try:
             self.take_run_lock()
             self.begun = self.granted = True
-            return self.back("an interrupted switchover is undone")
+            result = self.back("an interrupted switchover is undone")
+            if result["outcome"] == UNDONE:
+                self.wait_for_target()
+            return result
         except (StepBackError, ServerError) as error:
             return self.result(UNKNOWN, str(error))
         finally:
             self.drop()
+
+    def answer(self) -> None:
+        """Tell the target's part, which holds its flag for this, that it was heard."""
+        if self.there is None:
+            self.there = flags.Flags(lambda: self.connect(self.target), self.token)
+            self.there.hoist(HEARD)
+
+    def wait_for_target(self) -> None:
+        """Until its part has seen the answer, which goes with this part."""
+        with contextlib.suppress(StepBackError, ServerError):  # what it undid stays undone
+            self.until(
+                f"the end of the part on {self.target}",
+                ANSWERED,
+                lambda: not self.look(self.target, UNDOING)[UNDOING],
+            )
 
     def recover(self, stage: str) -> dict[str, Any]:
         """What the guard does when the part has ended without a word."""

@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
     DONE,
+    HEARD,
     REFUSED,
     UNDOING,
     UNDONE,
@@ -276,14 +277,19 @@ class TargetPart(Part):
                 peer = next(one for one in self.params["members"] if one["host"] == self.source)
                 self.run(rules.redirect_steps(self.names, peer["address"], peer["port"]))
             self.run([rules.stop(self.names), *rules.return_steps(self.names)])
-            # The source may open: this part holds the lock, and does not.
+            # The source may open: this part holds the lock, and does not. One that came up again
+            # by itself is open already, and has yet to ask.
             self.flags.hoist(UNDOING)
-            self.until(f"{self.source} as the open source", MEET + BACK, self.is_open_there)
+            self.until(f"the part on {self.source}", MEET + BACK, self.is_heard)
+            self.until(f"{self.source} as the open source", BACK, self.is_open_there)
             return self.result(UNDONE)
         except (StepBackError, ServerError) as error:
             return self.result(UNKNOWN, str(error))
         finally:
             self.drop()
+
+    def is_heard(self) -> bool:
+        return bool(self.look_here(HEARD)[HEARD])
 
     def is_open_there(self) -> bool:
         return not self.look(self.source)["read_only"]

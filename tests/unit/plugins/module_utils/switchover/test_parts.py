@@ -8,6 +8,7 @@ than one that takes writes, and in the end there is one.
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -279,6 +280,41 @@ def test_a_target_that_dies_after_the_word_leaves_the_source_frozen(monkeypatch)
     again.run()
     assert world.writers() == ["db1"], again.results
     assert set(again.outcomes().values()) == {"undone"}, again.results
+
+
+@pytest.mark.parametrize("late", [("db1", "back"), ("db2", None)])
+def test_a_source_that_came_up_open_is_undone_whoever_is_first(monkeypatch, late):
+    """Its host lost its power before anything kept it read-only: the target's part sees it open at
+    once, and must not go before the source has asked.
+    """
+    world = World("db1", "db2", "db3")
+    for host in ("db2", "db3"):
+        world[host].follow("db1")
+    world["db1"].journal.append("begun")
+    play = Play(world, monkeypatch, "undo")
+    if late[1]:
+        play.act[late] = lambda: time.sleep(0.4)
+    else:
+        began = target.TargetPart.undo
+        monkeypatch.setattr(
+            target.TargetPart, "undo", lambda this: (time.sleep(0.4), began(this))[1]
+        )
+    play.run()
+    assert world.writers() == ["db1"], play.results
+    assert set(play.outcomes().values()) == {"undone"}, play.results
+    assert world["db1"].journal[-1] == "undone"
+
+
+def test_a_source_that_does_not_hear_of_the_target_says_what_it_is_left_as(monkeypatch):
+    """Without the target's part nothing is known; who takes writes goes on to."""
+    world = World("db1", "db2")
+    world["db2"].follow("db1")
+    play = Play(world, monkeypatch, "undo")
+    play.one("db1")
+    assert "db1 takes writes, as before" in play.results["db1"]["reason"]
+    world["db1"].read_only = True
+    play.one("db1")
+    assert "db1 stays read-only" in play.results["db1"]["reason"]
 
 
 def test_a_target_that_was_open_when_it_died_is_opened_again(monkeypatch):
