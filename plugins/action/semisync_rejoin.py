@@ -49,7 +49,9 @@ class ActionModule(ActionBase):
     def on_host(self, plan: dict[str, Any], task_vars: Any) -> dict[str, Any]:
         """The module's result."""
         arguments = {name: value for name, value in self._task.args.items() if name not in OURS}
+        # An option of its own, which is in no log.
+        hidden = {name: plan.pop(name) for name in ("tail",) if name in plan}
         result: dict[str, Any] = self._execute_module(
-            MODULE, dict(arguments, plan=plan), task_vars=task_vars
+            MODULE, dict(arguments, plan=plan, **hidden), task_vars=task_vars
         )
         return result

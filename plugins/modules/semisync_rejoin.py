@@ -21,6 +21,9 @@ options:
         logs begin. It changes nothing.
       - V(judge) says on the controller whether it may come back, keeps that, and refuses what was
         not consented to.
+      - V(carry) reads on the former source's host the transactions that the new source lacks, and
+        V(replay) carries them out there, where it has not written the same rows since. In check
+        mode it only says whether it has.
       - V(ready) lets the former source run, read-only and with the option lines of a replica, and
         keeps its data aside where they are to be replaced.
       - V(release) gives it what its channel begins with.
@@ -30,7 +33,7 @@ options:
       - V(hold) is of a failover. It lets the dead source's server start read-only, whoever starts
         it, where its host can be reached.
     type: str
-    choices: [look, judge, ready, release, settle, record, report, hold]
+    choices: [look, judge, carry, replay, ready, release, settle, record, report, hold]
     required: true
   again:
     description: Whether O(step=judge) comes after O(step=ready).
@@ -60,6 +63,9 @@ options:
     type: dict
   password:
     description: The replication account's.
+    type: str
+  tail:
+    description: The transactions, which the action gives the module.
     type: str
 extends_documentation_fragment:
   - dbre.semisync.internal
@@ -121,8 +127,8 @@ host:
   returned: O(step=judge)
   type: str
 way:
-  description: V(attach), V(truncate) or V(seed); V(finish) where it follows already and what is
-    behind that is left; V(none) where nothing is.
+  description: V(attach), V(truncate), V(replay) or V(seed); V(finish) where it follows already and
+    what is behind that is left; V(none) where nothing is.
   returned: O(step=judge)
   type: str
 hosts:
@@ -133,6 +139,18 @@ record:
   description: What rejoin.json says.
   returned: O(step=judge) or O(step=report)
   type: dict
+count:
+  description: How many transactions there are.
+  returned: O(step=carry)
+  type: int
+payload:
+  description: The transactions. The action takes them out of the result.
+  returned: O(step=carry)
+  type: str
+done:
+  description: How many were carried out.
+  returned: O(step=replay)
+  type: int
 kept:
   description: Where its old data are; empty where they are not kept.
   returned: O(step=ready)
@@ -153,7 +171,7 @@ statements:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, start
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, replay, start
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
 
@@ -165,6 +183,8 @@ def main() -> None:
                 "choices": [
                     "look",
                     "judge",
+                    "carry",
+                    "replay",
                     "ready",
                     "release",
                     "settle",
@@ -183,6 +203,7 @@ def main() -> None:
             run={"type": "str"},
             plan={"type": "dict"},
             password={"type": "str", "no_log": True},
+            tail={"type": "str", "no_log": True},
         ),
         supports_check_mode=True,
     )
@@ -194,12 +215,18 @@ def main() -> None:
     login.require_driver(module)
     if step == "look" and module.params["part"] == "source":
         connection.work(module, look.begins, "the new source cannot be asked")
-    if step in ("release", "record"):
-        work = start.release if step == "release" else start.record
-        connection.work(module, work, f"step {step} failed")
+    if step in ("release", "record", "replay"):
+        works = {"release": start.release, "record": start.record, "replay": replay.replay}
+        connection.work(module, works[step], f"step {step} failed")
+    steps = {
+        "look": look.former,
+        "carry": replay.carry,
+        "ready": start.ready,
+        "settle": start.settle,
+    }
     try:
-        result = {"look": look.former, "ready": start.ready, "settle": start.settle}[step](module)
-    except (start.ReadyError, OSError) as error:
+        result = steps[step](module)
+    except (*replay.ERRORS, start.ReadyError, OSError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 

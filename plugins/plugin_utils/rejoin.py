@@ -10,7 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    rejoin_replay,
+    results,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError, units_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
@@ -107,6 +112,8 @@ class Rejoin:
         step = self.arguments["step"]
         if step in ("look", "judge", "report"):
             return {"look": self.look, "judge": self.judge, "report": self.report}[step]()
+        if step in rejoin_replay.STEPS:
+            return rejoin_replay.STEPS[step](self)
         plan = self.planned()["hosts"].get(self.host)
         if plan is None:
             raise NotMeantError("it has no part in this step")
@@ -173,27 +180,23 @@ class Rejoin:
             raise NotMeantError("it is not the one that comes back")
         if self.former.info is None and raw.get("reason") != "stopped":
             raise NotMeantError(self.former.error)
-        variables = (self.former.info or {}).get("variables") or {}
-        files = {
-            "basename": variables.get("log_bin_basename"),
-            "datadir": variables.get("datadir"),
-            "pid_file": variables.get("pid_file"),
-            "program": (self.former.info or {}).get("program"),
-            "basedir": variables.get("basedir"),
+        more = {
+            "part": "former",
+            "mariadb": self.mariadb,
+            "option_file": self.own["option_file"],
+            "peer": switchover.peers([self.source])[0],
+            "user": self.own["replication_user"],
         }
-        return self.on_host(
-            {
-                "part": "former",
-                "mariadb": self.mariadb,
-                "known": self.new_has().gtids,
-                "files": files if self.former.info is not None else None,
-                "units": units_of(self.own, self.source.info),
-                "program": self.source.info["program"] or "",
-                "option_file": self.own["option_file"],
-                "peer": switchover.peers([self.source])[0],
-                "user": self.own["replication_user"],
-            }
-        )
+        return self.on_host(self.log_of_former() | more)
+
+    def log_of_former(self) -> dict[str, Any]:
+        """Where the former source's log is, as far as it is known here, and what of it is known."""
+        return {
+            "known": self.new_has().gtids,
+            "files": rejoin_replay.files_of(self.former.info),
+            "units": units_of(self.own, self.source.info),
+            "program": self.source.info["program"] or "",
+        }
 
     def judge(self) -> dict[str, Any]:
         """The verdict, what is to be done, and what speaks against that."""
@@ -247,8 +250,8 @@ class Rejoin:
         if follows:
             return FINISH if self.row else NONE
         wanted = str(self.own["rejoin_way"])
-        if wanted == former_ways.TRUNCATE and judged.verdict == former.CLEAN:
-            # There is nothing to take back any more.
+        if wanted in (former_ways.TRUNCATE, former_ways.REPLAY) and judged.verdict == former.CLEAN:
+            # There is nothing to take back or over any more.
             return former_ways.ATTACH
         return wanted
 
@@ -272,6 +275,7 @@ class Rejoin:
             first = ways[0].closed
             return "" if judged.verdict == former.CLEAN else first
         closed = next(one.closed for one in ways if one.name == way)
+        closed = closed or rejoin_replay.consent(way, judged, self.own["rejoin_phantoms"])
         if closed:
             return closed
         astray = [
@@ -319,7 +323,7 @@ class Rejoin:
             "to_id": sides.identity(self.source),
             "position": self.new_has().gtids,
             "verdict": self.judged().verdict,
-            "details": f"by the way {way}",
+            "details": f"by the way {way if way == FINISH else self.own['rejoin_way']}",
         }
         record = {"entry": entry, "schema": self.own["canary_schema"]}
         return {self.former.host: own, self.source.host: record}

@@ -209,7 +209,8 @@ ROWS = (
     switch("semisync_failover_fast_apply"),
     # rejoin
     text("semisync_rejoin"),
-    choice("semisync_rejoin_way", "attach", "truncate", "seed"),
+    choice("semisync_rejoin_way", "attach", "truncate", "replay", "seed"),
+    text("semisync_rejoin_phantoms"),
     switch("semisync_rejoin_keep"),
     texts(
         "semisync_rejoin_accept", rf"{PRINTABLE}+\.{PRINTABLE}+", "names of tables, such as app.log"

@@ -42,6 +42,7 @@ CONTROLLER_PACKAGES = (
     ("verdict",),
     ("cluster",),
     ("hold",),
+    ("rejoin_replay",),
     ("failover", "rejoin"),
     ("goals",),
     ("benchmark",),

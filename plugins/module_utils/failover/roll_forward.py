@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage, tail
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -54,14 +57,21 @@ def roll_forward(part: Part) -> None:
     part.note("salvaged", f"{len(transactions)} transactions")
 
 
-def carry_out(server: Server, one: tail.Transaction) -> None:
+def carry_out(
+    server: Server, one: tail.Transaction, at_end: Callable[[], Any] | None = None
+) -> None:
     """One transaction.
+
+    Args:
+        at_end: is called before it is committed.
 
     Raises:
         StepBackError: the server refuses a statement.
     """
     try:
         for statement in one.statements:
+            if at_end and statement.upper().startswith(tail.ENDS):
+                at_end()
             with driver_errors():
                 server.cursor.execute(statement)
     except ServerError as error:

@@ -134,13 +134,18 @@ class Reader:
         self.behind: list[bytes] = []
         self.within = self.whole = False
 
-    def read(self, lines: Iterable[bytes]) -> Iterator[Transaction]:
+    def read(
+        self, lines: Iterable[bytes], comment: Callable[[bytes], Any] | None = None
+    ) -> Iterator[Transaction]:
         """The transactions that are wanted and whole, in their order.
+
+        Args:
+            comment: takes each line of the comments.
 
         Raises:
             TailError: it is not understood, or has what cannot be carried out again.
         """
-        for one in statements(lines):
+        for one in statements(lines, comment):
             gtid = one.begins()
             if gtid.upper() == ANONYMOUS:
                 raise TailError("it has transactions without GTIDs")

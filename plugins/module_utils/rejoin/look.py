@@ -115,11 +115,7 @@ def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
         while first:
             first -= 1
             checked[paths[first]] = whole(paths[first], paths[-1])
-            head = salvage.printed(
-                [program, "--no-defaults", f"--stop-position={HEAD}", *WITHOUT_ROWS, paths[first]],
-                History(mariadb).read,
-            )
-            if head.before is not None and not beyond(mariadb, head.before, known):
+            if begins_before(program, paths[first], mariadb, known):
                 break
         wanted = paths[first:]
         read = [*wanted[:-1], salvage.whole_part(wanted[-1], checked[wanted[-1]], folder)]
@@ -141,6 +137,23 @@ def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
         "lacking": lacking[:1000],
         "shown": shown,
     }
+
+
+def begins_before(program: str, path: str, mariadb: bool, known: str) -> bool:
+    """Whether a file of a log says that all before it is known."""
+    head = salvage.printed(
+        [program, "--no-defaults", f"--stop-position={HEAD}", *WITHOUT_ROWS, path],
+        History(mariadb).read,
+    )
+    return head.before is not None and not beyond(mariadb, head.before, known)
+
+
+def first_needed(program: str, paths: list[str], mariadb: bool, known: str) -> int:
+    """The place of the last file before which everything is known; 0 where none is."""
+    for number in range(len(paths) - 1, 0, -1):
+        if begins_before(program, paths[number], mariadb, known):
+            return number
+    return 0
 
 
 def show(program: str, paths: list[str], mariadb: bool, lacking: list[str]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class Judged(NamedTuple):
         phantoms: what it has that the new source lacks, a GTID set, or on MariaDB the last of each
             (domain, server_id).
         why: what stands in the way of a verdict, in words.
-        hindrances: why it cannot follow as it is although it has no phantoms, in words.
+        hindrances: why it cannot follow, phantoms or none, in words.
     """
 
     verdict: str
@@ -72,7 +72,7 @@ def judge(old: Has, new: Has) -> Judged:
         beyond = gtid.ahead if old.mariadb else gtid.subtract
         phantoms = beyond(old.gtids, new.gtids)
         if phantoms:
-            return Judged(PHANTOMS, phantoms)
+            return Judged(PHANTOMS, phantoms, hindrances=tuple(hindrances(old, new)))
         return Judged(CLEAN, hindrances=tuple(hindrances(old, new)))
     except ValueError as error:
         return Judged(CANNOT_TELL, why=(str(error),))

@@ -13,7 +13,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former impor
     PHANTOMS,
     Judged,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_ways import Way
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_ways import (
+    REPLAY,
+    Way,
+)
 
 FILE = "rejoin.json"
 # So many transactions, and lines of each, are told; rejoin.json has more.
@@ -128,15 +131,24 @@ def transaction_words(one: dict[str, Any]) -> list[str]:
 
 def why_not(kept: dict[str, Any], closed: str) -> str:
     """Why it is refused, and what else there is."""
-    opened = [
-        one["name"] for one in kept["ways"] if not one["closed"] and one["name"] != kept["way"]
-    ]
-    words = f"{kept['host']} does not come back by the way {kept['way']}: {closed}"
-    if opened:
-        words += (
-            ". It can by -e semisync_rejoin_way="
-            + " or -e semisync_rejoin_way=".join(opened)
-            + f", which is your consent; {kept['source']} then never gets what {kept['host']} has"
-            " alone"
+    host, source = kept["host"], kept["source"]
+    others = [one for one in kept["ways"] if one["name"] != kept["way"]]
+    opened = [asked(kept, one["name"]) for one in others if not one["closed"]]
+    words = f"{host} does not come back by the way {kept['way']}: {closed}"
+    if not opened:
+        return f"{words}. No other way is open: " + "; ".join(
+            f"{one['name']}, because {one['closed']}" for one in others
         )
+    words += ". It can by " + " or ".join(opened) + ", which is your consent"
+    lost = [one["name"] for one in others if not one["closed"] and one["name"] != REPLAY]
+    if lost:
+        words += f"; by {' and '.join(lost)} {source} never gets what {host} has alone"
+    return words
+
+
+def asked(kept: dict[str, Any], way: str) -> str:
+    """What says that a way is wanted, as the command has it."""
+    words = f"-e semisync_rejoin_way={way}"
+    if way == REPLAY:
+        words += f" -e semisync_rejoin_phantoms={kept['phantoms']['gtids']}"
     return words

@@ -20,8 +20,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former impor
     Judged,
 )
 
-ATTACH, TRUNCATE, SEED = "attach", "truncate", "seed"
-WAYS = (ATTACH, TRUNCATE, SEED)
+ATTACH, TRUNCATE, REPLAY, SEED = "attach", "truncate", "replay", "seed"
+WAYS = (ATTACH, TRUNCATE, REPLAY, SEED)
 
 
 class Way(NamedTuple):
@@ -62,6 +62,12 @@ def ways(
             truncate_closed(host, judged, look, mariadb) or unseen,
             f"the server of {host} itself takes back, at its start, what nobody acknowledged"
             " (init-rpl-role=SLAVE); it is judged again, and follows",
+        ),
+        Way(
+            REPLAY,
+            replay_closed(host, source, judged, look, mariadb) or unseen,
+            f"{source} carries out what {host} has alone, with its GTIDs, where it has not written"
+            f" the same rows since; {host} then follows",
         ),
         Way(
             SEED,
@@ -111,6 +117,29 @@ def attach_closed(judged: Judged) -> str:
     if judged.verdict == CANNOT_TELL:
         return "nothing tells whether it has what the new source lacks"
     return "; ".join(judged.hindrances)
+
+
+def replay_closed(
+    host: str, source: str, judged: Judged, look: dict[str, Any], mariadb: bool
+) -> str:
+    """Why the new source may not take over what the former one has alone."""
+    if mariadb:
+        return (
+            f"{source} has higher numbers by now, and MariaDB takes none behind them that are lower"
+        )
+    if judged.verdict != PHANTOMS:
+        return "there is nothing to take over" if judged.verdict == CLEAN else "the verdict"
+    if not look.get("log"):
+        return f"the binary log of {host} was not read: {look.get('why', '')}"
+    if judged.hindrances:
+        return "; ".join(judged.hindrances)
+    lasting = look["log"]["shown"]["lasting"]
+    if lasting:
+        return (
+            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be tried and taken back: it"
+            " is a definition, or of a table without transactions"
+        )
+    return ""
 
 
 def truncate_closed(host: str, judged: Judged, look: dict[str, Any], mariadb: bool) -> str:

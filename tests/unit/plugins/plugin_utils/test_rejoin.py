@@ -27,6 +27,7 @@ class Run:
         monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(folder / "tmp"))
         (folder / "tmp").mkdir()
         self.said, self.given, self.folder = [], {}, folder / "results"
+        self.answers = None
         monkeypatch.setattr(rejoin.display, "display", self.said.append)
         members = after_failover(engine, old)
         self.values = {
@@ -90,7 +91,7 @@ class Run:
 
         def on_host(plan):
             self.given[step, host] = plan
-            return {"ran": step}
+            return dict(self.answers or {"ran": step})
 
         task = types.SimpleNamespace(check_mode=False, _uuid=f"{step}{again}")
         return rejoin.Rejoin(arguments, task_vars, own, on_host, task).go()
@@ -152,6 +153,46 @@ def test_consent_by_name_opens_a_way(run):
     else:
         with pytest.raises(cluster.RefusedError, match="MySQL has no such thing"):
             run.step("judge", rejoin_way="truncate")
+
+
+def test_what_is_taken_over_was_named_as_it_was_shown(monkeypatch, tmp_path):
+    run = Run(monkeypatch, tmp_path, "mysql")
+    run.down(beyond(run), count=1)
+    phantom = f"{samples.uuid('db9')}:1"
+    for named in ("", f"{samples.uuid('db9')}:2", "all"):
+        with pytest.raises(cluster.RefusedError, match="semisync_rejoin_phantoms") as error:
+            run.step("judge", rejoin_way="replay", rejoin_phantoms=named)
+        assert named == "all" or f"semisync_rejoin_phantoms={phantom}" in str(error.value)
+    # What was taken over before the run was interrupted is named too.
+    judged = run.step("judge", rejoin_way="replay", rejoin_phantoms=f"{samples.uuid('db9')}:1-3")
+    assert (judged["go"], judged["way"]) == (True, "replay")
+
+
+def test_what_is_taken_over_is_in_a_file_of_the_run_and_in_no_result(monkeypatch, tmp_path):
+    run = Run(monkeypatch, tmp_path, "mysql")
+    run.down(beyond(run), count=1)
+    phantom = f"{samples.uuid('db9')}:1"
+    consent = {"rejoin_way": "replay", "rejoin_phantoms": phantom}
+    run.values["db1"]["judged"] = run.values["db2"]["judged"] = run.step("judge", **consent)
+    run.answers = {"count": 1, "payload": "rows of clients"}
+    assert run.step("carry", **consent) == {"count": 1}
+    assert run.given["carry", "db1"]["wanted"] == phantom
+    (file,) = (tmp_path / "tmp").glob("semisync-replay-*")
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("rows of clients", 0o600)
+    run.step("replay", "db2", **consent)
+    given = run.given["replay", "db2"]
+    assert (given["tail"], given["known"]) == ("rows of clients", beyond(run))
+    for step, host in (("carry", "db2"), ("replay", "db1"), ("replay", "db3")):
+        with pytest.raises(hold.NotMeantError):
+            run.step(step, host, **consent)
+
+
+def test_where_no_way_is_open_each_says_why(run):
+    run.down(beyond(run), count=1)
+    run.values["db2"]["looks"]["exposed"] = ["app.log"]
+    if not run.mariadb:
+        with pytest.raises(cluster.RefusedError, match=r"No other way is open: .*convert them"):
+            run.step("judge")
 
 
 def test_what_started_it_never_lets_writers_in_or_acknowledges_by_itself(run):

@@ -33,10 +33,37 @@ def opened(judged, look=None, mariadb=True):
 def test_each_verdict_has_its_ways():
     assert opened(Judged(CLEAN)) == {"attach", "seed"}
     assert opened(Judged(PHANTOMS, "0-1-5")) == {"truncate", "seed"}
-    assert opened(Judged(PHANTOMS, "x:5"), mariadb=False) == {"seed"}
+    assert opened(Judged(PHANTOMS, "x:5"), mariadb=False) == {"replay", "seed"}
     assert opened(Judged(CANNOT_TELL, why=("strict",))) == {"seed"}
     assert opened(Judged(CLEAN, hindrances=("db2 has purged what it needs",))) == {"seed"}
     assert "purged" in closed(Judged(CLEAN, hindrances=("db2 has purged",)))["attach"]
+
+
+@pytest.mark.parametrize(
+    "judged,look,words",
+    [
+        (Judged(CLEAN), LOOK, "nothing to take over"),
+        (Judged(CANNOT_TELL, why=("reset",)), LOOK, "verdict"),
+        (Judged(PHANTOMS, "x:5"), {"down": True, "log": None, "why": "encrypted"}, "encrypted"),
+        (Judged(PHANTOMS, "x:5", hindrances=("db2 has purged",)), LOOK, "purged"),
+        (
+            Judged(PHANTOMS, "x:5"),
+            dict(LOOK, log={"shown": {"lasting": ["x:5"]}}),
+            "x:5 cannot be tried",
+        ),
+    ],
+)
+def test_a_new_source_takes_over_only_what_can_be_tried_before(judged, look, words):
+    assert words in closed(judged, look, mariadb=False)["replay"]
+
+
+def test_a_new_source_of_mariadb_takes_nothing_over():
+    assert "higher numbers" in closed(Judged(PHANTOMS, "0-1-5"))["replay"]
+
+
+def test_tables_without_transactions_close_the_taking_over_too():
+    ways = former_ways.ways("db1", "db2", Judged(PHANTOMS, "x:5"), LOOK, False, ["app.log"])
+    assert "app.log" in next(one.closed for one in ways if one.name == "replay")
 
 
 def test_a_host_that_could_not_be_asked_has_no_way():

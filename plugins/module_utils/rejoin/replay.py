@@ -1,0 +1,257 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a former MySQL source has alone, carried out on the new one with its GTIDs, where that did
+not write the same rows since.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import tempfile
+import zlib
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage, tail
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forward import carry_out
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, place, rows
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
+    StepBackError,
+    global_text,
+)
+
+# Seconds that a row's lock is waited for: a client has it.
+PATIENCE = 10
+# What cannot be said within a transaction, or is of the GTID that it is to have.
+OF_WHOLE = re.compile(
+    rb"(/\*M?!\d+ )?SET (TRANSACTION|@@session\.(gtid_next|original_|immediate_))", re.IGNORECASE
+)
+
+
+class ReplayError(Exception):
+    """It cannot be carried out; the text says why. Nothing of it was."""
+
+
+ERRORS = (ReplayError, place.PlaceError, salvage.SalvageError, tail.TailError)
+
+# On the former source's host
+
+
+def carry(module: Any) -> dict[str, Any]:
+    """Read the transactions that the new source lacks; see the RETURN section of semisync_rejoin.
+
+    Raises:
+        ReplayError, PlaceError, SalvageError, TailError, OSError: they cannot be read, or be
+            carried out again as they are.
+    """
+    params = module.params
+    params["files"] = files = params["files"] or found(module)
+    program = salvage.program(module)
+    paths = salvage.listed(files["basename"], files["datadir"])
+    paths = paths[look.first_needed(program, paths, False, params["known"]) :]
+    last = look.whole(paths[-1], paths[-1])
+    wanted = params["wanted"]
+    written: list[rows.Row] = []
+    reader = tail.Reader(lambda one: not gtid.subtract(one, wanted))
+    seen = rows.Rows(written.append)
+    with tempfile.TemporaryDirectory() as folder:
+        read = [*paths[:-1], salvage.whole_part(paths[-1], last, folder)]
+        words = [*salvage.command(program, []), "--verbose", f"--include-gtids={wanted}", *read]
+        transactions = salvage.printed(
+            words, lambda lines: list(salvage.limited(reader.read(lines, seen.comment)))
+        )
+    seen.finished()
+    missing = gtid.subtract(wanted, ",".join(one.gtid for one in transactions))
+    if missing:
+        raise ReplayError(f"{missing} is not in its binary log any more, or is not whole there")
+    for one in transactions:
+        check(one)
+    return {"changed": False, "count": len(transactions), "payload": pack(transactions, written)}
+
+
+def found(module: Any) -> dict[str, Any]:
+    files: dict[str, Any] = place.find(
+        module, module.params["units"], module.params["program"]
+    ).files()
+    return files
+
+
+def check(one: tail.Transaction) -> None:
+    """Only rows can be compared with what the new source wrote.
+
+    Raises:
+        ReplayError: it has something else.
+    """
+    for statement in one.statements:
+        word = statement.upper()
+        if tail.is_content(statement) and not word.startswith(
+            (b"BINLOG", *tail.BEGINS, *tail.ENDS)
+        ):
+            said = b" ".join(statement.split()[:2]).decode("utf-8", "replace")
+            raise ReplayError(
+                f"{one.gtid} has a statement in place of rows ({said} …): what it would do on the"
+                " new source is not known"
+            )
+
+
+def pack(transactions: list[tail.Transaction], written: list[rows.Row]) -> str:
+    """Both as text that any way can carry."""
+    whole = [salvage.pack(transactions), written]
+    return base64.b64encode(zlib.compress(json.dumps(whole).encode("ascii"))).decode("ascii")
+
+
+def unpack(payload: str) -> tuple[list[tail.Transaction], list[rows.Row]]:
+    """The reverse."""
+    packed, written = json.loads(zlib.decompress(base64.b64decode(payload)))
+    return salvage.unpack(packed), [rows.Row(*one) for one in written]
+
+
+# On the new source's host
+
+
+def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """Carry them out; in check mode only see whether they could be."""
+    transactions, written = unpack(module.params["tail"])
+    done = 0
+    try:
+        scan = Scan(module, server, names, rows.Written(written, primary_keys(server, written)))
+        scan.go_on()
+        if not module.check_mode:
+            session = Server(login.connect(module))
+            try:
+                session.rows(f"SET SESSION innodb_lock_wait_timeout = {PATIENCE}")
+                session.rows(f"SET SESSION lock_wait_timeout = {PATIENCE}")
+                rehearse(session, transactions)
+                for one in transactions:
+                    carry_out(session, one, scan.go_on)
+                    done += 1
+            finally:
+                # What is open there is rolled back.
+                flags.close(session)
+            have = global_text(server, "gtid_executed")
+            lacking = [one.gtid for one in transactions if gtid.subtract(one.gtid, have)]
+            if lacking:
+                raise ReplayError(f"it does not have {lacking[0]}, which it was given")
+    except (ReplayError, StepBackError, ServerError, salvage.SalvageError, OSError) as error:
+        module.fail_json(msg=left(str(error), done, len(transactions)), done=done)
+    except tail.TailError as error:
+        module.fail_json(msg=left(f"its log is not understood: {error}", done, len(transactions)))
+    return {"changed": bool(transactions), "done": done}
+
+
+def left(words: str, done: int, number: int) -> str:
+    """What became of it, in words."""
+    if not done:
+        return f"nothing of it was carried out: {words}"
+    return f"{done} of {number} were carried out, and are on the new source to stay; then {words}"
+
+
+def primary_keys(server: Server, written: list[rows.Row]) -> dict[str, list[str]]:
+    """Of each table the numbers of its primary key's columns.
+
+    Raises:
+        ReplayError: there is no such table.
+    """
+    primary = {}
+    for table in {row.table for row in written}:
+        schema, name = (word.encode("latin-1").decode("utf-8") for word in rows.split(table))
+        columns = server.rows(
+            "SELECT COLUMN_NAME AS name, ORDINAL_POSITION AS number FROM"
+            " information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+            (schema, name),
+        )
+        if not columns:
+            raise ReplayError(f"it has no table {schema}.{name}")
+        number_of = {text(row["name"]): str(row["number"]) for row in columns}
+        key = server.rows(
+            "SELECT COLUMN_NAME AS name FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s"
+            " AND TABLE_NAME = %s AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX",
+            (schema, name),
+        )
+        primary[table] = [number_of[text(row["name"])] for row in key]
+    return primary
+
+
+class Scan:
+    """The new source's binary log, read for rows that both have written.
+
+    Who commits behind us has waited for our rows' locks; who committed before is in the log by the
+    time that we have them. So what is read when the locks are held decides.
+
+    Args:
+        written: by the former source alone.
+    """
+
+    def __init__(self, module: Any, server: Server, names: Names, written: rows.Written) -> None:
+        self.server, self.names, self.written = server, names, written
+        self.files, self.known = module.params["files"], module.params["known"]
+        self.program = salvage.program(module)
+        self.place: tuple[str, int] | None = None
+
+    def go_on(self) -> None:
+        """Read what was written since.
+
+        Raises:
+            ReplayError: both have written the same row, or nothing tells.
+            SalvageError, TailError, OSError, ServerError: it cannot be read.
+        """
+        status = self.server.rows(self.names.show_binary_log_status)[0]
+        name, end = text(status["File"]), int(status["Position"])
+        paths = salvage.listed(self.files["basename"], self.files["datadir"])
+        place = [one for one in paths if one.endswith("/" + name)]
+        paths = paths[: paths.index(place[0]) + 1]
+        begin = 4
+        if self.place is None:
+            paths = paths[look.first_needed(self.program, paths, False, self.known) :]
+        else:
+            first, begin = self.place
+            if self.place == (paths[-1], end):
+                return
+            paths = salvage.since(paths, first.rpartition("/")[2])
+        words = [
+            *salvage.command(self.program, []),
+            "--verbose",
+            "--base64-output=DECODE-ROWS",
+            f"--exclude-gtids={self.known}",
+            f"--start-position={begin}",
+            f"--stop-position={end}",
+            *paths,
+        ]
+        met = salvage.printed(words, rows.Meeting(self.written).read).met
+        self.place = paths[-1], end
+        if met:
+            raise ReplayError(
+                f"both have written since they parted: {'; '.join(met[:5])}"
+                f"{f' and {len(met) - 5} more' if met[5:] else ''}"
+            )
+
+
+def rehearse(session: Server, transactions: list[tail.Transaction]) -> None:
+    """Carry all out in one transaction, and roll it back.
+
+    Raises:
+        ReplayError: the server refuses one of them.
+    """
+    session.rows("BEGIN")
+    try:
+        for one in transactions:
+            within = [
+                statement
+                for statement in one.statements
+                if not OF_WHOLE.match(statement)
+                and not statement.upper().startswith((*tail.BEGINS, *tail.ENDS))
+            ]
+            carry_out(session, tail.Transaction(one.gtid, within))
+    except StepBackError as error:
+        raise ReplayError(str(error)) from error
+    finally:
+        session.rows("ROLLBACK")
