@@ -41,6 +41,7 @@ OURS = (
     "settled",
     "results_dir",
     "run",
+    "begun",
 )
 display = Display()
 

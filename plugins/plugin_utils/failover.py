@@ -371,7 +371,9 @@ class Failover:
             return {"failed": True, "msg": "nothing was judged; what failed is said above"}
         parts = {host: parts[host] for host in judged["hosts"]}
         run = self.arguments.get("run") or ""
-        kept = failover_outcome.completed(kept, parts, self.own["failover_accept"], run)
+        kept = failover_outcome.completed(
+            kept, parts, self.own["failover_accept"], run, self.arguments.get("begun")
+        )
         result: dict[str, Any] = dict(kept, changed=False, path=None)
         if self.speaks():
             result["path"] = self.keep(kept)

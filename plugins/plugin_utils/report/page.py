@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     plots,
+    who_wrote,
     words,
     words_failover,
     words_switchover,
@@ -74,6 +75,10 @@ def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str
             f"{folder} holds no checkpoints, switchover, failover, drill or benchmark to report"
         )
     overview = words.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
+    # What one run's own change began with and ended with; any other run has nothing to say of it.
+    if overview["switchover"] or overview["failover"]:
+        overview["changes"] = who_wrote.up_to(folder)
+        overview["who_wrote"] = who_wrote.told(overview["changes"])
     summary = os.path.join(folder, SUMMARY)
     results.write_text(summary, words.markdown(overview))
     page = None
@@ -115,15 +120,19 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
 
 
 def drawn(overview: dict[str, Any]) -> dict[str, Any]:
-    """Pictures by what they belong to: the switchover's, a list of drills', lists of suites'."""
+    """Pictures by what they belong to: all changes of roles, the switchover's, a list of drills',
+    lists of suites'.
+    """
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
         plots_benchmark,
         plots_drill,
         plots_switchover,
+        plots_who_wrote,
     )
 
     drills, moved = enumerate(overview["drills"], 1), overview["switchover"]
     return {
+        "writers": plots_who_wrote.timeline(overview["changes"]),
         "switchover": plots_switchover.timeline(moved) if moved else None,
         "drills": [plots_drill.timeline(drill, number) for number, drill in drills],
         "suites": [plots_benchmark.pictures(benchmark) for benchmark in overview["benchmarks"]],

@@ -73,6 +73,8 @@ def make_overview(
         "findings": files.get("findings.json"),
         "switchover": moved,
         "failover": kept,
+        "changes": [],
+        "who_wrote": [],
         "drills": (files.get("drill.json") or {}).get("drills") or [],
         "benchmarks": sorted(
             (upgraded(files[name]) for name in sorted(files) if name.startswith("benchmark-")),
@@ -376,6 +378,12 @@ def markdown(overview: dict[str, Any]) -> str:
             outcome = OUTCOMES.get(row["outcome"], row["outcome"])
             columns = (row["id"], row["host"], outcome, row["title"], seen)
             lines.append(f"| {' | '.join(one_line(text) for text in columns)} |")
+    if overview["who_wrote"]:
+        lines += ["", "## Who could write when", "", "| from | to | |", "|---|---|---|"]
+        lines += [
+            f"| {line['from']} | {line['to']} | {one_line(line['words'])} |"
+            for line in overview["who_wrote"]
+        ]
     for benchmark in overview["benchmarks"]:
         lines += ["", f"## {one_line(name_of(benchmark['suite']))}", ""]
         lines += [f"- {one_line(sentence)}" for sentence in benchmark["statement"]]

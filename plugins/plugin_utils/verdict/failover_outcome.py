@@ -42,7 +42,11 @@ def not_frozen(evidence: remains.Evidence) -> list[Case]:
 
 
 def completed(
-    kept: dict[str, Any], parts: dict[str, Any], accepted: list[str], run: str
+    kept: dict[str, Any],
+    parts: dict[str, Any],
+    accepted: list[str],
+    run: str,
+    beginning: str | float | None = None,
 ) -> dict[str, Any]:
     """The certificate with what the parts have shown.
 
@@ -50,6 +54,7 @@ def completed(
         kept: certificate.record() of what was judged.
         parts: host -> result of its part.
         run: the run's name, which is the moment at which it began; or empty.
+        beginning: when this failover did, in seconds since 1970; the folder may be another run's.
     """
     if kept["outcome"] == REFUSED:
         return kept
@@ -73,7 +78,8 @@ def completed(
         for host, result in parts.items()
         for event in (result or {}).get("timeline", [])
     ]
-    begin = begun(run)
+    begin = begun(run) if beginning is None else float(beginning)
+    done["begun_at"] = remains.stamp_of(begin)
     events.sort(key=lambda event: event["at"])
     done["timeline"] = [
         {
@@ -87,6 +93,8 @@ def completed(
     for name, event in (("opened_after_ms", "open"), ("first_commit_after_ms", "first_commit")):
         at = [line["at_ms"] for line in done["timeline"] if line["event"] == event]
         done[name] = at[0] if at else None
+    opened = [event["at"] for event in events if event["event"] == "open"]
+    done["opened_at"] = remains.stamp_of(opened[0]) if opened else None
     done["statements"] = [
         {"host": host, "statement": statement}
         for host, result in parts.items()

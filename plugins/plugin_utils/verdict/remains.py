@@ -69,6 +69,14 @@ def stamp(moment: float) -> str:
     )
 
 
+def stamp_of(moment: float | None) -> str | None:
+    """The same with milliseconds, of what may not be known."""
+    if moment is None:
+        return None
+    at = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
 def moment_of(text: str) -> float:
     """The reverse."""
     return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z").timestamp()
@@ -277,6 +285,19 @@ def ended(evidence: Evidence) -> dict[str, Any] | None:
     host = source_of(evidence.members).host
     seen: dict[str, Any] | None = (evidence.looks.get(host) or {}).get("ended")
     return seen
+
+
+def ended_at(evidence: Evidence) -> float | None:
+    """When it did, by the controller's clock."""
+    seen = ended(evidence)
+    return None if not seen else evidence.now - seen["ended_ago"]
+
+
+def frozen_at(evidence: Evidence) -> float | None:
+    """When the last of the IO threads had been stopped, by the replicas' clocks; None before."""
+    stopped = (evidence.frozen or {}).values()
+    moments = [one["at"] for one in stopped if one.get("stopped") and one.get("at") is not None]
+    return max(moments, default=None)
 
 
 def orderly(seen: dict[str, Any] | None) -> bool:
