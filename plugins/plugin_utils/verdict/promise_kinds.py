@@ -30,7 +30,8 @@ TABLE = {
         " by themselves when a replica is back; their commits are not lost.",
         (SOURCE_VARIABLES, MARIADB),
         "Bring a replica back. Do not stop the source's server, and do not switch semi-sync off:"
-        " both confirm what waits, which no replica has. docs/promises.md has the ways out.",
+        " both confirm what waits, which no replica has. docs/night-frozen-writers.md has the ways"
+        " out.",
     ),
     "source_closed": Kind(
         CRITICAL,
