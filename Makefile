@@ -7,6 +7,8 @@ STEPS ?=
 RESUME ?=
 export TARBALL TARBALLS STEPS RESUME
 REPLICAS ?= 1
+RATE ?= 50
+STORY ?=
 LAB ?= docker
 CLIENT ?=
 PROXY ?=
@@ -42,13 +44,19 @@ help: ## this list
 demo_lab = $(if $(filter command% environment%,$(origin LAB)),$(LAB),$$($$("tests/tools/python") lab choose))
 
 .PHONY: demo
-demo: ## everything from nothing: hosts, the whole procedure with 90 ms, the report (SERVER, LAB)
-	@kind=$(demo_lab); $(MAKE) lab-up LAB=$$kind && $(MAKE) procedure LAB=$$kind
+demo: ## everything from nothing: hosts, the whole procedure with 90 ms, the report; STORY=1: and a switchover and a power cut (SERVER, LAB)
+	@kind=$(demo_lab); $(if $(STORY),$(MAKE) lab-down LAB=$$kind &&) $(MAKE) lab-up LAB=$$kind $(if $(STORY),REPLICAS=2) && \
+	  $(MAKE) procedure LAB=$$kind $(if $(STORY),PAIR=1 && $(MAKE) story LAB=$$kind)
 
 .PHONY: procedure
 procedure: ## the procedure from P0 to P8 on the test hosts, in its short form (LAB)
-	@$(tools) ansible-playbook -i $(inventory) playbooks/procedure.yml -e semisync_allow_disruption=true \
+	@$(tools) ansible-playbook -i $(inventory) $(if $(PAIR),-i lab/spare.yml --limit source:replica1) \
+	  playbooks/procedure.yml -e semisync_allow_disruption=true \
 	  -e semisync_benchmark_profile=quick -e semisync_baseline_iterations=1
+
+.PHONY: story
+story: ## the end of make demo STORY=1: a third host joins; 50 rows a second, switchover, power cut, failover, every row asked for (LAB, RATE)
+	@$(tools) python tests/tools/story.py --kind $(LAB) --rate $(RATE)
 
 .PHONY: lab-up
 lab-up: ## test hosts: a source and its replicas, bare servers (SERVER, RELEASE or TARBALL, REPLICAS, LAB, CLIENT=1, PROXY=1)

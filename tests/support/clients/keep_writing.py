@@ -8,7 +8,7 @@ keeps its connections, and makes a new one where the old one broke. Account app 
 PAUSE is between a client's rows, RETRY between two attempts to write one, PATIENCE how long a
 client waits for an answer, all in seconds (of several, separated by commas, each client has one in
 turn); with them nobody connects before there is something to write, and it is said when each client
-has a row.
+has a row. STOP_FILE - stands for the end of standard input, RESULT_FILE - for standard output.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import pymysql
 PAUSE, RETRY, PATIENCE = 0.25, 0.01, 30.0
 # The server has refused the row: it is read-only, or is shutting down before it began.
 REFUSED = (1290, 1792, 1836, 1053)
+STANDARD = "-"
 TLS = {"check_hostname": False}
 
 
@@ -48,6 +49,22 @@ def connect(address: str, patience: float) -> Any:
         if "cryptography" not in str(error):
             raise
         return pymysql.connect(ssl=TLS, **options)
+
+
+class Stop:
+    """When to stop: once a file is there, or standard input has ended."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.ended = file, threading.Event()
+        if file == STANDARD:
+            threading.Thread(target=self.wait, daemon=True).start()
+
+    def wait(self) -> None:
+        sys.stdin.read()
+        self.ended.set()
+
+    def asked(self) -> bool:
+        return self.ended.is_set() or (self.file != STANDARD and os.path.exists(self.file))
 
 
 class Client:
@@ -98,12 +115,12 @@ class Client:
         self.errors[words] = self.errors.get(words, 0) + 1
         self.current = (self.current + 1) % len(self.addresses)
 
-    def write(self, stop_file: str) -> None:
-        while not os.path.exists(stop_file):
+    def write(self, stop: Stop) -> None:
+        while not stop.asked():
             wall, begin = time.time(), time.monotonic()
             while not self.attempt():
                 time.sleep(self.retry)
-                if os.path.exists(stop_file):
+                if stop.asked():
                     break
             self.waits.append((wall, time.monotonic() - begin))
             time.sleep(self.pause)
@@ -120,7 +137,8 @@ def main() -> None:
     for client in every if not more else []:
         for address in client.addresses:
             client.connections[address] = connect(address, client.patience)
-    threads = [threading.Thread(target=client.write, args=(stop_file,)) for client in every]
+    stop = Stop(stop_file)
+    threads = [threading.Thread(target=client.write, args=(stop,)) for client in every]
     for thread in threads:
         thread.start()
     while more and any(not client.confirmed for client in every):
@@ -128,20 +146,21 @@ def main() -> None:
     print("writing", flush=True)
     for thread in threads:
         thread.join()
+    known = {
+        "attempted": [client.row for client in every],
+        "confirmed": [client.confirmed for client in every],
+        "unknown": [client.unknown for client in every],
+        # When each confirmed row was, in seconds since 1970: of each client, and of all.
+        "moments": [client.times for client in every],
+        "times": sorted(moment for client in every for moment in client.times),
+        "waits": [wait for client in every for wait in client.waits],
+        "errors": [client.errors for client in every],
+    }
+    if result_file == STANDARD:
+        print(json.dumps(known), flush=True)
+        return
     with open(result_file + ".part", "w", encoding="utf-8") as stream:
-        json.dump(
-            {
-                "attempted": [client.row for client in every],
-                "confirmed": [client.confirmed for client in every],
-                "unknown": [client.unknown for client in every],
-                # When each confirmed row was, in seconds since 1970: of each client, and of all.
-                "moments": [client.times for client in every],
-                "times": sorted(moment for client in every for moment in client.times),
-                "waits": [wait for client in every for wait in client.waits],
-                "errors": [client.errors for client in every],
-            },
-            stream,
-        )
+        json.dump(known, stream)
     os.rename(result_file + ".part", result_file)
 
 
