@@ -37,6 +37,12 @@ options:
       journal has a row.
     type: bool
     default: false
+  peers:
+    description: Where the answers of the cluster's other hosts are, such as V(db2:8008). One that
+      takes writes asks them whether it lost the source's role while it was away.
+    type: list
+    elements: str
+    default: []
   program:
     description: Text of the service. Needed with O(state=present).
     type: str
@@ -267,6 +273,7 @@ def main() -> None:
             address={"type": "str", "default": ""},
             schema={"type": "str", "default": "important"},
             begins={"type": "bool", "default": False},
+            peers={"type": "list", "elements": "str", "default": []},
             program={"type": "str"},
         ),
         required_if=[("state", "present", ["port", "program"])],

@@ -35,6 +35,7 @@ ASK = (
     "python3 -c \"import http.client as c; a = c.HTTPConnection('127.0.0.1', 8008);"
     " a.request('GET', '/source'); print(a.getresponse().status)\""
 )
+ASK_OFTEN = f"while [ ! -e /tmp/enough ]; do {ASK}; sleep 0.1; done"
 ACCEPTED = ("-e", "semisync_rejoin_accept=app.lasting")
 TABLES = "app.keyed, app.bare, app.lasting, important.stuff, important.semisync_journal"
 
@@ -249,10 +250,16 @@ def test_one_that_was_started_plainly_is_judged_by_its_connection(cluster):
     old, new = cluster.crash(WAITING)
     # As a host that was gone at the failover.
     old.shell("rm /etc/mysql/*.d/zz-dbre-semisync-switchover.cnf")
+    old.shell(f"({ASK_OFTEN}) >/tmp/asked 2>&1 &")
     old.shell(f"systemctl start {UNITS[old.server]}.service")
     old.wait()
-    # It came up as the source that it was.
+    # It came up as the source that it was, and routers hear at no time that it is.
     assert old.value("SELECT @@read_only") == "0"
+    time.sleep(3)
+    old.shell("touch /tmp/enough")
+    assert set(old.shell("cat /tmp/asked").stdout.split()) == {"503"}
+    assert "it lost the role" in old.shell(ASK.replace(".status", ".read()")).stdout
+    assert new.shell(ASK).stdout.strip() == "200"
     before = old.fingerprint()
     said, kept = cluster.rejoin(old, good=False)
     assert (kept["verdict"], kept["read_by"]) == ("phantoms", "connection"), said

@@ -46,6 +46,11 @@ def paths(server_port: int) -> dict[str, str]:
     }
 
 
+def peer(address: str, port: int) -> str:
+    """Where another host's answer is, as the settings have it."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
 def enabled_link(server_port: int) -> str:
     """What `systemctl enable` of the socket makes."""
     return f"{UNITS}/sockets.target.wants/{unit(server_port)}.socket"
@@ -71,7 +76,7 @@ def files(
     Args:
         server_port: of the MySQL or MariaDB server.
         wanted: port, address, schema of the journal, begins: whether the cluster began with this
-            server as its source.
+            server as its source, peers: where the answers of the other hosts are.
         program: text of the service.
         python: that has PyMySQL.
         server_socket: the server's unix socket.
@@ -83,6 +88,7 @@ def files(
         "channels": show_channels,
         "journal": table_name(wanted["schema"]),
         "password_file": where["password"],
+        "peers": wanted["peers"],
         "socket": server_socket,
         "user": ACCOUNT[0],
     }

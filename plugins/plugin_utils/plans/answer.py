@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
@@ -26,14 +28,39 @@ def begins(member: Member) -> bool:
     Who is the source today counts as long as nothing was written down; after that it is a matter of
     the journal, and what was said once stays, so that a change of roles changes no file.
     """
-    now = member.info.get("answer")
-    if member.info.get("journal") and now:
-        settings = now["files"].get(place.paths(int(member.info["variables"]["port"]))["settings"])
-        return '"begins": true' in (settings or "")
+    if member.info.get("journal") and member.info.get("answer"):
+        return bool(kept(member).get("begins"))
     return member.side == "source"
 
 
-def step(member: Member, settings: Settings) -> dict[str, Any]:
+def kept(member: Member) -> dict[str, Any]:
+    """The settings that a host's answer has."""
+    now = member.info.get("answer")
+    path = place.paths(int(member.info["variables"]["port"]))["settings"]
+    try:
+        settings: dict[str, Any] = json.loads(now["files"].get(path) or "{}") if now else {}
+    except ValueError:
+        return {}
+    return settings
+
+
+def peers(member: Member, members: Sequence[Member], settings: Settings) -> list[str]:
+    """Where the answers of the other hosts are, by which one that was away hears what happened.
+
+    One that is held is no member; that it is told to the others still changes no file.
+    """
+    wanted = []
+    for other in members:
+        theirs = other.settings or settings
+        if other is not member and theirs["http_port"]:
+            address = theirs["http_address"]
+            away = address in (*place.EVERYWHERE, "localhost") or address.startswith("127.")
+            wanted.append(place.peer(other.address if away else address, theirs["http_port"]))
+    known = kept(member).get("peers") or []
+    return sorted(known if set(wanted) <= set(known) else wanted)
+
+
+def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[str, Any]:
     """What has to be done: {'step': none, present or absent, 'why': list of words, and what the
     module takes}.
     """
@@ -44,6 +71,7 @@ def step(member: Member, settings: Settings) -> dict[str, Any]:
         "address": settings["http_address"],
         "schema": settings["canary_schema"],
         "begins": begins(member),
+        "peers": peers(member, members, settings),
     }
     if not port:
         return dict(wanted, step="absent" if now else "none", why=["it is there"] if now else [])

@@ -197,7 +197,7 @@ def host_plan(
         "before_first_replica": no_replica_is_semisync(members),
         "seed": seed.step(member, members, settings),
         "seed_leftover": seed.leftover(member),
-        "answer": answer.step(member, settings),
+        "answer": answer.step(member, members, settings),
     }
     result["server_changes"] = bool(
         install or option_file["changed"] or reasons or set_global or result["restart_io"]

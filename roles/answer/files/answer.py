@@ -6,7 +6,8 @@
 GET /source is 200 only where the server takes writes, follows nobody, and the journal of changes of
 roles names it; GET /replica only where it follows a source. Everything else is 503, above all
 whatever is not known: each answer is asked of the server while the router waits, and nothing is
-remembered.
+remembered. One that takes writes asks the other hosts, at GET /left, whether it lost the role while
+it was away.
 
 systemd hands it the listening socket. Its argument is a file with its settings.
 """
@@ -20,10 +21,12 @@ import socket
 import sys
 import threading
 import time
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
 from typing import Any, Dict, List, Optional, Tuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import ProxyHandler, build_opener
 
 import pymysql
 import pymysql.cursors
@@ -32,6 +35,9 @@ import pymysql.cursors
 LIMIT = 1.0
 # Seconds a client may take to say what it wants.
 PATIENCE = 2.0
+# Seconds that other hosts have, and after its start a server has to hear from one of them.
+PEERS, YOUNG = 0.3, 60
+DIRECTLY = build_opener(ProxyHandler({}))
 # Requests that are answered at the same time; more of them are told 503 at once.
 AT_ONCE = 32
 # The first file descriptor that systemd passes (sd_listen_fds(3)).
@@ -152,6 +158,43 @@ def channel_of(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def asked(peer: str, target: str) -> bool | None:
+    """What another host's answer says to a question; None where nobody answers it."""
+    try:
+        with DIRECTLY.open(f"http://{peer}{target}", timeout=PEERS) as response:
+            said = json.loads(response.read(65536).decode("utf-8", "replace"))
+        return bool(said["yes"]) if said["kind"] == "state" else None
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return None
+
+
+def ask_all(peers: list[str], target: str) -> list[bool | None]:
+    """What all others say, at the same time."""
+    said: dict[str, bool | None] = dict.fromkeys(peers)
+    threads = [
+        threading.Thread(target=lambda one=peer: said.update({one: asked(one, target)}))
+        for peer in peers
+    ]
+    until = time.monotonic() + PEERS + 0.1
+    for thread in threads:
+        thread.daemon = True
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    return [said[peer] for peer in peers]
+
+
+def judge_peers(judged: dict[str, Any], said: list[bool | None], young: bool) -> dict[str, Any]:
+    """What a server that takes writes says, where each of the others has said whether its journal
+    has it that this one lost the role, None where there was no answer.
+    """
+    if any(said):
+        return answer(False, "it takes writes, but another host's journal says it lost the role")
+    if said and young and False not in said:
+        return answer(False, "it takes writes, but was just started, and no other host answers")
+    return judged
+
+
 class Server:
     """The server behind one connection that stays, and is made again where it broke.
 
@@ -185,30 +228,42 @@ class Server:
                 self.connection.close()
             self.connection = None
 
-    def look(self) -> Known:
-        """(variables, channels, newest row of the journal), as they are now."""
+    def rows(self, statement: str, arguments: Any = None) -> list[dict[str, Any]]:
         if self.connection is None:
             self.connection = self.connect()
         with self.connection.cursor() as cursor:
-            cursor.execute(VARIABLES)
-            variables = {row["Variable_name"].lower(): row["Value"] for row in cursor.fetchall()}
-            cursor.execute(self.settings["channels"])
-            channels = [channel_of(row) for row in cursor.fetchall()]
-            try:
-                cursor.execute(
-                    "SELECT number, operation, state, from_id, to_id FROM"
-                    f" {self.settings['journal']} ORDER BY number DESC LIMIT 1"
-                )
-                row = cursor.fetchone()
-            except pymysql.Error as error:
-                if error.args[:1] and error.args[0] in NOT_THERE:
-                    row = None
-                else:
-                    raise
-        return variables, channels, row
+            cursor.execute(statement, arguments)
+            return list(cursor.fetchall())
 
-    def ask(self) -> Known:
-        """What look() returns, not older than LIMIT.
+    def journal(self, columns: str, rest: str, arguments: Any = None) -> list[dict[str, Any]]:
+        """Rows of the journal; none where there is no journal."""
+        try:
+            return self.rows(f"SELECT {columns} FROM {self.settings['journal']} {rest}", arguments)
+        except pymysql.Error as error:
+            if error.args[:1] and error.args[0] in NOT_THERE:
+                return []
+            raise
+
+    def look(self) -> Known:
+        """(variables, channels, newest row of the journal), as they are now."""
+        variables = {row["Variable_name"].lower(): row["Value"] for row in self.rows(VARIABLES)}
+        channels = [channel_of(row) for row in self.rows(self.settings["channels"])]
+        newest = self.journal(
+            "number, operation, state, from_id, to_id", "ORDER BY number DESC LIMIT 1"
+        )
+        return variables, channels, newest[0] if newest else None
+
+    def left(self, number: str, after: int) -> bool:
+        """Whether the journal says that a server lost the role behind one of its rows."""
+        where = "WHERE from_id = %s AND number > %s AND state = 'done' AND operation <> 'rejoin'"
+        return bool(self.journal("number", where, (number, after)))
+
+    def uptime(self) -> int:
+        """Seconds since the server was started."""
+        return int(self.rows("SHOW GLOBAL STATUS LIKE 'Uptime'")[0]["Value"])
+
+    def ask(self, look: Any = None) -> Any:
+        """What look() or another of its kind returns, not older than LIMIT.
 
         Raises:
             UnknownError: it could not be had in time, or not at all.
@@ -217,29 +272,29 @@ class Server:
         if not self.lock.acquire(timeout=LIMIT):
             raise UnknownError("the server is slow")
         try:
-            known = self.patiently(begin)
+            known = self.patiently(begin, look or self.look)
         finally:
             self.lock.release()
         if time.monotonic() - begin > LIMIT:
             raise UnknownError(f"the server took longer than {LIMIT} s")
         return known
 
-    def patiently(self, begin: float) -> Known:
+    def patiently(self, begin: float, look: Any) -> Any:
         """look(), once more where a connection that was there broke: the server was restarted."""
         kept = self.connection is not None
         try:
-            return self.look()
+            return look()
         except Exception as error:  # pymysql's, the system's, and what a torn packet does to either
             self.drop()
             denied = isinstance(error, pymysql.Error) and error.args[:1] and error.args[0] in DENIED
             if kept and not denied and time.monotonic() - begin < LIMIT / 2:
-                return self.patiently(begin)
+                return self.patiently(begin, look)
             words = " ".join(str(error).split()) or type(error).__name__
             raise UnknownError(words, "login" if denied else "server") from error
 
 
 class Answers:
-    """What is said to GET /source and GET /replica.
+    """What is said to GET /source and GET /replica, and to other hosts' GET /left.
 
     Each has a connection of its own: SHOW REPLICA STATUS of a replica may hang while its channel is
     stopped.
@@ -247,28 +302,50 @@ class Answers:
 
     def __init__(self, settings: dict[str, Any], server: Any = Server) -> None:
         self.begins = bool(settings["begins"])
-        self.servers = {"/source": server(settings), "/replica": server(settings)}
+        self.peers: list[str] = settings.get("peers", [])
+        self.servers = {path: server(settings) for path in ("/source", "/replica", "/left")}
 
     def to(self, target: str) -> tuple[int, dict[str, Any]]:
         """(HTTP status, answer) for the target of a request."""
         parts = urlsplit(target)
-        server = self.servers.get(parts.path)
-        if server is None:
+        if parts.path not in self.servers:
             return 404, answer(False, "there are /source and /replica", "request")
-        max_lag = parse_qs(parts.query).get("max_lag", [None])[-1]
-        if max_lag is not None and not max_lag.isdigit():
-            return 400, answer(False, "max_lag is a number of seconds", "request")
         try:
-            variables, channels, row = server.ask()
+            return self.known(parts.path, parse_qs(parts.query))
         except UnknownError as error:
             return 503, answer(False, str(error), error.kind)
-        if parts.path == "/source":
+
+    def known(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
+        """The same, where it is known."""
+        if path == "/left":
+            return self.to_peer(query)
+        max_lag = query.get("max_lag", [None])[-1]
+        if max_lag is not None and not max_lag.isdigit():
+            return 400, answer(False, "max_lag is a number of seconds", "request")
+        variables, channels, row = self.servers[path].ask()
+        if path == "/source":
             said = judge_source(variables, channels, row, self.begins)
+            if said["yes"] and self.peers:
+                said = self.with_peers(said, identity(variables), row["number"] if row else 0)
         else:
-            said = judge_replica(
-                variables, channels, row, None if max_lag is None else int(max_lag)
-            )
+            said = judge_replica(variables, channels, row, int(max_lag) if max_lag else None)
         return (200 if said["yes"] else 503), said
+
+    def with_peers(self, said: dict[str, Any], mine: str, after: int) -> dict[str, Any]:
+        """The same where no other host knows better."""
+        told = ask_all(self.peers, "/left?" + urlencode({"id": mine, "after": after}))
+        server = self.servers["/source"]
+        unheard = not any(told) and False not in told
+        return judge_peers(said, told, unheard and server.ask(server.uptime) < YOUNG)
+
+    def to_peer(self, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
+        """What another host asks: whether the journal here says that it lost the role."""
+        number, after = query.get("id", [""])[-1], query.get("after", [""])[-1]
+        if not number or not after.isdigit():
+            return 400, answer(False, "id and after are needed", "request")
+        server = self.servers["/left"]
+        yes = server.ask(lambda: server.left(number, int(after)))
+        return 200, answer(yes, "by the journal of this host")
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -113,7 +113,9 @@ class Cursor:
     def __exit__(self, *error):
         return False
 
-    def execute(self, statement):
+    def execute(self, statement, arguments=None):
+        if arguments is not None:
+            self.script.given = arguments
         self.rows = self.script(statement)
 
     def fetchall(self):
@@ -228,6 +230,93 @@ def test_a_replica_whose_status_hangs_does_not_hold_up_the_source():
 )
 def test_other_questions_are_refused(target, status):
     assert service([takes_writes]).to(target)[0] == status
+
+
+@pytest.mark.parametrize(
+    "said,young,yes",
+    [
+        ([False, False], False, True),
+        ([False, None], True, True),
+        # One that knows better is believed, whatever the others say.
+        ([False, True], False, False),
+        ([None, True], True, False),
+        # Just started, and nobody is there who would know: not yet.
+        ([None, None], True, False),
+        ([None, None], False, True),
+        ([], True, True),
+    ],
+)
+def test_one_that_was_away_believes_the_others(said, young, yes):
+    judged = program.judge_peers(program.answer(True, "it takes writes"), said, young)
+    assert judged["yes"] is yes and judged["why"]
+
+
+class Journal:
+    """A server that takes writes, whose journal has rows: (number, from_id)."""
+
+    def __init__(self, rows, uptime):
+        self.rows, self.uptime, self.given = rows, uptime, None
+
+    def __call__(self, statement):
+        if "number >" in statement:
+            number, after = self.given
+            return [row for row in self.rows if row[0] > after and row[1] == number]
+        if "Uptime" in statement:
+            return [{"Variable_name": "Uptime", "Value": str(self.uptime)}]
+        return takes_writes(statement)
+
+
+@pytest.fixture
+def other():
+    """Another host's answer, whose journal says that u1 lost the role by row 9."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(16)
+    server = program.HTTP(listening, service([Journal([(9, "u1")], 1000)]))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield f"127.0.0.1:{listening.getsockname()[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize("number,yes", [(7, False), (9, True), (12, True)])
+def test_one_whose_journal_ends_before_its_role_went_is_not_the_source(other, number, yes):
+    def script(statement):
+        found = takes_writes(statement)
+        return [dict(row("done"), number=number)] if "ORDER BY number" in statement else found
+
+    answers = service([script])
+    answers.peers = [other]
+    status, said = answers.to("/source")
+    assert (status == 200) is yes
+    assert yes or "it lost the role" in said["why"]
+
+
+@pytest.mark.parametrize("uptime,status", [(5, 503), (500, 200)])
+def test_one_that_was_just_started_and_hears_nobody_is_not_the_source(uptime, status):
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    answers = service([Journal([], uptime)])
+    answers.peers = [f"127.0.0.1:{silent.getsockname()[1]}"]
+    assert answers.to("/source")[0] == status
+    silent.close()
+
+
+@pytest.mark.parametrize(
+    "target,status",
+    [("/left", 400), ("/left?id=u1&after=x", 400), ("/left?id=u1&after=3", 200)],
+)
+def test_what_others_ask_needs_both_of_its_parts(target, status):
+    assert service([Journal([(9, "u1")], 5)]).to(target)[0] == status
+
+
+@pytest.mark.parametrize("number,status,kind", [(1146, 200, "state"), (1142, 503, "login")])
+def test_a_journal_that_cannot_be_read_says_nothing_to_others(number, status, kind):
+    failed = failing(pymysql.err.ProgrammingError(number, "SELECT"))
+    found, said = service([failed]).to("/left?id=u1&after=0")
+    assert (found, said["yes"], said["kind"]) == (status, False, kind)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import login, place
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names
 
-WANTED = {"port": 8008, "address": "", "schema": "important", "begins": True}
+WANTED = {"port": 8008, "address": "", "schema": "important", "begins": True, "peers": ["db2:8008"]}
 
 
 def texts(**changes):
@@ -73,6 +73,7 @@ def state(**changes):
         (state(said={"status": None, "kind": "silent"}), ["start"]),
         (state(files=texts(port=8009)), ["/etc/systemd/system/dbre-semisync-answer-3307.socket"]),
         (state(files=texts(begins=False)), ["/etc/dbre-semisync/answer-3307.json"]),
+        (state(files=texts(peers=[])), ["/etc/dbre-semisync/answer-3307.json"]),
         (None, [*sorted(texts()), "login", "start"]),
     ],
 )

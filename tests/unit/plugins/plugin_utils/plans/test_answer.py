@@ -12,10 +12,12 @@ from ansible_collections.dbre.semisync.tests.unit import samples
 ROW = {"state": "done", "operation": "switchover", "to_id": "x"}
 
 
-def installed(member, settings, begins):
+def installed(member, settings, begins, peers=None):
     """What the host says once the answer was set up."""
     info = member.info
     wanted = {"port": settings["http_port"], "address": "", "schema": "important", "begins": begins}
+    others = {"db1": ["db2:8008"], "db2": ["db1:8008"]}
+    wanted["peers"] = others.get(member.host, []) if peers is None else peers
     info["answer"] = {
         "python": "/usr/bin/python3",
         "files": place.files(
@@ -61,6 +63,27 @@ def test_once_there_is_a_journal_a_change_of_roles_changes_no_file(row, expected
         installed(member, settings, member.side != "source")
         member.info["journal"] = row
     assert steps(members, 8008) == {"db1": expected, "db2": expected}
+
+
+def test_each_knows_the_answers_of_the_others():
+    members, settings = samples.pair("mysql"), samples.settings(http_port=8008)
+    assert samples.plans(members, settings)["db1"]["answer"]["peers"] == ["db2:8008"]
+    members[1].address = "fd00::2"
+    assert samples.plans(members, settings)["db1"]["answer"]["peers"] == ["[fd00::2]:8008"]
+    for address, told in (("10.1.1.2", "10.1.1.2:8010"), ("127.0.0.1", "[fd00::2]:8010")):
+        members[1].settings = samples.settings(http_port=8010, http_address=address)
+        assert samples.plans(members, settings)["db1"]["answer"]["peers"] == [told]
+    members[1].settings = samples.settings(http_port=0)
+    assert samples.plans(members, settings)["db1"]["answer"]["peers"] == []
+
+
+def test_a_host_that_is_held_is_no_reason_to_change_a_file_and_a_new_one_is():
+    members, settings = samples.pair("mysql"), samples.settings(http_port=8008)
+    installed(members[0], settings, True, ["db2:8008", "db3:8008"])
+    assert samples.plans(members, settings)["db1"]["answer"]["step"] == "none"
+    installed(members[0], settings, True, ["db3:8008"])
+    planned = samples.plans(members, settings)["db1"]["answer"]
+    assert (planned["step"], planned["peers"]) == ("present", ["db2:8008"])
 
 
 def test_removal_takes_it_away():
