@@ -26,6 +26,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
         result = super().run(tmp, task_vars)
+        step = None
         try:
             own, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar))
             if wrong:
@@ -44,6 +45,9 @@ class ActionModule(ActionBase):
             result.update(skipped=True, skip_reason=str(error), go=False, way="none", host="")
         except cluster.RefusedError as error:
             result.update(cluster.refused(str(error), task_vars["inventory_hostname"]))
+            if step and step.record:
+                # It was kept, and is reported.
+                result.update(record=step.record)
         return result
 
     def on_host(self, plan: dict[str, Any], task_vars: Any) -> dict[str, Any]:

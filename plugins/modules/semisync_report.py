@@ -12,8 +12,9 @@ short_description: Make the report of a run
 version_added: "0.1.0"
 description:
   - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from whatever of
-    C(checkpoints.json), C(findings.json), C(switchover.json), C(certificate.json), C(drill.json)
-    and C(benchmark-*.json) is there. Shows the table of all checkpoints of the run, and the path.
+    C(checkpoints.json), C(findings.json), C(switchover.json), C(certificate.json), C(rejoin.json),
+    C(drill.json) and C(benchmark-*.json) is there. Shows the table of all checkpoints of the run,
+    and the path.
   - Where the run changed the source's role, the report says who could write when, by the records of
     all of the cluster's runs up to this one.
   - C(report.html) is one page with everything in it. It makes no request to anywhere and runs no

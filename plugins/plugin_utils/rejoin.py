@@ -28,8 +28,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import forme
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Has, Judged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_record import (
     FILE,
+    follows_point,
     record_of,
     told,
+    verdict_point,
     why_not,
 )
 
@@ -40,6 +42,9 @@ display = Display()
 
 class Rejoin:
     """The steps of one task.
+
+    Attributes:
+        record: what was kept of the verdict, also where that is a refusal; None before.
 
     Args:
         arguments: the task's.
@@ -52,6 +57,8 @@ class Rejoin:
         NotMeantError: another cluster is meant.
         RefusedError: it is not clear who is who.
     """
+
+    record: dict[str, Any] | None = None
 
     def __init__(
         self,
@@ -226,6 +233,7 @@ class Rejoin:
             kept["before"] = {
                 name: first[name] for name in ("verdict", "phantoms", "read_by", "way")
             }
+        self.record = kept
         if self.speaks():
             display.display("\n".join(told(kept)))
             self.keep(kept)
@@ -354,12 +362,10 @@ class Rejoin:
         judged = self.judged()
         good = held.came_back(self.former, self.members) and judged.verdict == former.CLEAN
         kept["points"] = [
-            {
-                "id": "R1",
-                "host": self.former.host,
-                "outcome": "passed" if judged.verdict == former.CLEAN else "failed",
-                "observed": judged.phantoms or "; ".join(judged.why) or "nothing of its own",
-            }
+            verdict_point(self.former.host, self.source.host, judged),
+            follows_point(
+                self.former.host, self.source.host, held.came_back(self.former, self.members)
+            ),
         ]
         if not good:
             kept["outcome"] = "failed"

@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     words_failover,
     words_switchover,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former_record
 
 HTML, SUMMARY = "report.html", "summary.md"
 # The page carries the raw data as long as it stays well below 3 MB; base64 makes it a third larger.
@@ -39,6 +40,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
             "findings.json",
             "switchover.json",
             "certificate.json",
+            former_record.FILE,
             "drill.json",
         )
     ]
@@ -51,6 +53,9 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
                 broken.append(os.path.basename(path))
             else:
                 files[os.path.basename(path)] = value
+    if former_record.FILE in files:
+        # Who may read a report may not read what clients wrote.
+        files[former_record.FILE] = former_record.without_rows(files[former_record.FILE])
     return files, broken
 
 
@@ -72,7 +77,8 @@ def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str
     files, broken = gather(folder)
     if not files and not broken:
         raise ValueError(
-            f"{folder} holds no checkpoints, switchover, failover, drill or benchmark to report"
+            f"{folder} holds no checkpoints, switchover, failover, rejoin, drill or benchmark to"
+            " report"
         )
     overview = words.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
     # What one run's own change began with and ended with; any other run has nothing to say of it.

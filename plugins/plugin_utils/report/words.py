@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis i
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.record import upgraded
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     words_failover,
+    words_rejoin,
     words_switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
@@ -42,6 +43,7 @@ GROUPS = (
     ("P8", "What it costs"),
     ("C", "Nothing that was confirmed is lost"),
     ("S", "The source's role moves"),
+    ("R", "A former source comes back"),
 )
 # What a benchmark shows; semi-sync itself is shown by the others.
 BENCHMARK_POINTS = ("P2.", "P8.")
@@ -63,6 +65,7 @@ def make_overview(
         *(files.get("checkpoints.json") or []),
         *(moved["points"] if moved else []),
         *([*kept["premises"], *kept.get("points", [])] if kept else []),
+        *(files.get("rejoin.json") or {}).get("points", []),
     ]
     overview: dict[str, Any] = {
         "cluster": cluster,
@@ -75,6 +78,7 @@ def make_overview(
         "failover": kept,
         "changes": [],
         "who_wrote": [],
+        "rejoin": files.get("rejoin.json"),
         "drills": (files.get("drill.json") or {}).get("drills") or [],
         "benchmarks": sorted(
             (upgraded(files[name]) for name in sorted(files) if name.startswith("benchmark-")),
@@ -113,7 +117,7 @@ def sections(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def part_of(row: dict[str, Any]) -> str:
     """The part that a checkpoint belongs to: P1 of P1.2, S of S3, C of C7."""
-    return re.sub(r"^([CS])\d+$", r"\1", row["id"].split(".")[0])
+    return re.sub(r"^([CRS])\d+$", r"\1", row["id"].split(".")[0])
 
 
 def name_of(suite: dict[str, Any]) -> str:
@@ -135,7 +139,7 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
     decides.
     """
     rows, drills = overview["checkpoints"], overview["drills"]
-    moved, kept = overview["switchover"], overview["failover"]
+    moved, kept, back = (overview[name] for name in ("switchover", "failover", "rejoin"))
     wrong, lost = count(rows, "outcome", FAILED), count(drills, "outcome", FAILED)
     critical = count(overview["findings"] or [], "severity", CRITICAL)
     unseen = count(rows, "outcome", UNKNOWN)
@@ -147,6 +151,8 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
     became, words = words_switchover.headline(moved) if moved else ("good", "")
     if kept:
         became, words = words_failover.headline(kept)
+    if back:
+        became, words = words_rejoin.headline(back)
     if became != "good":
         outcome, headline = became, words
     elif wrong:
@@ -175,7 +181,7 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
             "attention",
             f"The benchmark {runs[0]['suite']['id']} has not ended",
         )
-    elif moved or kept:
+    elif moved or kept or back:
         outcome, headline = became, words
     elif any(not row["id"].startswith(BENCHMARK_POINTS) for row in rows):
         outcome, headline = "good", "Semi-synchronous replication works"
@@ -202,6 +208,7 @@ def lead(overview: dict[str, Any]) -> list[str]:
         [words_switchover.in_words(overview["switchover"])] if overview["switchover"] else []
     )
     sentences += words_failover.in_words(overview["failover"]) if overview["failover"] else []
+    sentences += words_rejoin.in_words(overview["rejoin"]) if overview["rejoin"] else []
     sentences += overview["drill_words"]
     for benchmark in overview["benchmarks"]:
         sentences.append(costliest_in_words(benchmark))

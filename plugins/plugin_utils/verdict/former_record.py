@@ -10,12 +10,18 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
     CANNOT_TELL,
+    CLEAN,
     PHANTOMS,
     Judged,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_ways import (
     REPLAY,
     Way,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+    FAILED,
+    PASSED,
+    UNKNOWN,
 )
 
 FILE = "rejoin.json"
@@ -66,7 +72,51 @@ def record_of(
         "held_since": row["happened"] if row else None,
         "way": way,
         "ways": [one._asdict() for one in ways],
+        "points": [verdict_point(old.host, new.host, judged)],
     }
+
+
+def verdict_point(host: str, source: str, judged: Judged) -> dict[str, Any]:
+    """The verdict as a checkpoint."""
+    outcome = {CLEAN: PASSED, PHANTOMS: FAILED}.get(judged.verdict, UNKNOWN)
+    return {
+        "id": "R1",
+        "host": host,
+        "title": f"It has nothing that {source} lacks",
+        "outcome": outcome,
+        "expected": "nothing",
+        "observed": judged.phantoms or "nothing",
+        "reason": "; ".join(judged.why),
+    }
+
+
+def follows_point(host: str, source: str, follows: bool) -> dict[str, Any]:
+    """What became of its way, as a checkpoint."""
+    return {
+        "id": "R2",
+        "host": host,
+        "title": f"It follows {source}, and takes no writes",
+        "outcome": PASSED if follows else FAILED,
+        "expected": "it follows",
+        "observed": "it follows" if follows else "it does not",
+        "reason": "",
+    }
+
+
+def without_rows(kept: dict[str, Any]) -> dict[str, Any]:
+    """The same without what clients wrote, for those who may not see that."""
+    lacking = kept["phantoms"]
+    shown = [
+        {name: one[name] for name in ("gtid", "at", "tables", "ddl", "transactional")}
+        for one in lacking["transactions"]
+    ]
+    less = dict(kept, phantoms=dict(lacking, transactions=shown))
+    if "before" in kept:
+        less["before"] = dict(kept["before"])
+        less["before"]["phantoms"] = without_rows({"phantoms": kept["before"]["phantoms"]})[
+            "phantoms"
+        ]
+    return less
 
 
 def told(kept: dict[str, Any]) -> list[str]:
