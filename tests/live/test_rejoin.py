@@ -2,162 +2,43 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """rejoin.yml on real servers: a source that is killed while commits wait for an acknowledgement, a
-replica that takes over, and the former source's way back, each after its verdict.
+replica that takes over, and the former source's way back, each after its verdict. RELEASE is the
+Debian whose MariaDB it is.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import time
 
 import pytest
 
 from support.acknowledged import RELEASES
-from support.dying import UNITS, forbid_restart, io_thread, kill
-from support.live_hosts import hosts, inventory, playbook, run, words
+from support.dying import UNITS
+from support.killed import listening, was_killed
+from support.live_hosts import hosts, playbook, run
+from support.rejoining import (
+    ACCEPTED,
+    ALONE,
+    ASK,
+    ASK_OFTEN,
+    WAITING,
+    Cluster,
+    answers,
+    taken_over,
+)
 
 # Its hosts take a minute to set up.
 pytestmark = pytest.mark.long
-
-# What nobody acknowledges: the first waits, and the second is in the log behind it.
-WAITING = [
-    "BEGIN; INSERT INTO app.keyed VALUES (901, 'phantom'); UPDATE app.bare SET words = 'phantom'"
-    " WHERE id = 2; DELETE FROM app.keyed WHERE id = 3; COMMIT",
-    "INSERT INTO app.keyed VALUES (902, 'phantom')",
-]
-# What the source confirms alone: also what cannot be taken back.
-ALONE = [
-    "INSERT INTO app.lasting VALUES (901, 'phantom')",
-    "CREATE TABLE app.phantom (id INT PRIMARY KEY)",
-    *WAITING,
-]
-ASK = (
-    "python3 -c \"import http.client as c; a = c.HTTPConnection('127.0.0.1', 8008);"
-    " a.request('GET', '/source'); print(a.getresponse().status)\""
-)
-ASK_OFTEN = f"while [ ! -e /tmp/enough ]; do {ASK}; sleep 0.1; done"
-ACCEPTED = ("-e", "semisync_rejoin_accept=app.lasting")
-TABLES = "app.keyed, app.bare, app.lasting, important.stuff, important.semisync_journal"
-
-
-class Cluster:
-    """Three hosts, the first of which is the source, with a timeout that outlasts the test."""
-
-    def __init__(self, made, folder):
-        self.hosts, self.folder = made, folder
-        self.file = inventory(
-            folder,
-            {made[0]: {}},
-            {host: {} for host in made[1:]},
-            semisync_timeout=3600000,
-            semisync_http_port=8008,
-        )
-        self.mariadb = made[0].server == "mariadb"
-
-    def run(self, name, *arguments, good=True):
-        done = playbook(name, self.file, *arguments)
-        assert (done.returncode == 0) is good, done.stdout + done.stderr
-        return words(done)
-
-    def rejoin(self, host, *arguments, good=True):
-        said = self.run("rejoin", "-e", f"semisync_rejoin={host.name}", *arguments, good=good)
-        file = self.folder / "results" / "default" / "latest" / "rejoin.json"
-        return said, json.loads(file.read_text(encoding="utf-8"))
-
-    @property
-    def source(self):
-        """Whoever takes writes and runs."""
-        (host,) = [one for one in self.hosts if answers(one, "SELECT @@read_only") == "0"]
-        return host
-
-    def crash(self, waiting=(), alone=()):
-        """Let the source die when it has confirmed some alone, and while others wait for an
-        acknowledgement; a replica takes over, and writes more.
-
-        Returns:
-            (the source that died, the new one).
-        """
-        old = self.source
-        for host in self.hosts:
-            if host is not old:
-                io_thread(host, "STOP")
-        if alone:
-            old.sql(f"SET GLOBAL {self.timeout} = 500")
-        for statement in alone:
-            old.sql(statement)
-        for statement in waiting:
-            # It stays at the acknowledgement: nobody is there to hear of its end.
-            old.shell(f'nohup {old.client} --execute="{statement}" >/dev/null 2>&1 </dev/null &')
-            time.sleep(1)
-        status = "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_%_wait_sessions'"
-        wait_for(lambda: (int(old.value(status).split()[-1]) > 0) is bool(waiting))
-        time.sleep(1)
-        forbid_restart(old)
-        kill(old)
-        for host in self.hosts:
-            if host is not old:
-                io_thread(host, "START")
-        self.run("failover")
-        new = self.source
-        # Its numbers are beyond those of the phantoms.
-        self.number += 100
-        for number in range(20):
-            new.sql(f"INSERT INTO app.keyed VALUES ({self.number + number}, 'new')")
-        return old, new
-
-    number = 1000
-
-    @property
-    def timeout(self):
-        word = "master" if self.mariadb else "source"
-        return f"rpl_semi_sync_{word}_timeout"
-
-    def fill(self):
-        self.hosts[0].sql(
-            "CREATE DATABASE app; CREATE TABLE app.keyed (id INT PRIMARY KEY, words VARCHAR(20));"
-            " CREATE TABLE app.bare (id INT, words VARCHAR(20));"
-            " CREATE TABLE app.lasting (id INT PRIMARY KEY, words VARCHAR(20)) ENGINE=MyISAM;"
-            " INSERT INTO app.keyed VALUES (1, 'a'), (2, 'b'), (3, 'c');"
-            " INSERT INTO app.bare VALUES (1, 'a'), (2, 'b'), (2, 'b');"
-            " INSERT INTO app.lasting VALUES (1, 'a');"
-        )
-
-    def same_everywhere(self):
-        """Each table has one checksum on all hosts, once they have applied all."""
-        engine = self.source.value(
-            "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_NAME = 'lasting'"
-        )
-        # MySQL leaves a MyISAM table of a server that was killed marked as crashed.
-        skipped = engine == "MyISAM" and not self.mariadb
-        names = TABLES.replace("app.lasting, ", "") if skipped else TABLES
-        wait_for(lambda: len({host.value(f"CHECKSUM TABLE {names}") for host in self.hosts}) == 1)
-        assert "NULL" not in self.hosts[0].value(f"CHECKSUM TABLE {names}")
-
-    def healthy(self):
-        said = self.run("verify")
-        assert "held" not in said
-        for host in self.hosts:
-            unit = UNITS[host.server]
-            path = "/etc/mysql"
-            assert "switchover" not in host.shell(f"find {path} -name '*zz*'").stdout, unit
-
-
-def answers(host, statement):
-    done = host.sql(statement, check=False)
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
-def wait_for(condition, seconds=60):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.3)
 
 
 @pytest.fixture(scope="module", params=["mysql", "mariadb"], name="cluster")
 def fixture_cluster(request, tmp_path_factory):
     server = request.param
-    wanted = ((name, server, RELEASES[server]) for name in ("source", "replica1", "replica2"))
+    release = os.environ.get("RELEASE") if server == "mariadb" else ""
+    wanted = (
+        (name, server, release or RELEASES[server]) for name in ("source", "replica1", "replica2")
+    )
     for made in hosts(*wanted, turn="live-rejoin"):
         cluster = Cluster(made, tmp_path_factory.mktemp("cluster"))
         cluster.run("site")
@@ -287,11 +168,13 @@ def test_one_that_was_started_plainly_is_judged_by_its_connection(cluster):
 def test_the_new_source_takes_over_what_was_shown(cluster):
     if cluster.mariadb:
         pytest.skip("MariaDB takes no lower numbers behind higher ones")
-    old, new = cluster.crash(WAITING)
+    # With a GTID of each kind.
+    old, new = cluster.crash([WAITING[0], f"SET gtid_next = 'AUTOMATIC:night'; {WAITING[1]}"])
     way = ("-e", "semisync_rejoin_way=replay")
     said, kept = cluster.rejoin(old, *way, *ACCEPTED, good=False)
     assert "was not consented to" in said
     gtids = kept["phantoms"]["gtids"]
+    assert ":night:1" in gtids
     # Ansible breaks lines within it.
     assert f"semisync_rejoin_phantoms={gtids}" in said.replace(" ", "")
     cluster.rejoin(old, *taken_over(kept), "--check")
@@ -308,6 +191,47 @@ def test_the_new_source_takes_over_what_was_shown(cluster):
     cluster.healthy()
 
 
-def taken_over(kept):
-    named = f"semisync_rejoin_phantoms={kept['phantoms']['gtids']}"
-    return ("-e", "semisync_rejoin_way=replay", "-e", named, *ACCEPTED)
+def test_taking_over_that_is_killed_is_finished_by_the_next_run(cluster):
+    if cluster.mariadb:
+        pytest.skip("MariaDB takes no lower numbers behind higher ones")
+    cluster.source.sql(
+        "DELETE FROM app.keyed WHERE id > 900 AND id < 910; INSERT INTO app.keyed"
+        " VALUES (3, 'c'); UPDATE app.bare SET words = 'b' WHERE id = 2"
+    )
+    old, new = cluster.crash(WAITING)
+    _said, kept = cluster.rejoin(old, "-e", "semisync_rejoin_way=replay", *ACCEPTED, good=False)
+    gtids = kept["phantoms"]["gtids"]
+    killed(cluster, old, 5, *taken_over(kept))
+    assert new.value(f"SELECT GTID_SUBSET('{gtids}', @@gtid_executed)") == "1"
+    cluster.same_everywhere()
+    cluster.healthy()
+
+
+def test_a_copy_that_is_killed_is_made_by_the_next_run(cluster):
+    if not cluster.mariadb:
+        cluster.source.sql("ALTER TABLE app.lasting ENGINE=InnoDB")
+    old, _new = cluster.crash(WAITING)
+    killed(cluster, old, 11, "-e", "semisync_rejoin_way=seed")
+    cluster.same_everywhere()
+    cluster.healthy()
+
+
+def killed(cluster, old, step, *arguments):
+    """Run it again and again, and end it by SIGKILL some tasks later each time, until it ends."""
+    # Before that nothing is touched.
+    ended = 12
+    while True:
+        ended += step
+        done = playbook(
+            "rejoin",
+            cluster.file,
+            "-e",
+            f"semisync_rejoin={old.name}",
+            *arguments,
+            **listening(ended),
+        )
+        print(f"ended after {ended}: {done.returncode}")
+        if done.returncode == 0:
+            break
+        was_killed(done)
+    assert ended > 12 + 4 * step, "it was not killed often enough"

@@ -27,7 +27,11 @@ def kill(host: Host) -> None:
 
 def io_thread(host: Host, verb: str = "") -> str:
     """What a replica's IO thread does, when it has been stopped or started with a verb."""
-    word = "REPLICA" if host.server == "mysql" else "SLAVE"
+    word = "SLAVE"
+    if host.server == "mysql":
+        version = host.value("SELECT VERSION()").partition("-")[0]
+        # Names since 8.0.22.
+        word = "REPLICA" if tuple(map(int, version.split("."))) >= (8, 0, 22) else word
     if verb:
         host.sql(f"{verb} {word} IO_THREAD")
     lines = host.sql(f"SHOW {word} STATUS", form="--vertical").stdout.splitlines()
