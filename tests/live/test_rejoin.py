@@ -195,7 +195,7 @@ def test_taking_over_that_is_killed_is_finished_by_the_next_run(cluster):
     if cluster.mariadb:
         pytest.skip("MariaDB takes no lower numbers behind higher ones")
     cluster.source.sql(
-        "DELETE FROM app.keyed WHERE id > 900 AND id < 910; INSERT INTO app.keyed"
+        "DELETE FROM app.keyed WHERE id > 900 AND id < 910; REPLACE INTO app.keyed"
         " VALUES (3, 'c'); UPDATE app.bare SET words = 'b' WHERE id = 2"
     )
     old, new = cluster.crash(WAITING)

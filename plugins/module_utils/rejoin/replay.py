@@ -31,9 +31,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part impo
 
 # Seconds that a row's lock is waited for: a client has it.
 PATIENCE = 10
-# What cannot be said within a transaction, or is of the GTID that it is to have.
+# Of the GTID that a transaction is to have.
 OF_WHOLE = re.compile(
     rb"(/\*M?!\d+ )?SET (TRANSACTION|@@session\.(gtid_next|original_|immediate_))", re.IGNORECASE
+)
+
+# What cannot be said within one: of the session, and of a file.
+IN_NONE = re.compile(
+    rb"(/\*M?!\d+ )?SET @@session\.pseudo_(slave|replica)_mode|BINLOG", re.IGNORECASE
 )
 
 
@@ -241,17 +246,32 @@ def rehearse(session: Server, transactions: list[tail.Transaction]) -> None:
     Raises:
         ReplayError: the server refuses one of them.
     """
-    session.rows("BEGIN")
     try:
         for one in transactions:
-            within = [
-                statement
-                for statement in one.statements
-                if not OF_WHOLE.match(statement)
-                and not statement.upper().startswith((*tail.BEGINS, *tail.ENDS))
-            ]
+            ahead, within = parts(one)
+            if one is transactions[0]:
+                carry_out(session, tail.Transaction(one.gtid, ahead))
+                # The description of a file has left that undetermined.
+                session.rows("SET SESSION gtid_next = 'AUTOMATIC'")
+                session.rows("BEGIN")
+            else:
+                within = [text for text in ahead if not IN_NONE.match(text)] + within
             carry_out(session, tail.Transaction(one.gtid, within))
     except StepBackError as error:
         raise ReplayError(str(error)) from error
     finally:
         session.rows("ROLLBACK")
+
+
+def parts(one: tail.Transaction) -> tuple[list[bytes], list[bytes]]:
+    """What stands before a transaction's beginning, and what is between that and its end, without
+    what its GTID needs.
+    """
+    words = [text.upper() for text in one.statements]
+    begin = next(place for place, word in enumerate(words) if word.startswith(tail.BEGINS))
+    ahead = [text for text in one.statements[:begin] if not OF_WHOLE.match(text)]
+    return ahead, [
+        text
+        for text, word in zip(one.statements[begin + 1 :], words[begin + 1 :])
+        if not OF_WHOLE.match(text) and not word.startswith(tail.ENDS)
+    ]

@@ -129,9 +129,11 @@ class Session:
             raise ValueError("1062 duplicate")
 
 
+AHEAD = [b"/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/", b"BINLOG 'file'"]
 ONE = tail.Transaction(
     "x:1",
     [
+        *AHEAD,
         b"/*!50718 SET TRANSACTION ISOLATION LEVEL READ COMMITTED*/",
         b"/*!80001 SET @@session.original_commit_timestamp=1*/",
         b"SET @@SESSION.GTID_NEXT= 'x:1'",
@@ -145,10 +147,19 @@ ONE = tail.Transaction(
 
 def test_all_is_tried_in_one_transaction_and_rolled_back():
     session = Session()
-    replay.rehearse(session, [ONE, ONE])
-    once = [b"SET TIMESTAMP=1", b"BINLOG 'rows'"]
-    assert session.said == ["BEGIN", *once, *once, "ROLLBACK"]
-    session = Session(b"BINLOG")
+    replay.rehearse(session, [ONE, tail.Transaction("x:2", ONE.statements)])
+    first, rows_of_it = b"SET TIMESTAMP=1", b"BINLOG 'rows'"
+    assert session.said == [
+        *AHEAD,
+        first,
+        "SET SESSION gtid_next = 'AUTOMATIC'",
+        "BEGIN",
+        rows_of_it,
+        first,
+        rows_of_it,
+        "ROLLBACK",
+    ]
+    session = Session(b"BINLOG 'rows'")
     with pytest.raises(replay.ReplayError, match=r"x:1 .* duplicate"):
         replay.rehearse(session, [ONE])
     assert session.said[-1] == "ROLLBACK"
