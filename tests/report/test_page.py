@@ -16,6 +16,7 @@ from support import browser
 HERE = Path(__file__).resolve().parent
 
 PICTURES = [
+    "writers",
     "switchover",
     "drill-1",
     "clients-clients",
@@ -52,8 +53,8 @@ SLACK = 3
 
 @pytest.fixture(name="run", scope="module")
 def fixture_run(tmp_path_factory):
-    """A run's folder: checkpoints, findings, drill and switchover of real hosts, benchmarks as
-    analyse() fills them.
+    """A run's folder: checkpoints, findings, drill, switchovers and a failover of real hosts,
+    benchmarks as analyse() fills them.
     """
     folder = tmp_path_factory.mktemp("runs") / "2026-11-21T144245.706771Z"
     shutil.copytree(HERE / "run", folder)
