@@ -42,6 +42,7 @@ DRILL = {
     "rows": {"type": "list", "elements": "dict", "default": []},
     "stopped": {"type": "dict", "default": {}},
     "started": {"type": "dict", "default": {}},
+    "returned": {"type": "dict", "default": {}},
     "reason": {"type": "str", "default": ""},
 }
 
@@ -153,7 +154,12 @@ class ActionModule(ActionBase):
     def judge_drill(self, shelf: Shelf, seen: dict[str, Any]) -> dict[str, Any]:
         """The checkpoints of a drill, said and kept."""
         judged = drill.judge(
-            seen["plan"], seen["rows"], seen["stopped"], seen["started"], seen["reason"]
+            seen["plan"],
+            seen["rows"],
+            seen["stopped"],
+            seen["started"],
+            seen["reason"],
+            seen["returned"],
         )
         judged["checkpoints"] = checkpoint_rows.at(shelf.at, judged["checkpoints"])
         path = shelf.keep_drill(judged)

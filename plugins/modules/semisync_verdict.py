@@ -75,8 +75,13 @@ options:
         description: The result of M(dbre.semisync.semisync_unit) after the stop.
         type: dict
         default: {}
+      returned:
+        description: The result of M(dbre.semisync.semisync_unit) after the drill's own start.
+        type: dict
+        default: {}
       started:
-        description: The result of M(dbre.semisync.semisync_unit) after the start.
+        description: The result of M(dbre.semisync.semisync_unit) after the start that ends every
+          drill.
         type: dict
         default: {}
       reason:

@@ -37,7 +37,9 @@ COUNT = 4
 OWN = ("Close the run", "Report", "Decide P6 and P7", "Make the report")
 # site.yml gives them something to do again.
 UNDONE_BY_SITE = ("remove",)
-DIED = re.compile(r"the server is not running|Can't connect|Lost connection|gone away")
+DIED = re.compile(
+    r"the server is not running|was not running|Can't connect|Lost connection|gone away"
+)
 
 
 class Pair:

@@ -26,18 +26,23 @@ def judge(
     stopped: dict[str, Any],
     started: dict[str, Any],
     reason: str = "",
+    returned: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """One drill from what was seen.
 
     Args:
         task: one of make().
         rows: of the pulse, see module_utils.pulse.
-        stopped, started: results of semisync_unit after the stop and after the start, or {}.
+        stopped, started: results of semisync_unit after the stop, and of the start that ends every
+            drill, or {}.
         reason: why the drill was broken off, or "".
+        returned: result of semisync_unit after the drill's own start, or {} where it did not come
+            so far.
 
     Returns:
         a dict for drill.json; its own checkpoints, under 'checkpoints', have no time yet.
     """
+    reason = "; ".join(filter(None, (died(task, stopped, returned or {}, started), reason)))
     # A call that failed may have said nothing of the unit.
     stopped, started = (seen if "active" in seen else {} for seen in (stopped, started))
     times = moments(rows, stopped, started)
@@ -83,6 +88,26 @@ def judge(
         ],
         "checkpoints": points,
     }
+
+
+def died(
+    task: dict[str, Any],
+    stopped: dict[str, Any],
+    returned: dict[str, Any],
+    started: dict[str, Any],
+) -> str:
+    """What to say of a replica's server that ended without the drill's doing, or "".
+
+    Args:
+        stopped, returned, started: as for judge(), as the calls returned them.
+    """
+    where = f"{task['unit']} on {task['replica']} was not running"
+    if "active" in stopped and not stopped["changed"]:
+        return f"{where} when the drill came to stop it"
+    if not started.get("changed") or (stopped and not returned.get("running")):
+        return ""
+    again = " any more, although the drill had started it again" if returned else ""
+    return f"{where}{again or ', although the drill had not stopped it'}; it was started"
 
 
 def moments(

@@ -24,6 +24,7 @@ TWO = dict(TASK, clients=2, expected_fallback=False)
 SETTINGS = {"drill_replica": "", "drill_max_block": 15}
 # The replica's server is told to stop at 1003.05 and to start again at 1008.4.
 STOPPED = {
+    "changed": True,
     "running": False,
     "active": "inactive",
     "sub": "dead",
@@ -31,6 +32,7 @@ STOPPED = {
     "times": {"stopping": 1003.05, "stopped": 1003.9, "starting": 900.0, "started": 901.0},
 }
 STARTED = {
+    "changed": False,
     "running": True,
     "active": "active",
     "sub": "running",
@@ -67,13 +69,14 @@ def after():
     ]
 
 
-def judged(task=None, rows=None, stopped=None, started=None, reason=""):
+def judged(task=None, rows=None, stopped=None, started=None, reason="", returned=None):
     return drill.judge(
         task or TASK,
         before() + away() + after() if rows is None else rows,
         STOPPED if stopped is None else stopped,
         STARTED if started is None else started,
         reason,
+        STARTED if returned is None else returned,
     )
 
 
@@ -201,6 +204,47 @@ def test_a_drill_that_was_broken_off_says_why():
         "Stop: no"
     }
     assert {entry["phase"] for entry in found["inserts"]} == {"before"}
+
+
+DIED = "mysql on r1 was not running"
+
+
+@pytest.mark.parametrize(
+    "stopped,returned,started,said",
+    [
+        (
+            {},
+            {},
+            {"changed": True},
+            f"{DIED}, although the drill had not stopped it; it was started",
+        ),
+        (
+            {"changed": True},
+            {"changed": True},
+            {"changed": True},
+            f"{DIED} any more, although the drill had started it again; it was started",
+        ),
+        ({"changed": False}, {}, {"changed": True}, f"{DIED} when the drill came to stop it"),
+        # The drill's own stop, whose start was not reached, or failed, or is not known.
+        ({"changed": True}, {}, {"changed": True}, ""),
+        ({"changed": True}, {"changed": False, "running": False}, {"changed": True}, ""),
+        # Nothing tells whether it was stopped.
+        ({"unreachable": True}, {}, {"changed": True}, ""),
+        ({}, {}, {"changed": False}, ""),
+    ],
+)
+def test_a_replicas_server_that_dies_by_itself_is_named_first(stopped, returned, started, said):
+    found = judged(
+        rows=before(),
+        stopped=stopped and (stopped if "unreachable" in stopped else {**STOPPED, **stopped}),
+        started={**STARTED, **started},
+        reason="See that rows are acknowledged: waited",
+        returned=returned and {**STARTED, **returned},
+    )
+    assert found["reason"] == "; ".join(
+        filter(None, (said, "See that rows are acknowledged: waited"))
+    )
+    assert found["outcome"] == FAILED
 
 
 def test_a_stop_that_broke_off_is_known_by_systemds_times_after_the_start():
