@@ -74,6 +74,19 @@ class Pair:
         return run
 
 
+def without_stopped(tasks: list[Any]) -> list[Any]:
+    """Tasks behind which the drill has not stopped the replica's server itself."""
+    begin, end = (
+        next(
+            turn
+            for turn, task in enumerate(tasks)
+            if task[1].endswith(f"{verb} the replica's server")
+        )
+        for verb in ("Stop", "Start")
+    )
+    return tasks[:begin] + tasks[end:]
+
+
 @pytest.fixture(scope="module", params=["mariadb", "mysql"])
 def pair(request, tmp_path_factory):
     wanted = ((side, request.param, RELEASES[request.param]) for side in ("source", "replica"))
@@ -92,6 +105,8 @@ def test_a_server_that_dies_is_named_and_nobody_else(pair, name, side, tmp_path)
         pair.play("site")
     found = places(tmp_path / "tasks", 0, 1)
     needed = [task for task in found if not task[1].endswith(OWN)]
+    if (name, side) == ("drill", "replica"):
+        needed = without_stopped(needed)
     for number, task in needed[1 :: len(needed) // COUNT]:
         wanted = pair.wanted(name)
         try:
