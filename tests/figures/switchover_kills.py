@@ -388,11 +388,12 @@ def main() -> int:
     status = 0
     for server in opts.server or ["mysql", "mariadb"]:
         key = (server, opts.hosts)
-        before = results.get(key) if opts.resume else None
+        # A series of its own begins anew; some cases replace their rows of before.
+        before = results.get(key) if opts.resume or opts.only else None
         known = {
             Case(row["part"], row["point"], row["what"])
             for row in (before or {"rows": []})["rows"]
-            if good(row)
+            if good(row) and opts.resume
         }
         left = [
             case
