@@ -255,7 +255,7 @@ class Journal:
     """A server that takes writes, whose journal has rows: (number, from_id)."""
 
     def __init__(self, rows, uptime):
-        self.rows, self.uptime, self.given = rows, uptime, None
+        self.rows, self.uptime, self.given = rows, uptime, (0, "")
 
     def __call__(self, statement):
         if "number >" in statement:
