@@ -24,7 +24,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     sides,
     switchover,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former, former_ways
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    former,
+    former_ways,
+    history,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Has, Judged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_record import (
     FILE,
@@ -200,7 +204,7 @@ class Rejoin:
         """Where the former source's log is, as far as it is known here, and what of it is known."""
         return {
             "known": self.new_has().gtids,
-            "files": rejoin_replay.files_of(self.former.info),
+            "files": history.files_of(self.former.info) if self.former.info else None,
             "units": units_of(self.own, self.source.info),
             "program": self.source.info["program"] or "",
         }

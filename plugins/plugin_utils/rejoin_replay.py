@@ -14,25 +14,11 @@ from typing import Any
 from ansible import constants
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former_ways
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former_ways, history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Judged
 
 # A rejoin.Rejoin, which imports this file.
 Step = Any
-
-
-def files_of(info: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Where the binary log of a server is that was read; None where it was not."""
-    if info is None:
-        return None
-    variables = info["variables"]
-    return {
-        "basename": variables.get("log_bin_basename"),
-        "datadir": variables.get("datadir"),
-        "pid_file": variables.get("pid_file"),
-        "program": info.get("program"),
-        "basedir": variables.get("basedir"),
-    }
 
 
 def consent(way: str, judged: Judged, named: str) -> str:
@@ -75,7 +61,8 @@ def replay(step: Step) -> dict[str, Any]:
         payload = stream.read()
     old = step.old_has()
     known = old.gtids if old else ""
-    plan = {"files": files_of(step.source.info), "known": known, "tail": payload}
+    files = history.files_of(step.source.info)
+    plan = {"files": files, "known": known, "tail": payload}
     return step.on_host(plan)
 
 
