@@ -13,6 +13,7 @@ from pathlib import Path
 
 import uml_net
 from common import LabError, run, tail, uml_folder
+from uml_tools import environment as kernel_environment
 from uml_tools import memory_folder
 
 # In megabytes; a host takes what it uses of it.
@@ -144,7 +145,8 @@ def boot(host: str, image: Path, together: int = 1) -> None:
         f"lab.address6={uml_net.address6(host)}/64",
         f"lab.key={public}",
     ]
-    environment = dict(os.environ, TMPDIR=str(memory_folder(MEMORY * together)))
+    temporary = str(memory_folder(MEMORY * together))
+    environment = dict(os.environ, TMPDIR=temporary, **kernel_environment())
     with console(host).open("wb") as log:
         # A session of its own: neither Ctrl-C nor a hangup of the caller may reach the host.
         subprocess.Popen(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 
-from common import LabError, need_packages, run, uml_folder
+from common import LabError, cache, locked, need_packages, run, uml_folder
 
 # Command -> the Debian package that has it.
 TOOLS = {
@@ -23,6 +25,8 @@ TOOLS = {
 }
 MODULES = Path("/usr/lib/uml/modules")
 SHARED_MEMORY = Path("/dev/shm")
+PROCESSOR = Path("/proc/cpuinfo")
+XSTATE = Path(__file__).with_name("uml_xstate.c")
 
 
 def need_machine() -> None:
@@ -58,3 +62,24 @@ def memory_folder(megabytes: int) -> Path:
         return uml_folder()
     room = shared.f_bavail * shared.f_frsize > megabytes << 20
     return SHARED_MEMORY if room and not shared.f_flag & os.ST_NOEXEC else uml_folder()
+
+
+def needs_xstate(cpuinfo: str) -> bool:
+    """Whether the processor has more registers than the hosts' kernel knows; see uml_xstate.c."""
+    return bool(re.search(r"^flags\s*:.*\bamx_tile\b", cpuinfo, re.MULTILINE))
+
+
+def environment() -> dict[str, str]:
+    """What the hosts' kernel has to have in its environment on this machine."""
+    if not needs_xstate(PROCESSOR.read_text(encoding="utf-8")):
+        return {}
+    made = hashlib.sha256(XSTATE.read_bytes()).hexdigest()[:12]
+    library = cache("tools") / f"uml-xstate-{made}.so"
+    with locked(library.name):
+        if not library.exists():
+            need_packages("gcc", "gcc")
+            part = library.with_suffix(".part")
+            options = ("-O2", "-shared", "-fPIC", "-nostdlib", "-o", str(part))
+            run("gcc", *options, str(XSTATE))
+            part.rename(library)
+    return {"LD_PRELOAD": str(library)}

@@ -13,6 +13,7 @@ import container
 import debian
 import docker_image
 import pytest
+import uml_tools
 
 import inventory
 
@@ -159,3 +160,16 @@ def test_labs_whose_hosts_have_the_same_addresses_share_no_connection(tmp_path):
     )
     assert one["ansible_host"] == other["ansible_host"]
     assert one["ansible_control_path_dir"] != other["ansible_control_path_dir"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("fpu xsave avx2", False),
+        ("fpu avx512f pku ospke", False),
+        ("fpu amx_bf16 avx512_fp16 amx_tile amx_int8", True),
+    ],
+)
+def test_a_processor_with_amx_has_more_than_the_kernel_of_a_host_knows(flags, expected):
+    cpuinfo = f"processor\t: 0\nmodel name\t: amx_tile\nflags\t\t: {flags}\nbugs\t\t: mmio\n"
+    assert uml_tools.needs_xstate(cpuinfo) is expected
