@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 name: semisync_health
 type: aggregate
 short_description: Close a run with a line per cluster that says whether it is healthy, and why not
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Prints, behind Ansible's recap, what M(dbre.semisync.semisync_verdict) decided about each
     cluster.

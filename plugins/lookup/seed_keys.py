@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: seed_keys
 short_description: A certificate, its key and passwords for one seeding
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Makes a key and a self-signed certificate that is good for a week, and two random secrets.
     Nothing is written anywhere.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: netem
 short_description: Delay the traffic to some peers only, with an automatic rollback
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Adds delay, jitter, loss or a rate to what this host sends to the given peers, with the kernel's
     C(netem). Traffic

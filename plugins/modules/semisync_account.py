@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 module: semisync_account
 short_description: Create the replication account, or give it another password without shutting its
   replicas out
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - With O(state=present) creates an account with REPLICATION SLAVE alone, which the replicas get
     too. One that exists keeps

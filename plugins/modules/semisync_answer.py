@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_answer
 short_description: (internal) Set the HTTP answer for routers up, or take it away
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Writes the service that says over HTTP whether this host's server takes writes, its systemd
     units and its settings, and gives it an account on the server with a password that is made here

@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_benchmark
 short_description: (internal) Run a suite of load cells on a cluster
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs a suite cell by cell, a step a call. The role C(dbre.semisync.benchmark) makes the calls in
     their order; use that.

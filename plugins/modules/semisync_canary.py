@@ -57,6 +57,7 @@ options:
       - With O(mode=write), create nothing on a server that nobody follows - no session reads its
         binary log, and semi-sync's source side is off. Where the table is missing there, nothing is
         written, and C(msg) says why.
+    version_added: "1.0.0"
     type: bool
     default: false
   timeout:

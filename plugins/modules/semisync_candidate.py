@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_candidate
 short_description: Say which replica has received most, when one must be promoted
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Compares what the replicas of a cluster have received, applied or not, by GTID where all have
     them, else by file and position in the source's binary log. Says what each lacks, what it has

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_catch_up
 short_description: (internal) Wait until a replica has applied what its source had
-version_added: "0.2.0"
+version_added: "1.0.0"
 description:
   - Waits until this replica has applied its source's transactions up to a GTID position, or up to a
     place in its source's binary log; that does not move while it is waited for.

@@ -58,15 +58,18 @@ options:
   source_ssl_ca:
     description: Certificate authority, a file on the replica, that must have signed the source's
       certificate. Empty for none.
+    version_added: "1.0.0"
     type: str
   source_ssl_verify:
     description:
       - Whether the name in the source's certificate must be O(source_host). By default as the
         server does it.
+    version_added: "1.0.0"
     type: bool
   wait:
     description: Seconds within which a channel whose login has changed must connect, and its
       applier must catch up; or one that has lost its source be connected again.
+    version_added: "1.0.0"
     type: int
     default: 30
   connect_retry:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_environment
 short_description: (internal) Measure what a host brings to a benchmark
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Returns processors, memory, kernel and virtualization, the latency of small synchronous writes,
     and the round trips.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_gtid
 short_description: (internal) Take one step from file and position to GTIDs
-version_added: "0.2.0"
+version_added: "1.0.0"
 description:
   - Takes a server one step from replication by file and position to replication by GTID. The role
     P(dbre.semisync.replication#role) takes the steps in their order.

@@ -11,12 +11,11 @@ short_description: Read everything about a server's semi-synchronous replication
 version_added: "0.1.0"
 description:
   - Reads engine, version, plugins, variables, statuses, the replication channel, GTID sets,
-    replication accounts and the
-    option files as the server itself reads them, in one call and through one connection.
+    replication accounts and the option files as the server itself reads them, in one call and
+    through one connection.
   - Can wait, within bounds, until given conditions hold; every condition is asked of the server,
     nothing sleeps blindly.
-  - Uses the names of the server's own version, and returns them, so that a playbook needs to know
-    none.
+  - Uses the names of the server's own version, and returns them; a playbook needs to know none.
   - Changes nothing on the server. With O(watcher) it ends the process that an earlier call of
     M(dbre.semisync.semisync_canary) left behind on the host.
   - Without O(wait_for), a server that does not answer because a seeding is under way on its host is
@@ -26,12 +25,11 @@ options:
     description:
       - Option file that holds the collection's lines.
       - By default the last include directory that the server reads gets a file
-        V(zz-dbre-semisync.cnf); where no option
-        file includes a directory, the last option file gets a marked block.
+        V(zz-dbre-semisync.cnf); where no option file includes a directory, the last option file
+        gets a marked block.
     type: path
   wait_for:
-    description: Conditions to wait for before the state is returned. Without it the state is read
-      once.
+    description: Conditions to wait for before the state is returned; without it, read once.
     type: dict
     suboptions:
       answering:
@@ -47,6 +45,7 @@ options:
         type: int
       no_clients:
         description: No semi-sync replica is connected to this source any more.
+        version_added: "1.0.0"
         type: bool
         default: false
       source_status:
@@ -59,6 +58,7 @@ options:
         default: false
       tls_only:
         description: No session is seen to read the binary log as this account without TLS.
+        version_added: "1.0.0"
         type: str
   wait_timeout:
     description: Seconds to wait for O(wait_for).
@@ -67,25 +67,26 @@ options:
   watcher:
     description:
       - Token of a M(dbre.semisync.semisync_canary) call with
-        O(dbre.semisync.semisync_canary#module:mode=watch) on this
-        host. What it saw is asked for, for at most three seconds, before the server is read; the
-        process ends with its answer.
+        O(dbre.semisync.semisync_canary#module:mode=watch) on this host. What it saw is asked for,
+        for at most three seconds, before the server is read; the process ends with its answer.
+    version_added: "1.0.0"
     type: str
   journal_schema:
     description: Schema that has the cluster's journal, the table C(semisync_journal).
+    version_added: "1.0.0"
     type: str
     default: important
   asked_at:
     description: The controller's clock, in seconds since 1970, as the task begins; the server's is
       compared with it.
+    version_added: "1.0.0"
     type: float
   measure_backlog:
-    description:
-      - Whether a replica that has transactions to apply is watched for a second, or for three where
-        it applies none, so that RV(backlog) says how fast it applies.
+    description: Whether a replica that has transactions to apply is watched for a second, or for
+      three where it applies none, so that RV(backlog) says how fast it applies.
     type: bool
     default: false
-    version_added: "0.2.0"
+    version_added: "1.0.0"
 extends_documentation_fragment:
   - dbre.semisync.login
   - dbre.semisync.attributes

@@ -25,6 +25,7 @@ options:
   tool:
     description: What makes the load. V(sysbench) must be installed; the others come with the server
       and the module.
+    version_added: "1.0.0"
     type: str
     choices: [mysqlslap, sysbench, client]
     default: mysqlslap
@@ -38,6 +39,7 @@ options:
     default: 1000
   seconds:
     description: Length of one run instead of O(queries); for V(sysbench) and V(client).
+    version_added: "1.0.0"
     type: int
   iterations:
     description: How many runs are kept.
@@ -66,10 +68,12 @@ options:
   script:
     description: sysbench's script, one of its own such as V(oltp_insert) or the path of yours on
       the host.
+    version_added: "1.0.0"
     type: str
     default: oltp_insert
   table_size:
     description: Rows that sysbench puts into its table beforehand.
+    version_added: "1.0.0"
     type: int
     default: 10000
   schema:
@@ -86,15 +90,18 @@ options:
         connected and every commit is acknowledged; V(async), it is OFF and the replicas are
         connected; V(none), it is
         OFF and no replica is connected. Nothing is required where this is left out.
+    version_added: "1.0.0"
     type: str
     choices: [none, async, semisync]
   replicas:
     description: How many replicas O(replication) is about.
+    version_added: "1.0.0"
     type: int
     default: 1
   peers:
     description: Addresses to which the round trip is measured before every run, from the host the
       module runs on.
+    version_added: "1.0.0"
     type: list
     elements: str
     default: []
@@ -102,6 +109,7 @@ options:
     description: Delay that M(dbre.semisync.netem) has put on the way to O(peers). A run with less
       does not count, nor does
       one during which netem dropped packets.
+    version_added: "1.0.0"
     type: float
     default: 0
 extends_documentation_fragment:

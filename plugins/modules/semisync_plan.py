@@ -38,12 +38,14 @@ options:
         then. Refuses a cluster with a host that was not read or has failed in this run, or of which
         it is not clear who is the source, a semi-sync timeout longer than
         C(semisync_drill_max_block), and a server that belongs to no systemd unit.
+    version_added: "1.0.0"
     type: str
     choices: [apply, remove, gtid, sides, drill]
     default: apply
   hold_back:
     description: Whether a source waits with semi-sync until its replicas' channels run, because
       until then every commit would wait for the timeout.
+    version_added: "1.0.0"
     type: bool
     default: true
 extends_documentation_fragment:

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_pulse
 short_description: (internal) Write canary rows at a steady pace, each one timed
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - With O(mode=write), started with C(async), inserts a row into the canary table again and again,
     also while commits are

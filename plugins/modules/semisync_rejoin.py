@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_rejoin
 short_description: (internal) Judge a former source, and bring it back as a replica
-version_added: "0.2.0"
+version_added: "1.0.0"
 description:
   - The steps of P(dbre.semisync.rejoin#role), in their order.
 options:

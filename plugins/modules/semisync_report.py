@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_report
 short_description: Make the report of a run
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from whatever of
     C(checkpoints.json), C(findings.json), C(switchover.json), C(certificate.json), C(rejoin.json),

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_seed
 short_description: (internal) Give a new replica its source's data
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Copies the source's data to a replica in parts, by the clone plugin, by mariadb-backup or by a
     dump - O(part=prepare), O(part=send) and O(part=offered) on the source, O(part=take) on the

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_setting
 short_description: (internal) Change settings for a measurement, with an automatic rollback
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Sets replication mode, durability and semi-sync's variables at run time, and puts back what was
     there before.

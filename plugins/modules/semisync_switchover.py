@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_switchover
 short_description: (internal) Move the source's role to a replica, while everybody lives
-version_added: "0.2.0"
+version_added: "1.0.0"
 description:
   - The steps of P(dbre.semisync.switchover#role), in their order.
   - O(step=part) runs on all hosts of a cluster at the same time. The parts meet at named locks on

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: semisync_unit
 short_description: (internal) Stop a unit, with a timer that starts it again
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Returns whether a systemd unit runs and when it last stopped and started, as systemd knows it.
   - With O(state=stopped), starts a timer on the host and stops the unit. Unless O(state=started)

@@ -30,15 +30,18 @@ options:
     type: str
   failover_limit:
     description: Seconds that a failover may wait for what a replica has to apply.
+    version_added: "1.0.0"
     type: float
     default: 60
   lag_limit:
     description: Seconds a replica may be behind its source before that is a finding.
+    version_added: "1.0.0"
     type: int
     default: 60
   observation:
     description: Decides nothing, and keeps a checkpoint that cannot be seen again later, with the
       server it was seen on, for every later table of checkpoints.
+    version_added: "1.0.0"
     type: dict
     suboptions:
       id:
@@ -60,6 +63,7 @@ options:
       blocked, how many transactions went out unprotected, and how long the recovery took. Adds them
       to C(checkpoints.json) and C(drill.json) of a run, and fails when one of them failed. A part
       of the role C(drill); its options change without notice.
+    version_added: "1.0.0"
     type: dict
     suboptions:
       plan:

@@ -2,9 +2,10 @@
 warning.
 
 Builds it, lets galaxy-importer look at it (the importer knows no other collection, as Galaxy's own
-does not), installs it into an empty place, asks ansible-doc for everything there, lints the
-changelog, and lets ansible-builder read what an execution environment needs. Compiles what runs on
-hosts for the oldest Python that ansible-core 2.17 and 2.19 manage.
+does not), installs it into an empty place, asks ansible-doc for everything there and has
+ansible-playbook read every playbook, lints the changelog, and lets ansible-builder read what an
+execution environment needs. Compiles what runs on hosts for the oldest Python that ansible-core
+2.17 and 2.19 manage.
 """
 
 from __future__ import annotations
@@ -148,6 +149,21 @@ def documented(folder: Path) -> None:
     print("ansible-doc: " + ", ".join(counts), flush=True)
 
 
+def playbooks(installed: Path) -> None:
+    """Ansible understands every playbook by its full name, from a folder that has nothing else."""
+    commands = sorted(path.stem for path in (installed / "playbooks").glob("*.yml"))
+    run(
+        "ansible-playbook",
+        "--syntax-check",
+        "--inventory",
+        "localhost,",
+        *(f"{NAME}.{command}" for command in commands),
+        cwd=installed.parents[2],
+        ANSIBLE_COLLECTIONS_PATH=str(installed.parents[2]),
+    )
+    print(f"ansible-playbook: understands {len(commands)} playbooks", flush=True)
+
+
 def environment(installed: Path) -> None:
     """ansible-builder finds the requirements in the installed collection."""
     said = run("ansible-builder", "introspect", str(installed.parents[2]), cwd=installed)
@@ -208,6 +224,7 @@ def main() -> None:
         )
         installed = folder / "ansible_collections" / "dbre" / "semisync"
         documented(folder)
+        playbooks(installed)
         environment(installed)
         compiles(installed)
     run("antsibull-changelog", "lint")

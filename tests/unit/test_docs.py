@@ -142,15 +142,21 @@ def test_what_the_procedure_follows_has_a_name_outside_its_page():
     assert (unexplained, nameless) == ([], [])
 
 
-@pytest.mark.parametrize(
-    "path",
-    sorted((PROJECT / "changelogs" / "fragments").glob("*.yml")),
-    ids=lambda path: path.stem,
-)
-def test_every_line_of_the_changelog_is_text(path):
+def test_every_line_of_the_changelog_is_text():
     # A colon in it makes it a mapping, which the changelog does not have.
-    sections = yaml.safe_load(path.read_text(encoding="utf-8")).values()
-    assert [entry for lines in sections for entry in lines if not isinstance(entry, str)] == []
+    folder = PROJECT / "changelogs"
+    released = yaml.safe_load((folder / "changelog.yaml").read_text(encoding="utf-8"))["releases"]
+    parts = [release["changes"] for release in released.values()] + [
+        yaml.safe_load(path.read_text(encoding="utf-8")) for path in folder.glob("fragments/*.yml")
+    ]
+    entries = [
+        entry
+        for part in parts
+        for section, lines in part.items()
+        for entry in ([lines] if section == "release_summary" else lines)
+    ]
+    assert len(entries) > 100
+    assert [entry for entry in entries if not isinstance(entry, str)] == []
 
 
 def test_every_guide_has_one_place_on_the_site():

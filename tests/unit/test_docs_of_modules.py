@@ -170,10 +170,26 @@ def test_a_page_names_every_key_that_stands_in_its_code(path):
     assert keys - COMMON - documented(path.stem) == set()
 
 
-def test_no_page_is_of_a_later_version_than_the_collection():
-    def numbers(version: str) -> tuple[int, ...]:
-        return tuple(int(number) for number in str(version).split("."))
+def versions() -> list[str]:
+    """The collection's versions that its changelog has, the newest last."""
+    changelog = PROJECT / "changelogs" / "changelog.yaml"
+    released = yaml.safe_load(changelog.read_text(encoding="utf-8"))["releases"]
+    return sorted(released, key=lambda version: [int(number) for number in version.split(".")])
 
-    version = yaml.safe_load((PROJECT / "galaxy.yml").read_text(encoding="utf-8"))["version"]
-    later = {path.stem: page(path.stem)["version_added"] for path in FILES}
-    assert {name for name, added in later.items() if numbers(added) > numbers(version)} == set()
+
+def test_the_changelog_ends_with_the_version_that_is_built():
+    galaxy = yaml.safe_load((PROJECT / "galaxy.yml").read_text(encoding="utf-8"))
+    assert versions()[-1] == galaxy["version"]
+
+
+def test_what_was_added_was_added_in_a_version_that_the_changelog_has():
+    pages = [*(PROJECT / "plugins").rglob("*.py"), *(PROJECT / "roles").glob("*/meta/*.yml")]
+    added = {
+        version
+        for path in pages
+        for version in re.findall(
+            r"^ *version_added: \"?([^\s\"]+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    }
+    assert added <= set(versions())
+    assert versions()[-1] in added
