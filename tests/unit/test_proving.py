@@ -8,15 +8,18 @@ than was seen.
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 from jsonschema import Draft202012Validator
 
-from support.proving import evidence, table
+from support.proving import evidence, picture, table
 from support.proving.cycle import REFUSED, lies, outside, wrong
 from support.proving.faults import FAULTS
 from support.proving.mutants import MUTANTS, PROJECT, Patch, broken, patched
+from support.proving.proxy import configuration
+from support.proxy import CONFIGURATION
 
 PATCHES = [
     pytest.param(patch, id=f"{name}-{number}")
@@ -143,6 +146,73 @@ def test_a_liar_is_named():
     assert "| backlog | MariaDB 10.11 | 1 | 1 | 400 | 9 | 0 | 1 | proven: 1 |" in text
 
 
+def back(**other):
+    return {
+        "down": False, "asked": 20, "yes": 0, "rows": 0, "verdict": "phantoms", "phantoms": 3,
+        "way": "seed", "equal": True, "wrong": "", **other,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"yes": 1}, True),
+        ({"rows": 1}, True),
+        ({"equal": False}, True),
+        ({"wrong": "rejoin.yml: x", "equal": False}, True),
+    ],
+)
+def test_a_former_source_that_does_not_come_back_as_a_replica_is_wrong(changes, expected):
+    assert wrong(record(back=back(**changes))) is expected
+    assert wrong(record(case="async", back=back(**changes))) is expected
+    # A mutant may do it, and is seen by the rows alone.
+    mutant = record(case="phantom", back=back(**changes))
+    assert not wrong(mutant)
+    assert table.seen(mutant) is (changes == {"equal": False})
+
+
+def test_former_sources_that_came_back_are_told_with_their_verdicts_and_ways():
+    made = [
+        record(back=back()),
+        record(back=back(verdict="clean", way="attach", phantoms=0)),
+        record(back=back(down=True, way="truncate", equal=False), seed=42),
+        record(case="phantom", back=back(equal=False)),
+    ]
+    text = table.document(made)
+    first = "phantoms: 1, clean: 1 | 3 | seed: 1, attach: 1 | 40 | 0 | 0 | 0 |"
+    assert f"| power cut of the source | MariaDB 10.11 | runs | 2 | {first}" in text
+    second = "phantoms: 1 | 3 | truncate: 1 | 20 | 0 | 0 | 1 |"
+    assert f"| not started before the verdict | 1 | {second}" in text
+    assert "Amiss:\n- cut 42 (mariadb): rows differ" in text
+    assert "| cut | MariaDB 10.11 | 1 | 1 | 400 | 0 |" in text
+
+
+def test_the_picture_tells_what_must_not_be_from_what_was_to_be_expected():
+    def kinds(one):
+        lines = ElementTree.fromstring(picture.picture([one])).iter()
+        return [(line.text, line.get("class")) for line in lines if line.tag.endswith("text")]
+
+    assert ("0", "good") in kinds(record()) and ("1 proven", "ink") in kinds(record())
+    assert ("7", "fair") in kinds(record(case="async", lost=7))
+    assert ("7", "bad") in kinds(record(lost=7, verdict="not proven"))
+    assert ("1 proven, 1 of them lie", "bad") in kinds(record(lost=7, outside=7))
+    assert ("3", "bad") in kinds(record(case="async", unexpected=3))
+    # A mutant is in no row of it.
+    assert ("7", "bad") not in kinds(record(case="phantom", lost=7))
+
+
+def test_clients_go_through_the_configuration_of_the_documentation():
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    made = configuration(text, {"source": "10.99.0.10", "replica1": "10.99.0.11"}, "10.99.0.1")
+    assert "bind 10.99.0.1:3306\n" in made and "listen readers" not in made and "db1" not in made
+    assert made.count("    server ") == 2
+    assert "    server source 10.99.0.10:3306 check port 8008\n" in made
+    assert "inter 1s" in made and "option httpchk GET /source" in made
+    with pytest.raises(ValueError, match="lacks"):
+        configuration(text.replace("200ms", "300ms"), {}, "10.99.0.1")
+
+
 def test_a_mutant_that_was_refused_was_not_seen():
     text = table.document([record(case="no-wait", verdict=REFUSED)])
     assert "| backlog | MariaDB 10.11 | 1 | 0 | 400 |" in text
@@ -169,6 +239,7 @@ def test_the_committed_cycles_are_whole_and_the_tables_are_theirs():
     assert {one["case"] for one in records} <= {*FAULTS, *MUTANTS}
     assert evidence.RECORDS.read_text(encoding="utf-8") == evidence.text_of(records)
     assert table.document(records) in evidence.DOCUMENT.read_text(encoding="utf-8")
+    assert picture.PICTURE.read_text(encoding="utf-8") == picture.picture(records)
 
 
 def test_cycles_are_added_to_those_that_are_there(tmp_path):

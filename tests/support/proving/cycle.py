@@ -31,6 +31,7 @@ from support.live_hosts import (
     run,
     words,
 )
+from support.proving.back import Back, failed
 from support.proving.faults import FAULTS, Done, Fault, Scene, Strike
 from support.proving.machines import Machine, Machines, Writers
 from support.proving.mutants import MUTANTS, broken
@@ -51,7 +52,7 @@ JUDGED = ("plugins", "roles", "playbooks", "lab", "tests/support")
 REFUSED = "did not take over"
 # What certificate.json says of a failover that was done.
 DONE = "done"
-# One cycle in so many runs the playbook to its end.
+# One cycle in so many runs the playbook to its end, and brings the former source back.
 WHOLE = 10
 # Seconds between two looks at the certificate.
 LOOK = 0.2
@@ -90,12 +91,21 @@ class Cycle:
         }
         # What is ended with the cycle, the last first.
         self.ends = contextlib.ExitStack()
+        # What is interrupted, and made again, is made whole or not by itself.
+        to_its_end = seed % WHOLE == 0 or (bool(self.mutant) and MUTANTS[case].back)
+        self.whole = to_its_end and not self.fault.takeover
+        self.returns = bool(self.fault.back) and self.whole
+        # A server that lives nobody can leave alone. Of the others it is drawn, and not by what
+        # draws the moment of the fault.
+        self.scene.by_files = self.returns and not self.fault.lives and seed // WHOLE % 2 == 0
+        self.environment: dict[str, str] = {}
 
     def go(self) -> dict[str, Any]:
         """The record of it, judged or with the reason why not."""
         begin = time.monotonic()
         with self.ends:
             self.ends.callback(self.scene.end)
+            self.ends.callback(self.machines.proxy.stop)
             self.ends.callback(self.writers.give_up)
             try:
                 self.run()
@@ -111,7 +121,11 @@ class Cycle:
         self.machines.reset()
         self.machines.delay(self.fault.delay)
         self.record["reset"] = round(time.monotonic() - begin, 1)
+        # It has seen who the source is before the clients come.
+        self.machines.proxy.start()
         self.fault.before(self.scene)
+        if self.scene.by_files:
+            self.machines.source.leave_down()
         looked = self.look()
         promised = self.machines.server not in self.fault.may_lose
         assert not promised or looked.returncode == 0, f"verify.yml: {words(looked)[-600:]}"
@@ -123,30 +137,30 @@ class Cycle:
         started = time.time()
         done = self.failover(file)
         self.record["playbook"] = round(time.time() - started, 1)
+        back = Back(self.scene, self.fault, self.write, self.environment)
         if done.returncode == 0:
             time.sleep(AFTERWARDS)
+            if self.returns:
+                back.come_up()
         known = self.writers.stop()
         self.keep(known)
         self.read(done, known)
         self.measure(known["times"], started)
+        if done.returncode == 0 and self.returns:
+            self.record["back"] = back.go()
 
     def failover(self, file: pathlib.Path) -> Done:
         """failover.yml, or the broken one, as often as the fault wants it."""
         accepted = ",".join(self.fault.accept)
         common = ["-e", f"semisync_failover_accept={accepted}"] if accepted else []
-        environment = {}
         if self.mutant:
             folder = pathlib.Path(self.ends.enter_context(tempfile.TemporaryDirectory()))
             path = broken(MUTANTS[self.mutant], folder)
-            environment["ANSIBLE_COLLECTIONS_PATH"] = str(path)
-
-        # What is interrupted, and made again, is made whole or not by itself.
-        whole = not self.fault.takeover and self.scene.seed % WHOLE == 0
-        self.record["whole"] = whole
+            self.environment["ANSIBLE_COLLECTIONS_PATH"] = str(path)
+        self.record["whole"] = self.whole
 
         def attempt(*arguments: str, strike: Strike | None = None) -> Done:
-            words = (*common, *arguments)
-            return self.until_certain(file, *words, whole=whole, strike=strike, **environment)
+            return self.until_certain(file, *common, *arguments, strike=strike)
 
         return self.fault.takeover(self.scene, attempt) if self.fault.takeover else attempt()
 
@@ -154,9 +168,7 @@ class Cycle:
         self,
         file: pathlib.Path,
         *arguments: str,
-        whole: bool,
         strike: Strike | None,
-        **environment: str,
     ) -> Done:
         """failover.yml until its certificate says who takes writes, unless it is to be made whole.
         What it does behind that, the option files, goes on while the rows are read, and ends with
@@ -169,14 +181,14 @@ class Cycle:
             process = subprocess.Popen(
                 words,
                 cwd=file.parent,
-                env=playbook_environment(**environment),
+                env=playbook_environment(**self.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
         self.ends.callback(end, process)
-        while process.poll() is None and (whole or not self.taken_over(begin)):
+        while process.poll() is None and (self.whole or not self.taken_over(begin)):
             time.sleep(LOOK)
             if strike and strike.task in said.read_text(encoding="utf-8"):
                 time.sleep(strike.seconds)
@@ -319,7 +331,8 @@ def wrong(record: dict[str, Any]) -> bool:
     if not record["judged"] or record["case"] not in FAULTS:
         return False
     forgiven = ("lost",) if record["server"] in FAULTS[record["case"]].may_lose else ()
-    return lies(record) or any(record.get(word) for word in WRONG if word not in forgiven)
+    amiss = any(record.get(word) for word in WRONG if word not in forgiven)
+    return lies(record) or amiss or failed(record)
 
 
 @functools.cache

@@ -33,6 +33,10 @@ def kept(record: Record) -> Record:
     # The premise and its host; what was observed there is in the cycle's log.
     short["reasons"] = [reason.partition(":")[0] for reason in record.get("reasons", [])]
     short["why"] = str(record["why"])[:LONGEST]
+    if "back" in record:
+        # The words are in the cycle's log.
+        wrong = record["back"]["wrong"].partition(":")[0]
+        short["back"] = {**record["back"], "wrong": wrong}
     return short
 
 

@@ -50,6 +50,8 @@ TASKS = (
     "Apply, attach, and open",
 )
 RUNNING = 4
+# Seconds of a server: see docs/clients.md, "One that was away".
+YOUNG = 62
 # Seconds between attempts, and how many there are: whoever held a lock may need a minute.
 AGAIN, ATTEMPTS = 15, 6
 
@@ -77,6 +79,8 @@ class Scene:
         gone: hosts that are not there to be read at the end.
         held: seconds for which an applier is held behind the moment at which the failover's part
             has come to its host.
+        by_files: whether the former source's server is left alone when its host comes back, as
+            docs/rejoin.md wants it.
     """
 
     def __init__(self, machines: Machines, seed: int, held: int | None = None) -> None:
@@ -87,6 +91,7 @@ class Scene:
         self.held = HELD_BEHIND if held is None else held
         self.gone: list[Machine] = []
         self.beside: list[subprocess.Popen[bytes]] = []
+        self.by_files = False
 
     def cut(self, *hosts: Machine) -> None:
         """Cut hosts off their power at the same moment."""
@@ -158,6 +163,8 @@ class Fault:
             are not, and the certificate must not say so. No row may be there that nobody wrote.
         patience: seconds for which the clients wait for an answer, one after the other.
         takeover: runs failover.yml, given what does it once; None for once.
+        back: brings the former source's host back; None where no cycle goes so far.
+        lives: whether it lived all the time, and routers may be told so before.
     """
 
     words: str
@@ -170,6 +177,25 @@ class Fault:
     may_lose: tuple[str, ...] = ()
     patience: str = PATIENCE
     takeover: Callable[[Scene, Attempt], Done] | None = None
+    back: Callable[[Scene], None] | None = None
+    lives: bool = False
+
+
+def power_back(scene: Scene) -> None:
+    """The host is switched on; its server starts with it, or not."""
+    scene.machines.start(scene.source, server=not scene.by_files)
+
+
+def server_back(scene: Scene) -> None:
+    """The server of a host that lives is started, or not."""
+    if not scene.by_files:
+        scene.source.shell(f"systemctl start {UNITS[scene.source.server]}")
+
+
+def line_back(scene: Scene) -> None:
+    """The source reaches the others again, and they it."""
+    for host in scene.machines.replicas:
+        scene.source.shell(f"ip route del blackhole {host.address}", check=False)
 
 
 def cut_source(scene: Scene) -> None:
@@ -230,6 +256,8 @@ def kill_server(scene: Scene) -> None:
 
 def part_from_replicas(scene: Scene) -> None:
     """No packet of the source reaches a replica any more, and clients still reach it."""
+    # Until then routers are not told that it is the source, where no other host answers it.
+    time.sleep(max(0.0, scene.machines.since + YOUNG - time.monotonic()))
     scene.died = time.time()
     routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
     scene.source.shell(" && ".join(routes))
@@ -311,24 +339,27 @@ def again(attempt: Attempt) -> Done:
 
 
 FAULTS = {
-    "cut": Fault("power cut of the source", cut_source),
+    "cut": Fault("power cut of the source", cut_source, back=power_back),
     "async": Fault(
         "the same under asynchronous replication (control)",
         cut_source,
         before=switch_off,
         accept=("degraded",),
         may_lose=EVERY,
+        back=power_back,
     ),
     "backlog": Fault(
         "power cut of the source; both replicas have applied nothing for a while",
         cut_source,
         load=hold_both,
+        back=power_back,
     ),
     "late": Fault(
         "power cut of the source; who has received most has applied least",
         cut_source,
         load=hold_first,
         delay=LATE,
+        back=power_back,
     ),
     "synced": Fault(
         "power cut of the source and of the acknowledger, which comes back; sync_relay_log 1",
@@ -340,6 +371,7 @@ FAULTS = {
         # Its relay log is on the disk before it acknowledges, and MySQL keeps it; MariaDB throws it
         # away at the start (MDEV-4698).
         may_lose=("mariadb",),
+        back=power_back,
     ),
     "unsynced": Fault(
         "the same, sync_relay_log 10000 (control)",
@@ -349,8 +381,9 @@ FAULTS = {
         delay=LATE,
         accept=(f"restarted:{REPLICAS[0]}",),
         may_lose=EVERY,
+        back=power_back,
     ),
-    "killed": Fault("SIGKILL of the source's server", kill_server),
+    "killed": Fault("SIGKILL of the source's server", kill_server, back=server_back),
     "two": Fault(
         "power cut of the source and of a replica",
         cut_with_replica,
@@ -361,12 +394,15 @@ FAULTS = {
         "power cut of a replica, which acknowledges again; then of the source",
         cut_acknowledger_first,
         accept=(f"restarted:{REPLICAS[0]}",),
+        back=power_back,
     ),
     "apart": Fault(
         "the source is cut off from its replicas, and its clients are not",
         part_from_replicas,
         variables=unreachable,
         patience=MIXED,
+        back=line_back,
+        lives=True,
     ),
     "healed": Fault(
         "the same, and the line comes back during the failover; a backlog on both replicas",
@@ -374,6 +410,8 @@ FAULTS = {
         load=hold_both,
         variables=healing,
         patience=MIXED,
+        back=line_back,
+        lives=True,
     ),
     "apart-long": Fault(
         "the source is cut off for longer than its timeout (control)",
@@ -381,6 +419,8 @@ FAULTS = {
         before=shorten,
         variables=unreachable,
         may_lose=EVERY,
+        back=line_back,
+        lives=True,
     ),
     "controller": Fault(
         "power cut of the source; the controller is killed, and started again",

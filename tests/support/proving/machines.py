@@ -5,6 +5,7 @@ on this machine. SEMISYNC_LAB must be set before this is imported: a lab for eac
 from __future__ import annotations
 
 import concurrent.futures
+import hashlib
 import json
 import pathlib
 import shutil
@@ -22,8 +23,10 @@ from kind_uml import UP_SECONDS
 
 from support.acknowledged import CLIENTS as KEEP_WRITING
 from support.acknowledged import RELEASES
+from support.dying import UNITS
 from support.eventually import eventually
-from support.live_hosts import CLIENTS, Host, inventory, lab, playbook, run
+from support.live_hosts import CLIENTS, PROJECT, Host, inventory, lab, playbook, run
+from support.proving.proxy import ANSWER, PORT, Proxy, root
 
 SOURCE, REPLICAS = "source", ("replica1", "replica2")
 NAMES = (SOURCE, *REPLICAS)
@@ -31,13 +34,14 @@ NAMES = (SOURCE, *REPLICAS)
 TIMEOUT = 3600000
 # Seconds until hosts that were started follow each other, until all clients write, have ended.
 SETTLE, BEGUN, ENDED = 60, 60, 120
-# How often each client writes, asks the next server, and for how long it waits for an answer: a
-# host without power does not say that it is gone. Fifty that ask more often would take the replicas
-# more than the failover does, and somebody asks ten times a second as it is.
-PAUSE, RETRY, PATIENCE = 0.4, 4.0, "3"
+# How often each client writes, tries again, and for how long it waits for an answer: a host without
+# power does not say that it is gone. While HAProxy has no source, to try costs the hosts nothing.
+PAUSE, RETRY, PATIENCE = 0.4, 1.0, "3"
 NUMBER = 50
 # Enough for any burst that waits out its delay.
 QUEUE = 10000
+# What site.yml set the snapshot's hosts up with, below the checkout.
+MADE_OF = ("plugins", "roles", "playbooks", "tests/support/proving/machines.py")
 # Debian's server checks all its tables after each start, beside what is measured here.
 QUIET = {
     "mariadb": "mkdir -p /etc/systemd/system/mariadb.service.d && printf"
@@ -89,6 +93,11 @@ class Machine(Host):
     def alive(self) -> bool:
         return uml_host.running(self.name)
 
+    def leave_down(self) -> None:
+        """Let its server be down when the host comes back, also from a power cut."""
+        unit = UNITS[self.server]
+        self.shell(f"rm -f /etc/systemd/system/*.wants/{unit}.service && sync")
+
 
 def each(hosts: Iterable[Any], work: Callable[[Any], Any]) -> list[Any]:
     """Do something with all hosts at the same time."""
@@ -111,6 +120,10 @@ class Machines:
         self.chosen = servers.named(server, RELEASES[server] or "sid")
         self.images: dict[str, str] = {}
         self.version = ""
+        # When the servers of this cycle had been started.
+        self.since = 0.0
+        addresses = {host.name: host.address for host in self.hosts}
+        self.proxy = Proxy(addresses, folder / "proxy.log")
 
     def inventory(self, **variables: Any) -> pathlib.Path:
         """The inventory file; a variable that begins with a host's name and a colon is that
@@ -132,7 +145,12 @@ class Machines:
             self.folder,
             {self.source: its[SOURCE]},
             {host: its[host.name] for host in self.replicas},
-            **{"ansible_connection": "ssh", "semisync_timeout": TIMEOUT, **common},
+            **{
+                "ansible_connection": "ssh",
+                "semisync_timeout": TIMEOUT,
+                "semisync_http_port": ANSWER,
+                **common,
+            },
         )
 
     # The disks that every cycle begins with
@@ -142,15 +160,20 @@ class Machines:
         return uml_folder("snapshot")
 
     def prepare(self, writers: Writers) -> None:
-        """Make the snapshot, unless there is one: site.yml has set the cluster up, and every host
-        was switched off in order.
+        """Make the snapshot, unless there is one of this collection: site.yml has set the cluster
+        up, and every host was switched off in order.
         """
-        kept = self.snapshot / "snapshot.json"
+        # Before any cycle's clock runs.
+        root()
+        kept, made_of = self.snapshot / "snapshot.json", fingerprint()
         if kept.exists():
             its = json.loads(kept.read_text(encoding="utf-8"))
             self.images, self.version = its["images"], its["version"]
-            if all(pathlib.Path(image).exists() for image in self.images.values()):
+            there = all(pathlib.Path(image).exists() for image in self.images.values())
+            if there and its.get("made_of") == made_of:
                 return
+            # Its network, and whatever still runs in it.
+            lab("down", "--kind", "uml")
         lab("up", "--kind", "uml", *self.choice(), "--replicas", str(len(REPLICAS)))
         made = json.loads((uml_folder() / "lab.json").read_text(encoding="utf-8"))
         self.images = made["images"]
@@ -168,7 +191,7 @@ class Machines:
             self.until_ended(hosts)
         for host in self.hosts:
             copy(uml_host.folder(host.name) / "disk.cow", self.snapshot / f"{host.name}.cow")
-        its = {"images": self.images, "version": self.version}
+        its = {"images": self.images, "version": self.version, "made_of": made_of}
         kept.write_text(json.dumps(its), encoding="utf-8")
 
     def choice(self) -> list[str]:
@@ -195,13 +218,16 @@ class Machines:
 
         each(self.hosts, renew)
         self.start(*self.hosts)
+        self.since = time.monotonic()
         self.settle()
 
-    def start(self, *hosts: Machine) -> None:
-        """Switch hosts on, and wait until their servers answer."""
+    def start(self, *hosts: Machine, server: bool = True) -> None:
+        """Switch hosts on, and wait until their servers answer; without `server` until the hosts
+        do.
+        """
         for host in hosts:
             uml_host.boot(host.name, pathlib.Path(self.images[host.name]), len(NAMES))
-        asked = (self.chosen.unit, f"{self.chosen.admin} ping")
+        asked = (self.chosen.unit, f"{self.chosen.admin} ping") if server else ("ssh", "true")
         units = dict.fromkeys((host.name for host in hosts), asked)
         uml_host.wait(list(units), units, UP_SECONDS, lambda _host: None)
 
@@ -223,7 +249,9 @@ class Machines:
         self.source.until(f"SHOW GLOBAL STATUS LIKE '{name}_clients'", str(len(REPLICAS)))
 
     def delay(self, milliseconds: dict[str, int]) -> None:
-        """Delay what the source sends to each replica, and to nobody else."""
+        """Delay what the source's server sends to each replica, and nothing else: the hosts'
+        answers ask each other, and have 0.3 s for it.
+        """
         lines = [
             "modprobe -a sch_prio sch_netem cls_u32",
             "tc qdisc add dev vec0 root handle 1: prio bands 5 priomap"
@@ -234,9 +262,20 @@ class Machines:
                 f"tc qdisc add dev vec0 parent 1:{band} netem limit {QUEUE} delay"
                 f" {milliseconds[host.name]}ms",
                 "tc filter add dev vec0 parent 1: protocol ip prio 1 u32 match ip dst"
-                f" {host.address}/32 flowid 1:{band}",
+                f" {host.address}/32 match ip sport {PORT} 0xffff flowid 1:{band}",
             ]
         self.source.shell(" && ".join(lines))
+
+
+def fingerprint() -> str:
+    """Of what the hosts of the snapshot were set up with."""
+    made = hashlib.sha256()
+    for name in MADE_OF:
+        top = PROJECT / name
+        for file in sorted(top.rglob("*")) if top.is_dir() else [top]:
+            if file.is_file() and "__pycache__" not in file.parts:
+                made.update(f"{file.relative_to(PROJECT)}\n".encode() + file.read_bytes())
+    return made.hexdigest()
 
 
 def copy(disk: pathlib.Path, to: pathlib.Path) -> None:
@@ -245,7 +284,7 @@ def copy(disk: pathlib.Path, to: pathlib.Path) -> None:
 
 
 class Writers:
-    """The clients, beside this process, in the hosts' network."""
+    """The clients, beside this process, in the hosts' network; they know HAProxy's address."""
 
     def __init__(self, machines: Machines, folder: pathlib.Path, patience: str = PATIENCE) -> None:
         self.machines, self.folder, self.patience = machines, folder, patience
@@ -261,12 +300,12 @@ class Writers:
         )
 
     def start(self) -> None:
-        """Let them write to whichever server takes it; each has a row when this returns."""
+        """Let them write; each has a row when this returns."""
         for file in (self.stop_file, self.result):
             file.unlink(missing_ok=True)
-        addresses = ",".join(f"{host.address}:3306" for host in self.machines.hosts)
+        address = f"{self.machines.proxy.address}:{PORT}"
         inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable, KEEP_WRITING)
-        words = (addresses, NUMBER, self.stop_file, self.result, PAUSE, RETRY, self.patience)
+        words = (address, NUMBER, self.stop_file, self.result, PAUSE, RETRY, self.patience)
         with (self.folder / "writers.log").open("wb") as log:
             self.process = subprocess.Popen(
                 [str(word) for word in (*inside, *words)],
@@ -275,6 +314,7 @@ class Writers:
                 stderr=subprocess.STDOUT,
             )
         eventually(lambda: "writing" in self.said(), self.said, BEGUN)
+        self.machines.proxy.check()
 
     def said(self) -> str:
         return (self.folder / "writers.log").read_text(encoding="utf-8")

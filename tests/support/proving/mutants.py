@@ -28,6 +28,7 @@ class Mutant(NamedTuple):
         servers: on which it is one.
         held: seconds for which appliers are held behind the failover's lock, where that is not the
             fault's own; one who waits for nobody stops them, which frees them before.
+        back: whether it shows when the former source comes back, so that each cycle goes so far.
     """
 
     words: str
@@ -35,6 +36,7 @@ class Mutant(NamedTuple):
     fault: str
     servers: tuple[str, ...] = ("mysql", "mariadb")
     held: int | None = None
+    back: bool = False
 
 
 REMAINS = "plugins/plugin_utils/verdict/remains.py"
@@ -98,6 +100,24 @@ MUTANTS = {
             ),
         ),
         "apart",
+    ),
+    "phantom": Mutant(
+        "a former source with phantoms is let back as it is: its verdict is clean, and the second"
+        " look at what it has alone is left out",
+        (
+            Patch(
+                "plugins/plugin_utils/verdict/former.py",
+                "        if phantoms:\n",
+                "        if phantoms and not old.gtids:\n",
+            ),
+            Patch(
+                "plugins/plugin_utils/plans/problems.py",
+                "    own = seed.strangers(member, source)\n    if own:\n",
+                "    own = seed.strangers(member, source)\n    if own and not source:\n",
+            ),
+        ),
+        "cut",
+        back=True,
     ),
 }
 

@@ -7,6 +7,7 @@ import pathlib
 import statistics
 from typing import Any
 
+from support.proving.back import failed
 from support.proving.cycle import REFUSED, WRONG, lies, names, wrong
 from support.proving.faults import FAULTS
 from support.proving.mutants import MUTANTS
@@ -88,8 +89,62 @@ def of_faults(records: list[Record]) -> list[str]:
 
 
 def seen(record: Record) -> bool:
-    """Whether the checker saw the mistake by the rows; that nobody took over is no sign of it."""
-    return any(record.get(name) for name in WRONG)
+    """Whether the checker saw the mistake by the rows; that nobody took over is no sign of it, nor
+    that a former source was refused.
+    """
+    back = record.get("back") or {"wrong": "", "equal": True}
+    different = not back["wrong"] and not back["equal"]
+    return different or any(record.get(name) for name in WRONG)
+
+
+def of_returns(records: list[Record]) -> list[str]:
+    """Former sources that came back, under the playbooks as they are."""
+    found: dict[tuple[str, str, str], list[Record]] = collections.defaultdict(list)
+    for case, version, made in grouped(records):
+        for record in made if case in FAULTS else []:
+            if "back" in record:
+                found[case, version, started_words(record["back"])].append(record)
+    lines = head(
+        "fault", "server", "the former source's server", "cycles", "verdicts", "phantoms", "ways",
+        "answers to routers", "of them that it is the source", "rows written to it",
+        "rows differ, or it did not come back",
+    )  # fmt: skip
+    for (case, version, words), made in found.items():
+        backs = [record["back"] for record in made]
+        lines.append(
+            row(
+                FAULTS[case].words,
+                version,
+                words,
+                len(made),
+                counted([back["verdict"] for back in backs if "verdict" in back]),
+                total(backs, "phantoms"),
+                counted([back["way"] for back in backs if "way" in back]),
+                *(total(backs, name) for name in ("asked", "yes", "rows")),
+                sum(bool(back["wrong"]) or not back["equal"] for back in backs),
+            )
+        )
+    amiss = [
+        f"{record['case']} {record['seed']} ({record['server']}): {reason_of_return(record)}"
+        for record in records
+        if record["judged"] and record["case"] in FAULTS and failed(record)
+    ]
+    return [*lines, *(["", "Amiss:", *(f"- {words}" for words in amiss)] if amiss else [])]
+
+
+def started_words(back: dict[str, Any]) -> str:
+    return "not started before the verdict" if back["down"] else "runs"
+
+
+def reason_of_return(record: Record) -> str:
+    back = record["back"]
+    words = [
+        back["wrong"],
+        "its answer was that it is the source" if back["yes"] else "",
+        "rows came to it" if back["rows"] else "",
+        "rows differ" if not back["wrong"] and not back["equal"] else "",
+    ]
+    return ", ".join(filter(None, words))
 
 
 def of_mutants(records: list[Record]) -> list[str]:
@@ -188,6 +243,7 @@ def document(records: list[Record]) -> str:
     """Everything between the marks."""
     parts = [
         of_faults(records),
+        of_returns(records),
         of_mutants(records),
         of_certificates(records),
         of_the_rest(records),

@@ -1,0 +1,149 @@
+"""The former source comes back: it must not take writes, rejoin.yml judges it, and brings it back
+as its verdict allows; then all hosts have the same rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import uml_net
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_ways import (
+    ATTACH,
+    SEED,
+    TRUNCATE,
+)
+
+from support.eventually import eventually
+from support.live_hosts import playbook, words
+from support.proving.faults import Fault, Scene
+from support.proving.machines import Machine
+from support.proving.proxy import ANSWER
+
+ASK = pathlib.Path(__file__).resolve().parents[1] / "clients" / "ask_often.py"
+# Seconds between two questions, for which they are put once it is back, and until all have applied
+# all.
+OFTEN, ASKED, APPLIED = 0.3, 5.0, 60
+# The order in which an open way is taken. What replay needs, a person has to say.
+WAYS = (ATTACH, TRUNCATE, SEED)
+TIMEOUT = ("timeout", "600")
+# What rejoin.json says of one that was done.
+DONE = "done"
+
+# Keeps what a playbook said: its name, when it began, its output.
+Write = Callable[[str, float, str], None]
+
+
+class Back:
+    """One former source's way back.
+
+    Args:
+        write: keeps what a playbook said.
+        environment: for the playbook; a mutant's is another.
+    """
+
+    def __init__(
+        self, scene: Scene, fault: Fault, write: Write, environment: dict[str, str]
+    ) -> None:
+        self.scene, self.fault, self.write, self.environment = scene, fault, write, environment
+        self.machines = scene.machines
+        self.former: Machine = scene.source
+        self.record: dict[str, Any] = {"down": scene.by_files, "equal": False, "wrong": ""}
+
+    def come_up(self) -> None:
+        """Its host is there again, while clients write to the new source: what routers are told of
+        it, and whether a row comes to it.
+        """
+        assert self.fault.back
+        asking = None if self.fault.lives else self.ask()
+        try:
+            self.fault.back(self.scene)
+            asking = asking or self.ask()
+            before = self.rows()
+            time.sleep(ASKED)
+            self.record["rows"] = self.rows() - before
+            said = asking.communicate(timeout=ASKED + 10)[0]
+        finally:
+            if asking:
+                asking.kill()
+                asking.wait()
+        answers = json.loads(said)
+        self.record["asked"], self.record["yes"] = sum(answers.values()), answers.get("200", 0)
+
+    def ask(self) -> subprocess.Popen[str]:
+        url = f"http://{self.former.address}:{ANSWER}/source"
+        inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            [*inside, str(ASK), url, str(OFTEN)], text=True, stdin=pipe, stdout=pipe
+        )
+
+    def rows(self) -> int:
+        """On the former source; none where its server was not started."""
+        if self.scene.by_files:
+            return 0
+        return int(self.former.value("SELECT COUNT(*) FROM app.written"))
+
+    def rejoin(self, *arguments: str) -> tuple[bool, dict[str, Any], str]:
+        """(whether it went well, rejoin.json, what was said) of rejoin.yml."""
+        begin = time.time()
+        named = ("-e", f"semisync_rejoin={self.former.name}")
+        file = self.machines.inventory()
+        done = playbook("rejoin", file, *named, *arguments, before=TIMEOUT, **self.environment)
+        self.write("rejoin " + " ".join(arguments), begin, done.stdout + done.stderr)
+        files = sorted(self.machines.folder.glob("results/default/2*/rejoin.json"))
+        new = [one for one in files if one.stat().st_mtime >= begin]
+        kept = json.loads(new[-1].read_text(encoding="utf-8")) if new else {}
+        return done.returncode == 0, kept, words(done)
+
+    def go(self) -> dict[str, Any]:
+        """The record of it: the verdict, the way, and whether all hosts are equal in the end."""
+        _good, kept, said = self.rejoin("--check")
+        if not kept:
+            return self.failed(f"no verdict: {said[-300:]}")
+        self.record["verdict"] = kept["verdict"]
+        self.record["phantoms"] = kept["phantoms"]["count"]
+        opened = {way["name"] for way in kept["ways"] if not way["closed"]}
+        way = next((name for name in WAYS if name in opened), "")
+        if not way:
+            return self.failed(f"no way is open: {kept['ways']}")
+        self.record["way"] = way
+        good, kept, said = self.rejoin(
+            *([] if way == ATTACH else ["-e", f"semisync_rejoin_way={way}"])
+        )
+        if not good or kept.get("outcome") != DONE:
+            return self.failed(f"rejoin.yml: {said[-300:]}")
+        self.scene.gone.remove(self.former)
+        self.record["equal"] = self.equal()
+        return self.record
+
+    def failed(self, why: str) -> dict[str, Any]:
+        self.record["wrong"] = why
+        return self.record
+
+    def equal(self) -> bool:
+        """Whether the clients' table is the same everywhere, once each has as many rows."""
+        there = [host for host in self.machines.hosts if host not in self.scene.gone]
+
+        def different(statement: str) -> bool:
+            return len({host.value(statement) for host in there}) != 1
+
+        with contextlib.suppress(AssertionError):
+            eventually(lambda: not different("SELECT COUNT(*) FROM app.written"), seconds=APPLIED)
+        return not different("CHECKSUM TABLE app.written")
+
+
+def failed(record: dict[str, Any]) -> bool:
+    """Whether a former source took writes, was called the source, or has not become a replica with
+    the rows of all.
+    """
+    back = record.get("back")
+    if not back:
+        return False
+    return bool(back["yes"] or back["rows"] or back["wrong"] or not back["equal"])

@@ -1,0 +1,100 @@
+"""HAProxy in front of the hosts, in their network: clients know no other address than its."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+
+import debian
+import uml_net
+from common import cache, lab_name, locked, run
+
+from support.proxy import CONFIGURATION
+
+PORT = 3306
+# Where the hosts' answers are.
+ANSWER = 8008
+# The documentation's is made for servers that are not ten times slower than their machine.
+OFTEN, SELDOM = "inter 200ms fastinter 100ms downinter 200ms", "inter 1s fastinter 1s downinter 1s"
+READERS = "\nlisten readers\n"
+
+
+def configuration(text: str, servers: Mapping[str, str], address: str) -> str:
+    """The documentation's configuration for these servers, name -> address, and writers alone.
+
+    Raises:
+        ValueError: it is not what this was written for.
+    """
+    wanted = (OFTEN, READERS, f"bind :{PORT}\n", f"check port {ANSWER}\n")
+    missing = [words for words in wanted if words not in text]
+    if missing:
+        raise ValueError(f"{CONFIGURATION.name} lacks {missing[0]!r}")
+    text = text.partition(READERS)[0].replace(OFTEN, SELDOM)
+    text = text.replace(f"bind :{PORT}\n", f"bind {address}:{PORT}\n")
+    text = re.sub(r"^ +server .*\n?", "", text, flags=re.MULTILINE).rstrip()
+    lines = [
+        f"    server {name} {place}:{PORT} check port {ANSWER}" for name, place in servers.items()
+    ]
+    return "\n".join([text, *lines]) + "\n"
+
+
+def root() -> pathlib.Path:
+    """Debian's HAProxy in a file system of its own: nothing is installed here, and no Docker is
+    needed.
+    """
+    chosen = debian.PROXY
+    tarball = debian.rootfs(chosen.suite, chosen.packages, name="haproxy")
+    folder = cache("roots") / tarball.stem
+    with locked("root-haproxy"):
+        if not folder.exists():
+            part = folder.with_suffix(".part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            run("tar", "-xpf", str(tarball), "-C", str(part), "--exclude=./dev/*")
+            part.rename(folder)
+    return folder
+
+
+class Proxy:
+    """The process, in the namespace of the hosts.
+
+    Args:
+        servers: name -> address.
+        log: file for what it says, such as which server it holds for the source since when.
+    """
+
+    address = uml_net.BRIDGE_ADDRESS
+
+    def __init__(self, servers: Mapping[str, str], log: pathlib.Path) -> None:
+        self.servers, self.log = servers, log
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        inside = f"/etc/haproxy/{lab_name()}.cfg"
+        # Left of a run that was killed.
+        uml_net.kill(inside)
+        place = root()
+        text = configuration(CONFIGURATION.read_text(encoding="utf-8"), self.servers, self.address)
+        (place / inside.lstrip("/")).write_text(text, encoding="utf-8")
+        words = ("ip", "netns", "exec", uml_net.NAMESPACE, "chroot", str(place))
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*words, "/usr/sbin/haproxy", "-db", "-f", inside],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def check(self) -> None:
+        """It must run."""
+        said = self.log.read_text(encoding="utf-8")
+        assert self.process and self.process.poll() is None, f"HAProxy has ended: {said[-600:]}"
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
