@@ -1,4 +1,4 @@
-"""What the clients of `make demo STORY=1` saw, in figures and in words."""
+"""What the clients of `make demo` saw, in figures and in words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `make demo STORY=1` says of its clients' rows, and when it says that something is wrong."""
+"""What `make demo` says of its clients' rows, and when it says that something is wrong."""
 
 from __future__ import annotations
 
