@@ -10,6 +10,9 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.report import (
+    test_page_of_rejoin,
+)
 
 from support import browser
 
@@ -45,6 +48,12 @@ DRAWN = """() => [...document.querySelectorAll("figure.plot")].map(figure => {
               shape => /#0[0-9a]0/.test(shape.getAttribute("style") || "")).length,
           texts: all("text").map(text => ({words: text.textContent.trim(), box: box(text)}))};
 })"""
+# Names that a table's narrow column breaks in two; what is folded away has no box.
+TORN = """() => [...document.querySelectorAll("td.name")].filter(cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+}).map(cell => cell.textContent)"""
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # Text may come this close to a neighbour or an edge, in pixels: boxes are taller than the letters
 # in them.
@@ -54,7 +63,7 @@ SLACK = 3
 @pytest.fixture(name="run", scope="module")
 def fixture_run(tmp_path_factory):
     """A run's folder: checkpoints, findings, drill, switchovers and a failover of real hosts,
-    benchmarks as analyse() fills them.
+    benchmarks as analyse() fills them, and a former source that is refused.
     """
     folder = tmp_path_factory.mktemp("runs") / "2026-11-21T144245.706771Z"
     shutil.copytree(HERE / "run", folder)
@@ -62,6 +71,8 @@ def fixture_run(tmp_path_factory):
         if not (folder / f"benchmark-{name}.json").exists():
             made = analysis.analyse(getattr(benchmarks, name)())
             (folder / f"benchmark-{name}.json").write_text(json.dumps(made), encoding="utf-8")
+    refused = test_page_of_rejoin.rejoin(test_page_of_rejoin.ALONE, "refused")
+    (folder / "rejoin.json").write_text(json.dumps(refused), encoding="utf-8")
     page.write(str(folder), "default", "2026-11-21T15:00:00Z")
     return folder
 
@@ -105,6 +116,7 @@ def test_the_page_draws_and_fits_and_keeps_to_itself(chromium, width, scheme):
         visit.page.screenshot(path=OUTPUT / f"{width}-{scheme}.png", full_page=True)
         assert visit.complaints == [] and visit.elsewhere() == []
         assert visit.measure(OVERFLOW) == 0
+        assert visit.measure(TORN) == []
         drawn = visit.measure(DRAWN)
     assert [picture["name"] for picture in drawn] == PICTURES
     for picture in drawn:
@@ -187,6 +199,13 @@ def test_the_checks_see_what_they_are_for(chromium, run):
         "light",
     ) as visit:
         assert visit.measure(OVERFLOW) > 0
+    with browser.Visit(
+        chromium,
+        broken(run, "torn.html", "</style>", "td.name { overflow-wrap: anywhere; }</style>"),
+        1280,
+        "light",
+    ) as visit:
+        assert "truncate" in visit.measure(TORN)
     with browser.Visit(
         chromium, broken(run, "asks.html", "<footer>", FAR + "<footer>"), 1280, "light"
     ) as visit:

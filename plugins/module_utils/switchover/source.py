@@ -120,7 +120,7 @@ class SourcePart(SourceBack):
         self.point(
             "S3",
             good,
-            f"status {before['status']}, {before['clients']} clients",
+            f"status {before['status']}, {before['clients']} client(s)",
             f"ON, at least {count}",
         )
         if not good:

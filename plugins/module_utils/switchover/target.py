@@ -171,7 +171,7 @@ class TargetPart(Part):
             self.point(
                 "S6",
                 True,
-                f"status ON, {status['clients']} clients",
+                f"status ON, {status['clients']} client(s)",
                 f"ON, at least {self.params['wait_count']}, before it opens",
             )
         return good

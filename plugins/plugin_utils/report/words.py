@@ -73,6 +73,7 @@ def make_overview(
         "made_at": made_at,
         "broken": broken,
         "checkpoints": rows,
+        "wrong": [row for row in rows if row["outcome"] in (FAILED, UNKNOWN)],
         "findings": files.get("findings.json"),
         "switchover": moved,
         "failover": kept,
@@ -284,7 +285,8 @@ def tiles(overview: dict[str, Any]) -> list[dict[str, Any]]:
         figures.append(
             {
                 "figure": f"{good} of {len(asked)}",
-                "label": "checkpoints passed",
+                "label": "checkpoints passed"
+                + (", of those that apply" if len(asked) < len(rows) else ""),
                 "outcome": "bad" if count(rows, "outcome", FAILED) else whole,
             }
         )

@@ -148,8 +148,9 @@ def verdict_words(kept: dict[str, Any]) -> str:
     if kept["verdict"] != PHANTOMS:
         return f": {kept['host']} has nothing that {kept['source']} lacks"
     lacking = kept["phantoms"]
-    number = f"{lacking['count']} transactions" if lacking["count"] else "transactions"
-    return f": {number} that {kept['source']} lacks ({lacking['gtids']})"
+    count = f"{lacking['count']} " if lacking["count"] else ""
+    unit = "transaction" if lacking["count"] == 1 else "transactions"
+    return f": {count}{unit} that {kept['source']} lacks ({lacking['gtids']})"
 
 
 def read_words(kept: dict[str, Any]) -> str:

@@ -109,9 +109,42 @@ def test_the_verdict_is_a_checkpoint_of_a_part_of_its_own(judged, outcome):
 
 def test_the_verdict_before_and_the_way_are_told():
     said = "\n".join(overview(back())["verdict"]["sentences"])
-    assert f"before: phantoms: 1 transactions that db2 lacks ({PHANTOM})" in said
+    assert f"before: phantoms: 1 transaction that db2 lacks ({PHANTOM})" in said
     assert "It came back by the way replay." in said
     assert "Its old data are in /data-kept-x." in said
+
+
+@pytest.mark.skipif(not plots.HAS_MATPLOTLIB, reason="there is no matplotlib")
+@pytest.mark.parametrize(
+    "judged,outcome,beside",
+    [
+        (ALONE, "failed", f"Seen: {PHANTOM}; expected: nothing"),
+        (Judged(CANNOT_TELL, why=("nobody looked",)), "unknown", "nobody looked"),
+        (Judged(CLEAN), "passed", None),
+    ],
+)
+def test_what_is_wrong_comes_before_all_that_is_well(tmp_path, judged, outcome, beside):
+    results.write_json(str(tmp_path / "rejoin.json"), rejoin(judged, "refused"))
+    _summary, html, _headline = page.write(str(tmp_path), "shop", NOW)
+    with open(html, encoding="utf-8") as stream:
+        before_the_table, _table, table = stream.read().partition("<table")
+    led = '<a href="#wrong-0">R1 on db1</a>' in before_the_table
+    assert led == ('id="wrong-0"' in table) == (outcome != "passed")
+    assert beside is None or beside in " ".join(before_the_table.split())
+
+
+def test_the_tile_counts_what_applies_and_says_so():
+    rows = [
+        {"id": "P1.1", "host": "db1", "title": "t", "outcome": "passed"},
+        {"id": "P2.1", "host": "db1", "title": "t", "outcome": "not_applicable"},
+    ]
+
+    def tile(shown):
+        made = make_overview({"checkpoints.json": shown}, [], "shop", "2026-11-22T12", NOW)
+        return made["tiles"][0]["figure"], made["tiles"][0]["label"]
+
+    assert tile(rows) == ("1 of 1", "checkpoints passed, of those that apply")
+    assert tile(rows[:1]) == ("1 of 1", "checkpoints passed")
 
 
 @pytest.mark.skipif(not plots.HAS_MATPLOTLIB, reason="there is no matplotlib")
