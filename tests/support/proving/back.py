@@ -29,7 +29,7 @@ from support.proving.proxy import ANSWER
 ASK = pathlib.Path(__file__).resolve().parents[1] / "clients" / "ask_often.py"
 # Seconds between two questions, for which they are put once it is back, and until all have applied
 # all.
-OFTEN, ASKED, APPLIED = 0.3, 5.0, 60
+OFTEN, ASKED, APPLIED = 0.3, 5.0, 240
 # The order in which an open way is taken. What replay needs, a person has to say.
 WAYS = (ATTACH, TRUNCATE, SEED)
 TIMEOUT = ("timeout", "600")

@@ -40,8 +40,9 @@ from support.proving.mutants import MUTANTS, broken
 FAILURES = (AssertionError, LabError, subprocess.TimeoutExpired, OSError)
 # Seconds between which the fault comes when all clients write, and for which they write on.
 EARLIEST, LATEST, AFTERWARDS = 1.0, 4.0, 3.0
-# Seconds that a playbook, and a replica that catches up with its new source, may take.
-PLAYBOOK, CAUGHT_UP = 420, 60
+# Seconds that a playbook, and a replica that catches up with its new source, may take; and one to
+# which clients wrote until another host was up.
+PLAYBOOK, CAUGHT_UP, CAUGHT_UP_LONG = 420, 60, 240
 # Fewer confirmed rows say nothing.
 FEWEST = 50
 WRONG = ("lost", "unexpected", "twice")
@@ -95,9 +96,11 @@ class Cycle:
         to_its_end = seed % WHOLE == 0 or (bool(self.mutant) and MUTANTS[case].back)
         self.whole = to_its_end and not self.fault.takeover
         self.returns = bool(self.fault.back) and self.whole
-        # A server that lives nobody can leave alone. Of the others it is drawn, and not by what
-        # draws the moment of the fault.
-        self.scene.by_files = self.returns and not self.fault.lives and seed // WHOLE % 2 == 0
+        # A server that lives nobody can leave alone, and a MariaDB that was left alone takes back
+        # by itself what a mutant lets in. Of the others it is drawn, and not by what draws the
+        # moment of the fault.
+        either = self.returns and not self.fault.lives and not self.mutant
+        self.scene.by_files = either and seed // WHOLE % 2 == 0
         self.environment: dict[str, str] = {}
 
     def go(self) -> dict[str, Any]:
@@ -272,7 +275,8 @@ class Cycle:
         """Those that have what the new source has. One that does not come so far is left out, and
         said to be; of a mutant nobody waits for it.
         """
-        until = time.monotonic() + (0 if self.mutant else CAUGHT_UP)
+        patience = CAUGHT_UP_LONG if self.returns else CAUGHT_UP
+        until = time.monotonic() + (0 if self.mutant else patience)
         first, *behind = there
         count = "SELECT COUNT(*) FROM app.written"
         wanted = first.value(count)
