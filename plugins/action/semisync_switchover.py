@@ -26,7 +26,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     switchover,
     switchover_premises,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    history,
+    switchover_outcome,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
 FILE = "switchover.json"
@@ -206,9 +210,9 @@ class ActionModule(ActionBase):
             name: hostvars[name].get(self._task.args["parts_from"]) or {} for name in plan["hosts"]
         }
         outcome, reason = switchover_outcome.outcome(plan, parts)
-        rows = switchover_outcome.points(parts)
+        rows, members = switchover_outcome.points(parts), []
         if settled:
-            _name, members = cluster.members(task_vars, self._task.args["info_from"])
+            members = cluster.members(task_vars, self._task.args["info_from"])[1]
             plans = {
                 name: hostvars[name].get("__semisync_readback")
                 or hostvars[name].get("__semisync_plan")
@@ -220,6 +224,8 @@ class ActionModule(ActionBase):
         speaker = next(name for name in plan["hosts"] if name in task_vars["ansible_play_hosts"])
         if host == speaker:
             result["path"] = self.keep(plan, record, task_vars)
+            if settled:
+                self.keep_look(plan, members)
             told = switchover_outcome.told(record)
             if settled:
                 told = [line for line in told if line.startswith(("  S8", "  S9"))]
@@ -241,6 +247,18 @@ class ActionModule(ActionBase):
         before = results.read_json(path, None)
         results.write_json(path, switchover_outcome.with_mended(record, before))
         return path
+
+    def keep_look(self, plan: dict[str, Any], members: list[Member]) -> None:
+        """Keep the first look at the new source: a failover asks for the last."""
+        shelf = Shelf(
+            self._task.args.get("results_dir", "results"),
+            plan["cluster"],
+            None,
+            results.now(),
+            self._task.check_mode,
+        )
+        seen = next(member.info for member in members if member.host == plan["to"])
+        shelf.keep_state(history.look_back(shelf.last_state(), seen, shelf.at)[0])
 
 
 def clusters_of(task_vars: Any) -> dict[str, str]:

@@ -249,6 +249,12 @@ clock:
   description: The server's clock in seconds since 1970.
   returned: success
   type: float
+calm_since:
+  description: On a source, a moment at which no commit waited for its acknowledgement, or all that
+    did have had it since, by the server's clock, in seconds since 1970; C(null) where nothing
+    tells, and where semi-sync is not at work.
+  returned: success
+  type: float
 clock_ahead:
   description: Seconds by which the server's clock is ahead of O(asked_at), the time that the module
     took to start included.
@@ -322,7 +328,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import backlog, certificates
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    backlog,
+    calm,
+    certificates,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import (
     read_once,
     read_when,
@@ -386,6 +396,7 @@ def main() -> None:
         asked = time.monotonic() - begin
         result["clock_ahead"] = round(info["clock"] - asked - params["asked_at"], 3)
     result.update(info)
+    result["calm_since"] = calm.read(module, info)
     if params["measure_backlog"]:
         result["backlog"] = backlog.read(module) if info["channel"] else None
     result["login"] = {key: params["login_" + key] for key in ("host", "port", "unix_socket")}

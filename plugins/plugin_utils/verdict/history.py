@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
+from ansible_collections.dbre.semisync.plugins.plugin_utils.results import stamp
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
 COUNTERS = ("yes_tx", "no_tx", "no_times")
@@ -36,6 +38,7 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
     running = info["semisync"]["source"]["variables"]
     state.update({key: status.get(key) for key in SEEN})
     state.update({key: running.get(key) for key in PROMISED})
+    state["calm_since"] = info.get("calm_since")
     state.update(
         unit=info.get("unit"),
         server_id=info["variables"].get("server_id"),
@@ -107,10 +110,12 @@ def look_back(
     Args:
         saved: what the run before kept, or None.
         info: what the source said; None where it was not read.
-        at: when.
+        at: now.
     """
     if info is None:
         return None, None, None
+    # It was read before it is judged.
+    at = min(at, at_second(info["clock"]))
     state, since = snapshot(info, at), degraded_since(saved, info, at)
     past = compare(saved, state)
     if state:
@@ -119,14 +124,21 @@ def look_back(
     return state, past, since
 
 
+def at_second(clock: float) -> str:
+    """A server's clock as results have times."""
+    return stamp(datetime.datetime.fromtimestamp(clock, datetime.timezone.utc))
+
+
 def calm_at(
     saved: dict[str, Any] | None, state: dict[str, Any], past: dict[str, Any] | None
 ) -> str | None:
-    """The last look at which no commit waited: none that waits now gives up before its timeout is
-    over since then. None where nobody has seen that on this server, with this timeout.
+    """The last look at which no commit waited, or all that did were then acknowledged: none that
+    waits now gives up before its timeout is over since then. None where nobody has seen that on
+    this server, with this timeout.
     """
-    if str(state["wait_sessions"]) == "0":
-        return str(state["at"])
+    if state["calm_since"] is not None:
+        # A clock that is ahead tells nothing.
+        return min(str(state["at"]), at_second(state["calm_since"]))
     if not saved or not past or past["reset"]:
         return None
     same = all(saved.get(key) == state.get(key) for key in ("timeout", "wait_no_replica"))

@@ -55,9 +55,13 @@ class Shelf:
         run = results.open_run(self.folder, self.moment, self.run)
         results.keep_rows(run, rows)
         results.write_json(os.path.join(run, results.FINDINGS), entries)
-        if state:
-            results.write_json(os.path.join(self.folder, results.STATE), state)
+        self.keep_state(state)
         return os.path.join(run, results.CHECKPOINTS)
+
+    def keep_state(self, state: dict[str, Any] | None) -> None:
+        """Keep the last look at the source, where there was one."""
+        if state and not self.check_mode:
+            results.write_json(os.path.join(self.folder, results.STATE), state)
 
     def keep_observation(self, row: dict[str, Any]) -> None:
         """Keep what can be seen only once in a cluster's life, for every later run."""

@@ -265,7 +265,7 @@ def window(evidence: Evidence) -> Window | None:
         since = last.get("degraded_since")
         return Window(moment_of(since) if since else at, evidence.now, True)
     begin, end = at, evidence.now
-    calm = last["at"] if int(last["wait_sessions"] or 0) == 0 else last.get("calm_at")
+    calm = last.get("calm_at")
     if values.same_value(last["wait_no_replica"], "ON") and calm:
         begin = max(at, moment_of(calm) + int(last["timeout"]) / 1000)
     seen = ended(evidence)

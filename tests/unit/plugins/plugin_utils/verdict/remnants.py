@@ -53,6 +53,7 @@ def look(engine: str, **changes: Any) -> dict[str, Any]:
         "status": "ON",
         "clients": "2",
         "wait_sessions": "0",
+        "calm_at": remains.stamp(LOOK),
         "timeout": "3600000",
         "wait_no_replica": "ON",
         "wait_for_replica_count": "1" if engine == "mysql" else None,

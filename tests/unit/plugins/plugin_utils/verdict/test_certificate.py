@@ -95,7 +95,7 @@ TABLE = [
     (last(), PROVEN, ""),
     (last(timeout="10000"), WINDOW, ""),
     (last(wait_no_replica="OFF"), WINDOW, ""),
-    (last(wait_sessions="3", timeout="900000"), WINDOW, ""),
+    (last(wait_sessions="3", calm_at=None, timeout="900000"), WINDOW, ""),
     (last(status="OFF"), WINDOW, ""),
     (lambda evidence: without(evidence, last=None), NOT_PROVEN, "C7"),
     (last(server=uuid("db9")), NOT_PROVEN, "C7"),
@@ -120,7 +120,7 @@ def test_a_verdict_says_no_more_than_what_was_shown(changed, verdict, because):
         ({"timeout": "10000"}, LOOK + 10, False),
         ({"wait_no_replica": "OFF"}, LOOK, False),
         # Somebody waited already: for how long is not known.
-        ({"wait_sessions": "1", "timeout": "10000"}, LOOK, False),
+        ({"wait_sessions": "1", "calm_at": None, "timeout": "10000"}, LOOK, False),
         # But not earlier than somebody saw nobody wait.
         (
             {"wait_sessions": "1", "timeout": "310000", "calm_at": remains.stamp(LOOK - 300)},
@@ -285,9 +285,9 @@ def test_the_times_count_from_the_run_s_beginning():
 
 
 def test_writers_that_were_frozen_for_days_are_proven():
-    days = {"timeout": "604800000", "wait_sessions": "9"}
+    days = {"timeout": "604800000", "wait_sessions": "9", "calm_at": None}
     calm = remains.stamp(LOOK - 86400)
-    kept = remnants.look("mysql", **days, calm_at=calm)
+    kept = remnants.look("mysql", **dict(days, calm_at=calm))
     assert remains.window(remnants.evidence("mysql", last=kept)) is None
     assert remains.window(remnants.evidence("mysql", last=remnants.look("mysql", **days)))
 

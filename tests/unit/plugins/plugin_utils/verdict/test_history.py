@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import moment_of
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 EARLIER, LATER = "2026-11-21T10:00:00Z", "2026-11-21T10:05:00Z"
@@ -71,25 +72,38 @@ def test_when_a_source_was_first_seen_asynchronous_is_kept_until_it_is_mended():
     assert history.degraded_since(saved, source(1300, 800, status="ON"), LATER) is None
 
 
+def looked(saved, at, ahead=0.0, calm=None, now=None, **status):
+    """What is kept of a look; read by a clock that is so far ahead."""
+    clock = moment_of(at) + ahead
+    info = source(clock, 500, **status)
+    info["calm_since"] = None if calm is None else clock - calm
+    return history.look_back(saved, info, now or at)[0]
+
+
 @pytest.mark.parametrize(
-    "waiting,change,expected",
+    "calm,change,expected",
     [
-        ("0", {}, LATER),
-        ("3", {}, EARLIER),
+        (0, {}, LATER),
+        # It was read two seconds before the end of the look.
+        (2, {}, "2026-11-21T10:04:58Z"),
+        (None, {}, EARLIER),
         # What waits now may have begun to wait at any time.
-        ("3", {"timeout": "500"}, None),
-        ("3", {"wait_no_replica": "OFF"}, None),
-        ("3", {"server": "another"}, None),
-        ("3", {"yes_tx": 99}, None),
+        (None, {"timeout": "500"}, None),
+        (None, {"wait_no_replica": "OFF"}, None),
+        (None, {"server": "another"}, None),
+        (None, {"yes_tx": 99}, None),
     ],
 )
-def test_the_last_look_at_which_nobody_waited_is_kept(waiting, change, expected):
-    saved = history.look_back(None, source(1000, 500, wait_sessions="0"), EARLIER)[0]
-    now = source(1300, 800, wait_sessions=waiting)
-    assert history.look_back(dict(saved, **change), now, LATER)[0]["calm_at"] == expected
+def test_the_last_moment_is_kept_at_which_nobody_waited_who_waits_now(calm, change, expected):
+    saved = dict(looked(None, EARLIER, calm=0), counting_since=0)
+    assert looked(dict(saved, **change), LATER, calm=calm)["calm_at"] == expected
 
 
 def test_nobody_knows_since_when_they_wait_where_nobody_has_looked_before():
-    assert (
-        history.look_back(None, source(1300, 800, wait_sessions="3"), LATER)[0]["calm_at"] is None
-    )
+    assert looked(None, LATER)["calm_at"] is None
+
+
+def test_a_look_is_of_when_the_server_was_read_and_never_later_than_now():
+    assert looked(None, EARLIER, now=LATER)["at"] == EARLIER
+    assert looked(None, LATER, ahead=60, calm=0)["at"] == LATER
+    assert looked(None, LATER, ahead=60, calm=0)["calm_at"] == LATER
