@@ -251,8 +251,7 @@ clock:
   type: float
 calm_since:
   description: On a source, a moment at which no commit waited for its acknowledgement, or all that
-    did have had it since, by the server's clock, in seconds since 1970; C(null) where nothing
-    tells, and where semi-sync is not at work.
+    did have had it since, by RV(clock); C(null) where nothing tells, or semi-sync is not at work.
   returned: success
   type: float
 clock_ahead:
@@ -334,6 +333,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     certificates,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import (
+    WAIT_FOR,
     read_once,
     read_when,
 )
@@ -352,18 +352,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
             option_file={"type": "path"},
-            wait_for={
-                "type": "dict",
-                "options": {
-                    "answering": {"type": "bool", "default": True},
-                    "channel": {"type": "bool", "default": False},
-                    "clients": {"type": "int"},
-                    "no_clients": {"type": "bool", "default": False},
-                    "source_status": {"type": "bool", "default": False},
-                    "replica_status": {"type": "bool", "default": False},
-                    "tls_only": {"type": "str"},
-                },
-            },
+            wait_for={"type": "dict", "options": WAIT_FOR},
             wait_timeout={"type": "int", "default": 60},
             watcher={"type": "str"},
             journal_schema={"type": "str", "default": "important"},

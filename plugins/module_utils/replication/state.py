@@ -24,6 +24,17 @@ POLL_SECONDS = 0.1
 # A server that answers takes milliseconds; SHOW REPLICA STATUS may wait for a thread that stops.
 READ_SECONDS = 60
 
+# Option wait_for of semisync_info.
+WAIT_FOR = {
+    "answering": {"type": "bool", "default": True},
+    "channel": {"type": "bool", "default": False},
+    "clients": {"type": "int"},
+    "no_clients": {"type": "bool", "default": False},
+    "source_status": {"type": "bool", "default": False},
+    "replica_status": {"type": "bool", "default": False},
+    "tls_only": {"type": "str"},
+}
+
 
 def read_once(module: AnsibleModule) -> dict[str, Any]:
     """The server's state.
