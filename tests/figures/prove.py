@@ -3,9 +3,11 @@ cuts under 50 writers, again and again, controls that must lose, and playbooks w
 
 prove.py --server mysql|mariadb [--case name …] [--cycles 10] [--minutes 12] [--seed N]
     [--records FILE] [--clear]
+prove.py --server mysql|mariadb --short
 
 It adds to docs/evidence/failover.json, and makes the tables of failover.md and the README's picture
-from it; to another file with --records, and nothing is made from that.
+from it; to another file with --records, on hosts of its own, and nothing is made from that.
+--short makes a few cycles for `make test`, on hosts of its own, and asserts what they show.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
@@ -51,6 +54,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, help="of the first cycle; drawn without it")
     parser.add_argument("--records", type=pathlib.Path, help="a file of its own for the cycles")
+    parser.add_argument("--short", action="store_true", help="a few cycles that must pass")
     parser.add_argument("--clear", action="store_true", help="remove the hosts, and nothing else")
     return parser.parse_args()
 
@@ -66,39 +70,75 @@ def make(
     opts: argparse.Namespace, cases: list[str], until: float, path: pathlib.Path
 ) -> list[dict[str, Any]]:
     """The cycles of these cases, as long as there is time; each is kept at once."""
-    from support.proving import cycle, evidence, machines
+    from common import locked
+
+    from support.proving import cycle, evidence
 
     made: list[dict[str, Any]] = []
     if not cases:
         return made
-    folder = OUTPUT / f"prove-{opts.server}"
-    folder.mkdir(parents=True, exist_ok=True)
-    hosts = machines.Machines(opts.server, folder)
-    try:
-        begin = time.monotonic()
-        hosts.prepare(machines.Writers(hosts, folder))
-        print(f"hosts ready after {time.monotonic() - begin:.0f} s", flush=True)
+    with locked(os.environ["SEMISYNC_LAB"]), ready(opts.server) as hosts:
         for case in cases:
             if time.monotonic() > until:
                 break
             seed = drawn(opts.server, case, evidence.read(path))
             if opts.seed is not None:
                 seed = opts.seed + len(made)
-            log = folder / f"{case}-{seed}.log"
+            log = hosts.folder / f"{case}-{seed}.log"
             made.append(cycle.Cycle(hosts, case, seed, log).go())
             evidence.add(made[-1:], path)
             print(json.dumps(made[-1]), flush=True)
+    return made
+
+
+@contextlib.contextmanager
+def ready(server: str) -> Iterator[Any]:
+    """The hosts, off again in the end."""
+    from support.proving import machines
+
+    folder = OUTPUT / f"{os.environ['SEMISYNC_LAB'].removesuffix(server)}-{server}"
+    folder.mkdir(parents=True, exist_ok=True)
+    hosts = machines.Machines(server, folder)
+    try:
+        begin = time.monotonic()
+        hosts.prepare(machines.Writers(hosts, folder))
+        print(f"hosts ready after {time.monotonic() - begin:.0f} s", flush=True)
+        yield hosts
     finally:
         with contextlib.suppress(Exception):
             hosts.cut(*hosts.hosts)
-    return made
+
+
+def shortly(server: str) -> int:
+    """The short form; its hosts are gone in the end, however it ends."""
+    from common import locked
+
+    from support.proving import cycle, machines, short
+
+    with locked(os.environ["SEMISYNC_LAB"]):
+        try:
+            with ready(server) as hosts:
+
+                def one(case: str) -> dict[str, Any]:
+                    # An odd one does not go the long way.
+                    seed = random.randrange(10**8) * 10 + 1
+                    made = cycle.Cycle(hosts, case, seed, hosts.folder / f"{case}-{seed}.log").go()
+                    print(json.dumps(made), flush=True)
+                    return made
+
+                found = short.run(server, one)
+        finally:
+            machines.clear()
+    print("\n".join(found) or "all as it has to be")
+    return int(bool(found))
 
 
 def main() -> int:
     opts = arguments()
     # A lab for each server, so that both can be there; see support/proving/machines.py.
-    os.environ["SEMISYNC_LAB"] = f"prove{opts.server}"
-    os.environ["SEMISYNC_INVENTORY"] = str(OUTPUT / f"prove-{opts.server}-lab")
+    lab = "short" if opts.short else "try" if opts.records else "prove"
+    os.environ["SEMISYNC_LAB"] = lab + opts.server
+    os.environ["SEMISYNC_INVENTORY"] = str(OUTPUT / f"{os.environ['SEMISYNC_LAB']}-lab")
     from support.proving import cycle, evidence, faults, machines, mutants, picture, table
 
     # To be ended is to be interrupted: the clients and hosts are ended too.
@@ -106,6 +146,8 @@ def main() -> int:
     if opts.clear:
         machines.clear()
         return 0
+    if opts.short:
+        return shortly(opts.server)
     until = time.monotonic() + 60 * opts.minutes
     every = [
         *faults.FAULTS,

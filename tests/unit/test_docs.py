@@ -117,17 +117,6 @@ def test_the_first_screen_answers_what_an_operator_asks_first():
         assert word in screen
 
 
-def test_a_cluster_of_ones_own_is_ten_lines():
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^ +```yaml\n(.*?)^ +```", readme, re.MULTILINE | re.DOTALL)
-    assert len(block.splitlines()) <= 10
-    groups = yaml.safe_load(block)["all"]["children"]
-    assert {name: len(group["hosts"]) for name, group in groups.items()} == {
-        "semisync_source": 1,
-        "semisync_replica": 2,
-    }
-
-
 def test_each_table_stands_in_one_place():
     places = collections.defaultdict(set)
     for page in (page for page in PAGES if "evidence" not in page.parts):

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 from jsonschema import Draft202012Validator
 
-from support.proving import evidence, picture, table
+from support.proving import evidence, picture, short, table
 from support.proving.cycle import REFUSED, lies, outside, wrong
 from support.proving.faults import FAULTS
 from support.proving.mutants import MUTANTS, PROJECT, Patch, broken, patched
@@ -200,6 +200,43 @@ def test_the_picture_tells_what_must_not_be_from_what_was_to_be_expected():
     assert ("3", "bad") in kinds(record(case="async", unexpected=3))
     # A mutant is in no row of it.
     assert ("7", "bad") not in kinds(record(case="phantom", lost=7))
+
+
+UNJUDGED = {"judged": False, "why": "no answer", "seconds": 9.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "more"),
+    [
+        ({}, "", False),
+        ({"lost": 1}, "rows or certificate are wrong", False),
+        ({"verdict": REFUSED}, "nobody took over", False),
+        (UNJUDGED, "it could not be judged: no answer", True),
+        ({"case": "phantom", "back": back(equal=False)}, "", False),
+        ({"case": "phantom", "back": back()}, "the mistake was not seen", True),
+        ({"case": "both-threads", "lost": 9, "outside": 9}, "", False),
+        ({"case": "both-threads"}, "the mistake was not seen", True),
+        ({"case": "both-threads", **UNJUDGED}, "it could not be judged: no answer", True),
+    ],
+)
+def test_what_the_short_form_lets_pass_and_what_it_makes_again(changes, words, more):
+    assert short.amiss(record(**changes)) == words
+    assert short.again(record(**changes)) is more
+
+
+def test_the_short_form_gives_a_cycle_one_more_turn_and_no_more():
+    made = []
+
+    def cycle(case):
+        made.append(case)
+        bad = case == "cut" or made.count(case) == 1
+        changes = UNJUDGED if bad else {"lost": 1}
+        return record(case=case, **{"seconds": 9.0, **changes})
+
+    found = short.run("mariadb", cycle)
+    assert made == [case for case in short.CASES["mariadb"] for _turn in range(2)]
+    assert found == ["cut, seed 1: it could not be judged: no answer"] * 2
+    assert all({*cases} <= {*FAULTS, *MUTANTS} for cases in short.CASES.values())
 
 
 def test_clients_go_through_the_configuration_of_the_documentation():

@@ -117,6 +117,8 @@ MUTANTS = {
             ),
         ),
         "cut",
+        # On MariaDB its channel stops: the new source does not have the position that it asks for.
+        ("mysql",),
         back=True,
     ),
 }
