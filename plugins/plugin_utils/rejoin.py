@@ -158,7 +158,8 @@ class Rejoin:
         """What the former source has; None where it could not be read."""
         log = self.looked.get("log") or {}
         if self.former.info is not None:
-            has = former.from_info(self.former.host, self.former.info)
+            follows = held.came_back(self.former, self.members)
+            has = former.from_info(self.former.host, self.former.info, follows=follows)
         elif log:
             identity = self.looked["identity"]
             has = Has(self.former.host, self.mariadb, identity, log["gtids"])
@@ -284,8 +285,7 @@ class Rejoin:
                 f" {self.former.host}: site.yml says what it is, and what it lacks"
             )
         if way == FINISH:
-            first = ways[0].closed
-            return "" if judged.verdict == former.CLEAN else first
+            return "" if judged.verdict == former.CLEAN else ways[0].closed
         closed = next(one.closed for one in ways if one.name == way)
         closed = closed or rejoin_replay.consent(way, judged, self.own["rejoin_phantoms"])
         if closed:

@@ -185,19 +185,24 @@ def is_phantom(mariadb: bool, one: str, there: str) -> bool:
     return bool(gtid.ahead(one, there) if mariadb else gtid.subtract(one, there))
 
 
-def from_info(host: str, info: dict[str, Any], first_gtids: str | None = None) -> Has:
+def from_info(
+    host: str, info: dict[str, Any], first_gtids: str | None = None, follows: bool = False
+) -> Has:
     """What a server has that was read by a connection.
 
     Args:
         info: result of semisync_info.
         first_gtids: where a MariaDB server's binary logs begin.
+        follows: whether it is a replica: behind a copy of its source its own log is empty until
+            something comes.
     """
     mariadb, variables, gtids = info["engine"] == "mariadb", info["variables"], info["gtid"]
+    logged = gtids.get("gtid_binlog_state" if mariadb else "gtid_executed")
     return Has(
         host=host,
         mariadb=mariadb,
         identity=str(variables.get("server_id" if mariadb else "server_uuid") or ""),
-        gtids=gtids.get("gtid_binlog_state" if mariadb else "gtid_executed") or "",
+        gtids=logged or (follows and gtids.get("gtid_slave_pos")) or "",
         oldest=first_gtids if mariadb else gtids.get("gtid_purged", ""),
         by_gtid=mariadb or variables.get("gtid_mode") == "ON",
         strict=values.same_value(variables.get("gtid_strict_mode"), "ON") if mariadb else None,

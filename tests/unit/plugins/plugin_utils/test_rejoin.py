@@ -281,6 +281,13 @@ def test_one_that_follows_already_is_finished(run):
     run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
     judged = run.step("judge")
     assert (judged["go"], judged["way"]) == (True, "finish")
+    if run.mariadb:
+        # Nothing has come since its data were copied.
+        info["gtid"].update(gtid_binlog_state="", gtid_slave_pos=run.has)
+        assert run.step("judge", again=False)["way"] == "finish"
+        info["gtid"]["gtid_slave_pos"] = beyond(run)
+        with pytest.raises(cluster.RefusedError):
+            run.step("judge")
 
 
 def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
