@@ -216,6 +216,15 @@ def test_a_copy_that_is_killed_is_made_by_the_next_run(cluster):
     cluster.healthy()
 
 
+def test_taking_back_that_is_killed_is_finished_by_the_next_run(cluster):
+    if not cluster.mariadb:
+        pytest.skip("MySQL has no such thing")
+    old, _new = cluster.crash(WAITING)
+    killed(cluster, old, 5, "-e", "semisync_rejoin_way=truncate", *ACCEPTED)
+    cluster.same_everywhere()
+    cluster.healthy()
+
+
 def killed(cluster, old, step, *arguments):
     """Run it again and again, and end it by SIGKILL some tasks later each time, until it ends."""
     # Before that nothing is touched.

@@ -46,13 +46,14 @@ def test_one_without_phantoms_is_clean_and_comes_back(cluster):
     said, kept = cluster.rejoin(old, *ACCEPTED)
     assert (kept["outcome"], kept["way"]) == ("done", "attach"), said
     cluster.same_everywhere()
+    # The next failover asks for a look at the new source.
+    cluster.healthy()
 
 
 def test_the_verdict_is_one_by_the_files_and_by_the_connection(cluster):
     old, _new = cluster.crash(alone=ALONE)
     said, files = cluster.rejoin(old, "--check", *ACCEPTED, good=False)
-    print(said)
-    assert (files["verdict"], files["read_by"]) == ("phantoms", "files")
+    assert (files["verdict"], files["read_by"]) == ("phantoms", "files"), said
     assert files["phantoms"]["count"] == len(ALONE)
     assert "CREATE TABLE app.phantom" in said
     assert answers(old, "SELECT 1") is None, "it was started"

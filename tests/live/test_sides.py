@@ -184,10 +184,12 @@ def test_semisync_goes_and_comes_with_a_baseline(cluster):
 
 
 def test_a_source_that_was_cut_off_is_a_contradiction(cluster):
-    """A replica is promoted although the source lives, as in a failover that went wrong."""
+    """A replica is promoted by hand although the source takes writes. After a failover the former
+    source is held: see test_rejoin.py.
+    """
     first, second = cluster.first, cluster.second
     moves.promote(first)
-    moves.write_row(first, second, first, "failover")
+    moves.write_row(first, second, first)
     second.sql("INSERT INTO important.stuff (details) VALUES ('on the old source')")
     before = [host.fingerprint() for host in cluster.hosts]
     done = cluster.play("site")
@@ -198,7 +200,7 @@ def test_a_source_that_was_cut_off_is_a_contradiction(cluster):
         rf"({first.name} and {second.name}|{second.name} and {first.name}) take writes, each for"
         " itself",
         said,
-    )
+    ), said[-2000:]
     assert [host.fingerprint() for host in cluster.hosts] == before
     for name in ("remove", "rotate", "gtid"):
         done = cluster.play(name)
