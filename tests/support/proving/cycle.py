@@ -96,9 +96,8 @@ class Cycle:
         to_its_end = seed % WHOLE == 0 or (bool(self.mutant) and MUTANTS[case].back)
         self.whole = to_its_end and not self.fault.takeover
         self.returns = bool(self.fault.back) and self.whole
-        # A server that lives nobody can leave alone, and a MariaDB that was left alone takes back
-        # by itself what a mutant lets in. Of the others it is drawn, and not by what draws the
-        # moment of the fault.
+        # A server that lives nobody can leave alone, and under a mutant it always starts by itself.
+        # Of the others it is drawn, and not by what draws the moment of the fault.
         either = self.returns and not self.fault.lives and not self.mutant
         self.scene.by_files = either and seed // WHOLE % 2 == 0
         self.environment: dict[str, str] = {}
