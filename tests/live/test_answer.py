@@ -74,12 +74,12 @@ def test_site_sets_it_up_once_and_it_tells_who_takes_writes(cluster):
     for host in (source, *replicas):
         modes = host.shell("stat -c '%a %U' /etc/dbre-semisync/*.password").stdout.strip()
         assert modes == "600 dbre-semisync"
-        grants = host.value("SHOW GRANTS FOR dbre_semisync_http@localhost")
+        grants = host.value("SHOW GRANTS FOR dbre_semi_http@localhost")
         assert "`semisync_journal`" in grants and "CREATE" not in grants, grants
         assert host.value("SELECT COUNT(*) FROM mysql.user WHERE User LIKE 'dbre%'") == "1"
     # Nothing of it travelled.
     found = "cat /var/lib/mysql/*bin*.0* | grep --text --count {} || :"
-    assert source.shell(found.format("dbre_semisync_http")).stdout.strip() == "0"
+    assert source.shell(found.format("dbre_semi_http")).stdout.strip() == "0"
     assert source.shell(found.format("important")).stdout.strip() != "0"
 
 

@@ -23,7 +23,8 @@ PROGRAM = "/usr/local/lib/dbre-semisync/answer.py"
 FOLDER = "/etc/dbre-semisync"
 UNITS = "/etc/systemd/system"
 SYSTEM_USER = "dbre-semisync"
-ACCOUNT = ("dbre_semisync_http", "localhost")
+# MySQL before 5.7.8 takes 16 characters.
+ACCOUNT = ("dbre_semi_http", "localhost")
 EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")
 LOGIN, START = "login", "start"
 # Seconds the answer on one's own host may take; it gives up after 1 by itself.

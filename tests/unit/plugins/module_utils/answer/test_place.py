@@ -152,3 +152,8 @@ def test_the_account_may_look_and_nothing_else(engine, version, by, privilege):
         "REVOKE CREATE ON `important`.`semisync_journal` FROM %s@%s",
     ]
     assert len(password) > 24 and password != login.new_password()
+
+
+def test_the_accounts_name_fits_into_every_server():
+    # MySQL manual 5.6, "Account Names"; a live 5.6.21 refused 18 (error 1470).
+    assert len(place.ACCOUNT[0]) <= 16
