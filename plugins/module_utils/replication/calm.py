@@ -37,7 +37,7 @@ def released(first: dict[str, Any], now: dict[str, Any], wait_point: str | None)
     Args:
         first: semi-sync's statuses on the source, by our keys.
         now: the same later.
-        wait_point: as the server says it, or None.
+        wait_point: as the server says it; None before MySQL 5.7.2, which knows AFTER_COMMIT alone.
     """
     if now["status"] != "ON" or int(first["no_tx"]) != int(now["no_tx"]):
         return False
@@ -77,7 +77,7 @@ def read(module: Any, info: dict[str, Any]) -> float | None:
     except ServerError:
         return None
     try:
-        return measure(Server(cursor), source["variables"]["wait_point"])
+        return measure(Server(cursor), source["variables"].get("wait_point"))
     except ServerError:
         return None
     finally:

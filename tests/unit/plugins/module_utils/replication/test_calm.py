@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import calm
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -72,3 +74,23 @@ def test_a_busy_source_is_looked_at_until_who_waited_is_confirmed(
     source = Source(waiting, confirmed)
     assert calm.measure(source, point, lambda _seconds: None) == expected
     assert source.looks == looks
+
+
+@pytest.mark.parametrize(
+    "variables,status,asked",
+    [
+        ({"wait_point": "AFTER_SYNC"}, {"status": "ON", "wait_sessions": "1"}, ["AFTER_SYNC"]),
+        # Before MySQL 5.7.2.
+        ({}, {"status": "ON", "wait_sessions": "0"}, [None]),
+        ({}, {"status": "OFF", "wait_sessions": "0"}, []),
+        ({}, {"status": None, "wait_sessions": None}, []),
+    ],
+)
+def test_only_a_source_with_semisync_at_work_is_watched(monkeypatch, variables, status, asked):
+    cursor = types.SimpleNamespace(connection=types.SimpleNamespace(close=lambda: None))
+    points = []
+    monkeypatch.setattr(calm.login, "connect", lambda _module: cursor)
+    monkeypatch.setattr(calm, "measure", lambda _server, point: points.append(point) or CLOCK)
+    info = {"semisync": {"source": {"variables": variables, "status": status}}}
+    assert calm.read(None, info) == (CLOCK if asked else None)
+    assert points == asked
