@@ -285,11 +285,13 @@ def test_the_times_count_from_the_run_s_beginning():
 
 
 def test_writers_that_were_frozen_for_days_are_proven():
-    days = {"timeout": "604800000", "wait_sessions": "9", "calm_at": None}
+    days = {"timeout": "604800000", "wait_sessions": "9"}
     calm = remains.stamp(LOOK - 86400)
-    kept = remnants.look("mysql", **dict(days, calm_at=calm))
+    kept = remnants.look("mysql", **days, calm_at=calm)
     assert remains.window(remnants.evidence("mysql", last=kept)) is None
-    assert remains.window(remnants.evidence("mysql", last=remnants.look("mysql", **days)))
+    assert remains.window(
+        remnants.evidence("mysql", last=remnants.look("mysql", **days, calm_at=None))
+    )
 
 
 def test_the_fence_of_a_lossless_source_has_days():
