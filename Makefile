@@ -8,7 +8,7 @@ RESUME ?=
 export TARBALL TARBALLS STEPS RESUME
 REPLICAS ?= 1
 RATE ?= 50
-STORY ?= 1
+STORY ?=
 LAB ?= docker
 CLIENT ?=
 PROXY ?=
@@ -44,7 +44,7 @@ help: ## this list
 demo_lab = $(if $(filter command% environment%,$(origin LAB)),$(LAB),$$($$("tests/tools/python") lab choose))
 
 .PHONY: demo
-demo: ## everything from nothing: hosts, the whole procedure with 90 ms, a switchover and a power cut under clients, the report (SERVER, LAB, STORY=: without the last two)
+demo: ## everything from nothing: hosts, the whole procedure with 90 ms, the report; STORY=1: and a switchover and a power cut under clients (SERVER, LAB)
 	@kind=$(demo_lab); $(if $(STORY),$(MAKE) lab-down LAB=$$kind &&) $(MAKE) lab-up LAB=$$kind $(if $(STORY),REPLICAS=2) && \
 	  $(MAKE) procedure LAB=$$kind $(if $(STORY),PAIR=1 && $(MAKE) story LAB=$$kind)
 
@@ -55,7 +55,7 @@ procedure: ## the procedure from P0 to P8 on the test hosts, in its short form (
 	  -e semisync_benchmark_profile=quick -e semisync_baseline_iterations=1
 
 .PHONY: story
-story: ## the end of make demo: a third host joins; 50 rows a second, switchover, power cut, failover, every row asked for (LAB, RATE)
+story: ## the end of make demo STORY=1: a third host joins; 50 rows a second, switchover, power cut, failover, every row asked for (LAB, RATE)
 	@$(tools) python tests/tools/story.py --kind $(LAB) --rate $(RATE)
 
 .PHONY: lab-up

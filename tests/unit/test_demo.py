@@ -43,8 +43,8 @@ def steps(*choice: str) -> list[str]:
     return STEPS.findall("\n".join(commands))
 
 
-def test_the_demo_ends_with_the_night_that_it_is_for():
-    assert steps() == [
+def test_the_demo_ends_on_request_with_the_night_that_it_is_for():
+    assert steps("STORY=1") == [
         "lab down --kind docker",
         "lab up --kind docker",
         "--replicas 2",
@@ -54,5 +54,5 @@ def test_the_demo_ends_with_the_night_that_it_is_for():
     ]
 
 
-def test_the_night_is_left_out_on_request_and_the_hosts_stay():
-    assert steps("STORY=") == ["lab up --kind docker", "--replicas 1", PROCEDURE]
+def test_the_procedure_alone_keeps_the_hosts_that_are_there():
+    assert steps() == ["lab up --kind docker", "--replicas 1", PROCEDURE]
