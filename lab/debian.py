@@ -125,25 +125,29 @@ def rootfs(
     name: str,
     customize: list[str] | tuple[str, ...] = (),
     salt: str = "",
+    variant: str = "minbase",
 ) -> Path:
     """A tarball of a Debian root filesystem with these packages, made when the cache has none.
 
     `customize` are mmdebstrap customize hooks: shell lines run on this machine with the root as
     "$1" (see in_root), or mmdebstrap's own copy-in and upload. `salt` stands for whatever else the
-    result depends on, such as the content of files that a hook copies in.
+    result depends on, such as the content of files that a hook copies in. `variant` is one of
+    mmdebstrap's.
     """
-    recipe = fingerprint(suite, packages, list(customize), salt, LEFT_OUT, APT_OPTIONS)
+    recipe = fingerprint(suite, packages, list(customize), salt, LEFT_OUT, APT_OPTIONS, variant)
     target = cache("rootfs") / f"{name}-{recipe}.tar"
     with locked(f"rootfs-{name}"):
         if not target.exists():
-            _build(suite, packages, customize, target)
+            _build(variant, suite, packages, customize, target)
             for old in target.parent.glob(f"{name}-*.tar"):
                 if old != target and len(old.name) == len(target.name):
                     old.unlink()
     return target
 
 
-def _build(suite: str, packages: Sequence[str], customize: Sequence[str], target: Path) -> None:
+def _build(
+    variant: str, suite: str, packages: Sequence[str], customize: Sequence[str], target: Path
+) -> None:
     """Run mmdebstrap into a temporary name, then rename."""
     need_packages("mmdebstrap", "mmdebstrap", "debian-archive-keyring")
     for left in target.parent.glob(f"{target.name}.*.part"):
@@ -154,7 +158,8 @@ def _build(suite: str, packages: Sequence[str], customize: Sequence[str], target
     say(f"making a root filesystem of Debian {suite} from its packages (a minute or so)")
     try:
         for mirror in _mirrors():
-            if logged(_command(suite, packages, customize, part, mirror), log):
+            options = [f"--variant={variant}", f"--include={','.join(packages)}"]
+            if logged(_command(suite, options, customize, part, mirror), log):
                 part.rename(target)
                 say(f"root filesystem made in {clock}")
                 return
@@ -164,10 +169,10 @@ def _build(suite: str, packages: Sequence[str], customize: Sequence[str], target
 
 
 def _command(
-    suite: str, packages: Sequence[str], customize: Sequence[str], part: Path, mirror: str | None
+    suite: str, options: Sequence[str], customize: Sequence[str], part: Path, mirror: str | None
 ) -> list[str]:
     """The mmdebstrap call."""
-    command = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join(packages)}"]
+    command = ["mmdebstrap", "--format=tar", *options]
     command += [f"--aptopt={option}" for option in APT_OPTIONS]
     command += [f"--dpkgopt=path-exclude={pattern}" for pattern in LEFT_OUT]
     # A half-written root is thrown away, so nothing needs to reach the disk package by package.

@@ -52,9 +52,9 @@ def key() -> Path:
     return private
 
 
-def ssh_options() -> list[str]:
+def ssh_options(patient: bool = False) -> list[str]:
     """How to reach any host through the namespace. A host that was cut must not hang its callers
-    for long.
+    for long, unless they are `patient`, as Ansible is by itself.
     """
     into = f"{shutil.which('ip')} netns exec {uml_net.NAMESPACE} {shutil.which('nc')} %h %p"
     options = {
@@ -64,9 +64,9 @@ def ssh_options() -> list[str]:
         "IdentitiesOnly": "yes",
         "IdentityAgent": "none",
         "LogLevel": "ERROR",
-        "ServerAliveInterval": "5",
-        "ServerAliveCountMax": "3",
     }
+    if not patient:
+        options |= {"ServerAliveInterval": "5", "ServerAliveCountMax": "3"}
     return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
 
@@ -129,6 +129,8 @@ def boot(host: str, image: Path, together: int = 1) -> None:
     # Relative paths: the kernel's command line knows no quotes, and the name of a socket is short.
     words = [
         f"umid={host}",
+        # Without it where this machine forbids it.
+        "seccomp=auto",
         "uml_dir=../../umid/",
         f"ubd0=disk.cow,{os.path.relpath(image, folder(host))}",
         "root=/dev/ubda",

@@ -13,7 +13,7 @@ import tarball_host
 import uml_net
 from common import Clock, cache, locked, run, say
 from tarball import TarballServer
-from uml_tools import MODULES, kernel_version
+from uml_tools import modules
 
 FILES = Path(__file__).resolve().parent / "uml"
 SYSTEM = (*debian.HOST_PACKAGES, "kmod", "openssh-server")
@@ -101,7 +101,7 @@ def path(server: debian.Server) -> Path:
         ENABLED,
         SIZE,
         FORMAT,
-        kernel_version(),
+        modules().name,
         *([tarball_host.recipe(server)] if isinstance(server, TarballServer) else []),
     )
     return cache("images") / f"uml-{server.engine}-{server.release}-{recipe}.ext4"
@@ -171,8 +171,8 @@ def drop_older(server: debian.Server) -> None:
 
 def _complete(root: Path, server: debian.Server) -> None:
     """Add to an unpacked root what the packages do not have."""
-    version = kernel_version()
-    shutil.copytree(MODULES / version, root / "lib/modules" / version, symlinks=True)
+    its = modules()
+    shutil.copytree(its, root / "lib/modules" / its.name, symlinks=True)
     for name, file in files(server):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(file.read_bytes())

@@ -256,3 +256,22 @@ def test_a_loop_of_files_asks_for_nothing_that_its_rounds_find_out(path, task):
     when = task.get("when", [])
     asked = " ".join(map(str, when if isinstance(when, list) else [when]))
     assert not [name for name in registered(included(path, task)) if name in asked]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "playbooks/verify.yml",
+        "playbooks/candidate.yml",
+        "roles/switchover/tasks/plan.yml",
+        "roles/failover/tasks/plan.yml",
+        "roles/rejoin/tasks/main.yml",
+    ],
+)
+def test_who_looks_at_hosts_that_may_be_dead_uses_no_connection_that_was_kept(path: str) -> None:
+    (its,) = [
+        mapping["vars"]
+        for mapping in mappings(load(PROJECT / path))
+        if "ansible_control_path" in (mapping.get("vars") or {})
+    ]
+    assert its["ansible_control_path"] == "none"

@@ -8,6 +8,7 @@ import concurrent.futures
 import hashlib
 import json
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,8 @@ class Machines:
         its = {
             host.name: {
                 **uml_host.connection(host.name),
+                # As it is at most sites: nothing ends a connection to a host without power.
+                "ansible_ssh_common_args": shlex.join(uml_host.ssh_options(patient=True)),
                 **{
                     name.partition(":")[2]: value
                     for name, value in variables.items()
