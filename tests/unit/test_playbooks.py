@@ -264,7 +264,6 @@ def test_a_loop_of_files_asks_for_nothing_that_its_rounds_find_out(path, task):
         "playbooks/verify.yml",
         "playbooks/candidate.yml",
         "roles/switchover/tasks/plan.yml",
-        "roles/failover/tasks/plan.yml",
         "roles/rejoin/tasks/main.yml",
     ],
 )
@@ -275,3 +274,9 @@ def test_who_looks_at_hosts_that_may_be_dead_uses_no_connection_that_was_kept(pa
         if "ansible_control_path" in (mapping.get("vars") or {})
     ]
     assert its["ansible_control_path"] == "none"
+
+
+def test_a_failover_gives_up_a_host_that_loses_its_power_meanwhile() -> None:
+    (block,) = load(PROJECT / "roles/failover/tasks/main.yml")
+    assert "semisync_run" in block["vars"]["ansible_control_path"], "connections of its own"
+    assert "ServerAliveInterval" in block["vars"]["ansible_ssh_extra_args"]

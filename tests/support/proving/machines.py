@@ -295,11 +295,13 @@ class Writers:
         self.stop_file, self.result = folder / "stop-writing", folder / "written.json"
 
     def prepare(self, source: Machine) -> None:
-        """Make their account and table on the source."""
+        """Make their account and table on the source. No key of it is unique: a row that is there
+        twice, or on one host alone, must not end replication, which would hide it.
+        """
         source.sql(
-            "CREATE DATABASE app; CREATE TABLE app.written (id BIGINT AUTO_INCREMENT PRIMARY KEY,"
-            " client INT NOT NULL, number INT NOT NULL) ENGINE=InnoDB; CREATE USER app@'%'"
-            " IDENTIFIED BY 'app'; GRANT ALL ON app.* TO app@'%';"
+            "CREATE DATABASE app; CREATE TABLE app.written (client INT NOT NULL, number INT NOT"
+            " NULL, KEY (client, number)) ENGINE=InnoDB; CREATE USER app@'%' IDENTIFIED BY 'app';"
+            " GRANT ALL ON app.* TO app@'%';"
         )
 
     def start(self) -> None:
