@@ -162,7 +162,7 @@ class Rejoin:
             has = former.from_info(self.former.host, self.former.info, follows=follows)
         elif log:
             identity = self.looked["identity"]
-            has = Has(self.former.host, self.mariadb, identity, log["gtids"])
+            has = Has(self.former.host, self.mariadb, identity, log["gtids"], by_log=True)
             has = has._replace(by_gtid=self.looked["by_gtid"], strict=self.looked["strict"] or None)
         else:
             return None

@@ -40,6 +40,7 @@ class Has(NamedTuple):
     by_gtid: bool = True
     strict: bool | None = None
     disorder: str | None = None
+    by_log: bool = False
 
 
 class Judged(NamedTuple):
@@ -152,13 +153,10 @@ def hindrances(old: Has, new: Has) -> list[str]:
             f"{old.host} has lost transactions that it wrote itself ({own}): a replica takes"
             " nothing from its source that has its own server_id, so they would never come back"
         )
+    gone = lacks(old, new.oldest or "")
     if new.oldest is None:
         words.append(f"where the binary logs of {new.host} begin is not known")
-    elif old.mariadb:
-        gone = gtid.ahead(new.oldest, old.gtids)
-    else:
-        gone = gtid.subtract(new.oldest, old.gtids)
-    if new.oldest is not None and gone:
+    if gone:
         words.append(f"{new.host} has purged binary logs that {old.host} needs ({gone})")
     return words
 
@@ -167,17 +165,38 @@ def own_lost(old: Has, new: Has) -> str:
     """What the former source wrote and the new one has, and it lacks itself, as after a power cut
     with sync_binlog = 0; as text.
     """
+    lacking = [part for part in lacks(old, new.gtids).split(",") if part]
     if old.mariadb:
-        own = [
-            part
-            for part in gtid.ahead(new.gtids, old.gtids).split(",")
-            if part and part.split("-")[1] == old.identity
-        ]
-        return ",".join(own)
-    lacking = gtid.subtract(new.gtids, old.gtids)
-    return ",".join(
-        part for part in lacking.split(",") if part.split(":")[0] == old.identity.lower()
+        return ",".join(part for part in lacking if part.split("-")[1] == old.identity)
+    return ",".join(part for part in lacking if part.split(":")[0] == old.identity.lower())
+
+
+def lacks(old: Has, wanted: str) -> str:
+    """What of these GTIDs the former source is seen to lack, as text.
+
+    Of a log's first numbers nobody sees whether they came with a copy: on MySQL they are only in
+    mysql.gtid_executed then, and its server says so once it runs. On MariaDB a server that wrote
+    nothing since is in no state; its numbers are below those that came behind them in their domain.
+    """
+    if old.mariadb:
+        known, last = gtid.parse_list(old.gtids), gtid.domains(old.gtids)
+        lacking = gtid.parse_list(gtid.ahead(wanted, old.gtids)).items()
+        return ",".join(
+            f"{domain}-{server}-{number}"
+            for (domain, server), number in lacking
+            if (domain, server) in known or number > last.get(domain, 0)
+        )
+    beyond = gtid.subtract(wanted, old.gtids)
+    if not old.by_log:
+        return beyond
+    logged = gtid.parse_set(old.gtids)
+    seen = (
+        f"{key}:{first}-{last}"
+        for key, intervals in gtid.parse_set(beyond).items()
+        for first, last in intervals
+        if key in logged and first > logged[key][0][0]
     )
+    return gtid.subtract(",".join(seen), "")
 
 
 def is_phantom(mariadb: bool, one: str, there: str) -> bool:

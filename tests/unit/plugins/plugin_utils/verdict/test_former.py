@@ -104,6 +104,34 @@ def test_own_transactions_that_were_lost_never_come_back_by_replication() -> Non
     assert not mariadb("0-1-90,0-3-5", "0-1-90,0-3-50,0-2-150").hindrances
 
 
+def test_what_came_with_a_copy_is_in_no_log_of_mysql_and_is_not_lost() -> None:
+    """db1 was cloned at A:1-73 and C:1-90, was the source again, and died."""
+    new, purged = f"{A}:1-104,{B}:1-5,{C}:1-95", f"{A}:1-73,{C}:1-90"
+    for logged in (f"{A}:74-104,{C}:91-95", f"{A}:74-104"):
+        said = mysql(logged, new, purged, by_log=True)
+        assert said.verdict == CLEAN
+        assert not said.hindrances
+        # A server that was asked names all that it has.
+        assert len(mysql(logged, new, purged).hindrances) == 2
+    # What is behind that, or in its middle, would be in the log.
+    said = mysql(f"{A}:74-90:92-100,{C}:91-95", new, purged, by_log=True)
+    assert f"{A}:91:101-104" in said.hindrances[0]
+    said = mysql(f"{A}:74-104,{C}:91-93", new, f"{A}:1-73,{C}:1-94", by_log=True)
+    assert f"needs ({C}:94)" in said.hindrances[0]
+
+
+def test_what_came_with_a_copy_is_in_no_state_of_mariadb_and_is_not_lost() -> None:
+    """db1 was copied when db3 had been the source, and db2 then."""
+    said = mariadb("0-1-100,0-2-70", "0-1-100,0-2-150,0-3-40", first="0-2-60,0-3-40")
+    assert (said.verdict, said.hindrances) == (CLEAN, ())
+    # Of another domain, or beyond what it has: it never came.
+    said = mariadb("0-1-100", "0-1-100,0-2-150,0-3-120", first="0-3-120,7-3-5")
+    assert "needs (0-3-120,7-3-5)" in said.hindrances[0]
+    # Its own, all of which a power cut took.
+    said = mariadb("0-3-90", "0-3-90,0-1-95,0-2-150")
+    assert "(0-1-95)" in said.hindrances[0]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "phantoms"),
     [
