@@ -100,10 +100,18 @@ why:
   description: Why it was not read, in words.
   returned: O(step=look), on the former source, where it was not
   type: str
+encrypted:
+  description: Whether that is because it is encrypted.
+  returned: O(step=look), on the former source, where it was not
+  type: bool
 down:
   description: Whether the server does not run.
   returned: O(step=look), on the former source
   type: bool
+read_only_by:
+  description: The option file by which its next start is read-only; empty where there is none.
+  returned: O(step=look), on the former source, where its server does not run
+  type: str
 reach:
   description: Why the replication account cannot log in to the new source from here; empty where
     it can.

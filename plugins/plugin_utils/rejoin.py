@@ -178,8 +178,10 @@ class Rejoin:
         return former.judge(old, self.new_has())
 
     def unread(self) -> str:
-        said = self.looked.get("why") or self.looked.get("msg") or self.former.error
-        return f"{self.former.host} could not be read: {said}"
+        look = self.looked
+        said = look.get("why") or look.get("msg") or self.former.error
+        words = f"{self.former.host} could not be read: {said}"
+        return words + former_ways.by_starting(look) if look.get("encrypted") else words
 
     # The steps
 

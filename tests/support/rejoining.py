@@ -60,11 +60,17 @@ class Cluster:
         return host
 
     def crash(self, waiting=(), alone=()):
-        """Let the source die when it has confirmed some alone, and while others wait for an
-        acknowledgement; a replica takes over, and writes more.
+        """Let the source die, see die(); a replica takes over, and writes more.
 
         Returns:
             (the source that died, the new one).
+        """
+        old = self.die(waiting, alone)
+        return old, self.take_over()
+
+    def die(self, waiting=(), alone=()):
+        """Let the source die when it has confirmed some alone, and while others wait for an
+        acknowledgement; it is returned.
         """
         old = self.source
         for host in self.hosts:
@@ -86,13 +92,17 @@ class Cluster:
         for host in self.hosts:
             if host is not old:
                 io_thread(host, "START")
-        self.run("failover")
+        return old
+
+    def take_over(self, *arguments):
+        """A replica becomes the source, which is returned, and writes more."""
+        self.run("failover", *arguments)
         new = self.source
         # Its numbers are beyond those of the phantoms.
         self.number += 100
         for number in range(20):
             new.sql(f"INSERT INTO app.keyed VALUES ({self.number + number}, 'new')")
-        return old, new
+        return new
 
     number = 1000
 

@@ -28,6 +28,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.look import first_gtids
 
 WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)
@@ -81,6 +82,7 @@ def answer(module: Any) -> dict[str, Any]:
         known["log"] = read_log(module, files)
     except (place.PlaceError, salvage.SalvageError, tail.TailError, OSError, ValueError) as error:
         known["why"] = str(error)
+        known["encrypted"] = getattr(error, "case", "") == "encrypted"
     return known
 
 
@@ -97,7 +99,14 @@ def of_place(module: Any, there: place.Place) -> dict[str, Any]:
         "sync_binlog": there.options.get("sync-binlog", ""),
         "datadir": there.datadir,
         "option_file": {name: options[name] for name in ("path", "kind", "group", "unknown")},
+        "read_only_by": read_only_by(options),
     }
+
+
+def read_only_by(options: dict[str, Any]) -> str:
+    """The option file that lets its next start be read-only, where a failover wrote one."""
+    ours = (options["path"], options["kind"])
+    return fence.place(*ours) if not options["unknown"] and fence.stands(*ours) else ""
 
 
 def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:

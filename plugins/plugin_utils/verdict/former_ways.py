@@ -111,6 +111,18 @@ def unseen_words(host: str, exposed: Sequence[str] | None, accepted: Sequence[st
     )
 
 
+def by_starting(look: dict[str, Any]) -> str:
+    """How a verdict is to be had where no program reads the log without the server, in words."""
+    if not look["down"]:
+        return ""
+    by = look.get("read_only_by")
+    keeps = f"{by} keeps it read-only" if by else "with read_only = ON in an option file of yours"
+    return (
+        "; only its server reads that: start it, which commits all that the log has (systemctl"
+        f" start {look['unit']}, {keeps}), and run this again, so that it is asked"
+    )
+
+
 def attach_closed(judged: Judged) -> str:
     if judged.verdict == PHANTOMS:
         return "it has what the new source lacks"

@@ -228,6 +228,26 @@ def test_what_could_not_be_read_is_no_verdict(run):
         run.step("judge", rejoin_way="seed")
 
 
+@pytest.mark.parametrize(
+    "by,words",
+    [
+        ("/etc/mysql/zz.cnf", "(systemctl start mysql, /etc/mysql/zz.cnf keeps it read-only)"),
+        ("", "(systemctl start mysql, with read_only = ON in an option file of yours)"),
+    ],
+)
+def test_a_log_that_only_the_server_reads_names_how_a_verdict_is_had(run, by, words):
+    run.down(run.has)
+    look = {"log": None, "why": "binlog.7: it is encrypted", "encrypted": True, "read_only_by": by}
+    run.values["db1"]["looks"].update(look)
+    with pytest.raises(cluster.RefusedError, match="nothing tells whether"):
+        run.step("judge")
+    kept = run.kept()
+    assert (kept["verdict"], kept["read_by"]) == ("cannot tell", None)
+    assert "binlog.7: it is encrypted" in kept["why"][0] and words in kept["why"][0]
+    # Its data may be replaced without a verdict, by consent.
+    assert [way["name"] for way in kept["ways"] if not way["closed"]] == ["seed"]
+
+
 def test_transactions_without_a_gtid_in_the_log_are_no_verdict(monkeypatch, tmp_path):
     run = Run(monkeypatch, tmp_path, "mysql")
     run.down(run.has, anonymous=1)
