@@ -26,6 +26,11 @@ def listening(after: int, tasks: Path | None = None) -> dict[str, str]:
     return dict(found, SEMISYNC_TASKS_FILE=str(tasks)) if tasks else found
 
 
+def ended_anew(met: Path) -> dict[str, str]:
+    """The same for being killed behind the first task that a file does not have yet."""
+    return dict(listening(0), SEMISYNC_MET_FILE=str(met))
+
+
 def places(tasks: Path, part: int, parts: int) -> list[tuple[int, str]]:
     """Numbers and names of the tasks that ran on a host, without the last: behind it nothing is
     left to kill.

@@ -14,6 +14,8 @@ short_description: Kill the controller after its n-th task
 description:
   - Counts the tasks of a run. Before the one that follows the given number, the controller sends
     itself SIGKILL, or has a command run and goes on.
+  - Or behind the first task that a host ran and that a file does not have yet, which gets it. So
+    runs with the same file are each ended at another task, also where the next has other tasks.
   - Writes the tasks that began, each with its time and what came of it, one JSON value a line.
 options:
   after:
@@ -27,6 +29,11 @@ options:
     type: str
     env:
       - name: SEMISYNC_KILL_COMMAND
+  met:
+    description: File of the tasks behind which a run was ended already, one JSON value a line.
+    type: path
+    env:
+      - name: SEMISYNC_MET_FILE
   tasks:
     description: File for the tasks.
     type: path
@@ -45,6 +52,17 @@ import time
 
 from ansible.plugins.callback import CallbackBase
 
+# They leave hosts as they are: to be ended behind one is to be ended behind the task before it.
+ON_THE_CONTROLLER = (
+    "set_fact",
+    "assert",
+    "debug",
+    "fail",
+    "validate_argument_spec",
+    "include_tasks",
+    "include_role",
+)
+
 
 class CallbackModule(CallbackBase):
     CALLBACK_VERSION = 2.0
@@ -58,8 +76,9 @@ class CallbackModule(CallbackBase):
         self._task = None
 
     def v2_playbook_on_task_start(self, task, is_conditional):
+        last = self._task
         self._keep()
-        if self._number and self._number == self.get_option("after"):
+        if last and (self._number == self.get_option("after") or self._is_new(last)):
             if self.get_option("command"):
                 subprocess.run(shlex.split(self.get_option("command")), check=True)
             else:
@@ -68,6 +87,8 @@ class CallbackModule(CallbackBase):
         self._task = {
             "number": self._number,
             "name": task.get_name(),
+            "action": task.action.rpartition(".")[2],
+            "place": place(task),
             "at": time.time(),
             "ran": [],
             "changed": [],
@@ -83,8 +104,33 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_stats(self, stats):
         self._keep()
 
+    def _is_new(self, task):
+        """Whether a host ran it, and no run was ended behind it yet; the file has it then."""
+        met = self.get_option("met")
+        hosts = [host for host in task["ran"] if host != "localhost"]
+        if not met or not hosts or task["action"] in ON_THE_CONTROLLER:
+            return False
+        if os.path.exists(met):
+            with open(met) as stream:
+                if task["place"] in [json.loads(line)["place"] for line in stream]:
+                    return False
+        with open(met, "a") as stream:
+            stream.write(json.dumps(task) + "\n")
+        return True
+
     def _keep(self):
         if self._task and self.get_option("tasks"):
             with open(self.get_option("tasks"), "a") as stream:
                 stream.write(json.dumps(self._task) + "\n")
         self._task = None
+
+
+def place(task):
+    """Where a task stands, and those that include it: it may be run in several places."""
+    found = []
+    while task is not None:
+        path = task.get_path() if hasattr(task, "get_path") else None
+        if path and path not in found:
+            found.append(path)
+        task = getattr(task, "_parent", None)
+    return [path.rpartition("/dbre/semisync/")[2] for path in found]
