@@ -11,7 +11,7 @@ import pytest
 
 from support.acknowledged import RELEASES
 from support.dying import UNITS, certificate
-from support.live_hosts import hosts
+from support.live_hosts import hosts, playbook, words
 from support.rejoining import ACCEPTED, ALONE, Cluster, answers
 
 pytestmark = pytest.mark.long
@@ -78,6 +78,9 @@ def nothing_tells(cluster, old):
 
 
 def test_salvage_from_it_is_refused_by_name_and_nothing_is_changed(cluster):
+    # The last look has to know that the source may confirm something alone.
+    cluster.source.sql(f"SET GLOBAL {cluster.timeout} = 500")
+    print(words(playbook("verify", cluster.file))[-600:])
     old = cluster.die(alone=ALONE)
     others = [host for host in cluster.hosts if host is not old]
     before = [host.fingerprint() for host in others]
