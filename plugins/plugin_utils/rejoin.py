@@ -178,10 +178,7 @@ class Rejoin:
         return former.judge(old, self.new_has())
 
     def unread(self) -> str:
-        look = self.looked
-        said = look.get("why") or look.get("msg") or self.former.error
-        words = f"{self.former.host} could not be read: {said}"
-        return words + former_ways.by_starting(look) if look.get("encrypted") else words
+        return former_ways.unread(self.former.host, self.looked, self.former.error)
 
     # The steps
 

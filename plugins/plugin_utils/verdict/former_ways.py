@@ -111,6 +111,12 @@ def unseen_words(host: str, exposed: Sequence[str] | None, accepted: Sequence[st
     )
 
 
+def unread(host: str, look: dict[str, Any], error: str | None) -> str:
+    """Why there is no verdict, and how one is to be had, in words."""
+    words = f"{host} could not be read: {look.get('why') or look.get('msg') or error}"
+    return words + by_starting(look) if look.get("encrypted") else words
+
+
 def by_starting(look: dict[str, Any]) -> str:
     """How a verdict is to be had where no program reads the log without the server, in words."""
     if not look["down"]:
