@@ -188,6 +188,11 @@ switchovers: ## how long 50 writers wait while the source's role moves, and whet
 	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,for server in mysql mariadb; do \
 	  python tests/figures/switchover_interrupted.py --server $$server $(parts_of_it) --document docs/evidence/interrupted.md || exit; done)
 
+.PHONY: rejoins
+rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)
+	@$(tools) python tests/figures/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \
+	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
+
 .PHONY: prove
 prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and a mistake
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),$(if $(SHORT),,mysql) mariadb); do \
