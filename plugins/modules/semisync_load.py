@@ -179,7 +179,9 @@ command:
   type: str
 """
 
+import contextlib
 import threading
+import time
 import uuid
 from typing import Any
 
@@ -265,15 +267,34 @@ def one_run(module: AnsibleModule, server: Server, names: Names, tool: Any) -> A
     return run, server
 
 
-def drop(server: Server, schema: str) -> bool:
-    """Drop the schema; False where that takes too long, as when nobody acknowledges."""
-    worker = threading.Thread(
-        target=server.rows, args=(f"DROP DATABASE IF EXISTS {sql.quote(schema)}",)
-    )
-    worker.daemon = True
-    worker.start()
-    worker.join(PATIENCE)
-    return not worker.is_alive()
+def drop(module: AnsibleModule, server: Server, schema: str) -> tuple[str, Server]:
+    """Drop the schema, also where the server has only just come back; (why it is still there or "",
+    the connection, which may be a new one).
+    """
+    until, said = time.monotonic() + PATIENCE, ""
+    while True:
+        errors: list[str] = []
+        worker = threading.Thread(target=drop_once, args=(server, schema, errors), daemon=True)
+        worker.start()
+        worker.join(max(0.0, until - time.monotonic()))
+        if worker.is_alive():
+            # As when nobody acknowledges.
+            return said or "it was waited for in vain", server
+        if not errors:
+            return "", server
+        said = errors[0]
+        if time.monotonic() > until:
+            return said, server
+        time.sleep(1)
+        with contextlib.suppress(ServerError):
+            server = Server(login.connect(module))
+
+
+def drop_once(server: Server, schema: str, errors: list[str]) -> None:
+    try:
+        server.rows(f"DROP DATABASE IF EXISTS {sql.quote(schema)}")
+    except ServerError as error:
+        errors.append(str(error))
 
 
 def all_runs(module: AnsibleModule, server: Server, names: Names, tool: Any) -> Any:
@@ -283,13 +304,13 @@ def all_runs(module: AnsibleModule, server: Server, names: Names, tool: Any) -> 
         try:
             run, server = one_run(module, server, names, tool)
         finally:
-            gone = drop(server, tool.schema)
-        if not gone:
+            there, server = drop(module, server, tool.schema)
+        if there:
             run.update(
                 valid=False,
                 reason=(
                     f"{run['reason'] or 'the run ended'}; the schema {tool.schema} could not be"
-                    f" dropped within {PATIENCE} s"
+                    f" dropped within {PATIENCE} s: {there}"
                 ),
             )
             return [*runs, run]
