@@ -95,9 +95,13 @@ def test_a_certificate_lies_that_answers_for_the_time_of_a_lost_row():
 
 def test_a_lost_row_counts_where_the_certificate_answers_for_its_time():
     known = {"confirmed": [[1, 2], [7]], "moments": [[100.0, 160.0], [170.9]]}
-    window = {"from": "1970-01-01T00:02:30Z", "to": "1970-01-01T00:02:50Z"}
+    window = {"from": "1970-01-01T00:02:30Z", "to": "1970-01-01T00:02:50Z", "ended": True}
     lost = [(0, 1), (0, 2), (1, 7)]
     assert outside(lost, known, window) == 1
+    # Behind a broken line it may have gone on confirming, and the certificate says so.
+    late = dict(window, to="1970-01-01T00:02:35Z")
+    assert outside(lost, known, late) == 3
+    assert outside(lost, known, dict(late, ended=False)) == 1
     assert outside(lost, known, None) == 3
     assert outside([], known, None) == 0
 

@@ -30,6 +30,7 @@ NOT_PROVEN = "not proven"
 VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
 FILE = "certificate.json"
 DAY = 86400
+LIVES_ON = ", and on from there if its server was not dead by then"
 # What only the failover itself shows.
 LATER = ("C2", "C6")
 
@@ -62,6 +63,7 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
             "from": remains.stamp(lapse.begin),
             "to": remains.stamp(lapse.end),
             "known": lapse.known,
+            "ended": lapse.ended,
             "commits": None,
         },
         "reasons": [
@@ -77,7 +79,7 @@ def in_words(judged: dict[str, Any]) -> str:
     if words == WINDOW:
         lapse = judged["window"]
         words += (
-            f" from {lapse['from']} to {lapse['to']}"
+            f" from {lapse['from']} to {lapse['to']}{'' if lapse['ended'] else LIVES_ON}"
             f" ({'degraded then' if lapse['known'] else 'nothing rules it out'}; how many commits"
             " is not known)"
         )

@@ -207,7 +207,7 @@ def of_source(evidence: Evidence) -> Iterator[dict[str, Any]]:
         )
         observed += (
             f"; may have confirmed alone from {remains.stamp(lapse.begin)} to"
-            f" {remains.stamp(lapse.end)}"
+            f" {remains.stamp(lapse.end)}{'' if lapse.ended else ', or until its server is dead'}"
             if lapse and not lapse.known
             else f"; degraded since {remains.stamp(lapse.begin)}"
             if lapse

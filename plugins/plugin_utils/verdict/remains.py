@@ -55,11 +55,14 @@ class Window(NamedTuple):
     Attributes:
         begin, end: in seconds since 1970.
         known: whether it is known that it did, and not only that nothing rules it out.
+        ended: whether its host says that its server had ended then. Where not, the end is when that
+            was judged, and a server that lives behind a broken line goes on.
     """
 
     begin: float
     end: float
     known: bool
+    ended: bool
 
 
 def stamp(moment: float) -> str:
@@ -263,7 +266,8 @@ def window(evidence: Evidence) -> Window | None:
     at = moment_of(last["at"])
     if last["status"] != "ON":
         since = last.get("degraded_since")
-        return Window(moment_of(since) if since else at, evidence.now, True)
+        begin = moment_of(since) if since else at
+        return Window(begin, evidence.now, True, bool(ended(evidence)))
     begin, end = at, evidence.now
     calm = last.get("calm_at")
     if values.same_value(last["wait_no_replica"], "ON") and calm:
@@ -277,7 +281,8 @@ def window(evidence: Evidence) -> Window | None:
         elif seen["how"] != "killed":
             # Stopped in order it confirmed what waited.
             begin = min(begin, evidence.now - (seen["stopping_ago"] or seen["ended_ago"]))
-    return Window(begin, max(begin, end), False) if end > begin or orderly(seen) else None
+    there = end > begin or orderly(seen)
+    return Window(begin, max(begin, end), False, bool(seen)) if there else None
 
 
 def ended(evidence: Evidence) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ import datetime
 import functools
 import itertools
 import json
+import math
 import os
 import pathlib
 import signal
@@ -320,6 +321,8 @@ def outside(
         for client, rows in enumerate(known["confirmed"])
         for number, moment in zip(rows, known["moments"][client], strict=True)
     }
+    if not window["ended"]:
+        end = math.inf
     return sum(not begin <= moments[row] <= end + WHOLE_SECONDS for row in lost)
 
 

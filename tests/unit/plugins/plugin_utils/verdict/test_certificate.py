@@ -138,10 +138,12 @@ def test_a_verdict_says_no_more_than_what_was_shown(changed, verdict, because):
 )
 def test_a_window_begins_where_the_source_may_first_have_confirmed_alone(changes, begin, known):
     evidence = remnants.evidence("mysql", last=remnants.look("mysql", **changes))
-    assert remains.window(evidence) == (begin, NOW, known)
+    assert remains.window(evidence) == (begin, NOW, known, False)
     words = certificate.in_words(record(evidence))
     assert f"from {remains.stamp(begin)} to {remains.stamp(NOW)}" in words
     assert "how many commits is not known" in words
+    # Nobody has seen it dead.
+    assert "and on from there if its server was not dead by then" in words
 
 
 def end(how, ended_ago, started_ago=86400.0, stopping_ago=None):
@@ -173,7 +175,7 @@ def test_how_the_source_ended_counts_where_its_host_says(seen, timeout, expected
     evidence = remnants.evidence("mysql", last=remnants.look("mysql", timeout=str(timeout * 1000)))
     evidence.looks["db1"] = {"ended": seen}
     lapse = remains.window(evidence)
-    assert lapse == (None if expected is None else (*expected, False))
+    assert lapse == (None if expected is None else (*expected, False, seen is not None))
     assert finished(evidence)["verdict"] == (PROVEN if expected is None else WINDOW)
 
 
