@@ -26,10 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     switchover,
     switchover_premises,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    history,
-    switchover_outcome,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
@@ -249,7 +246,7 @@ class ActionModule(ActionBase):
         return path
 
     def keep_look(self, plan: dict[str, Any], members: list[Member]) -> None:
-        """Keep the first look at the new source: a failover asks for the last."""
+        """Keep the first look at the new source."""
         shelf = Shelf(
             self._task.args.get("results_dir", "results"),
             plan["cluster"],
@@ -258,7 +255,7 @@ class ActionModule(ActionBase):
             self._task.check_mode,
         )
         seen = next(member.info for member in members if member.host == plan["to"])
-        shelf.keep_state(history.look_back(shelf.last_state(), seen, shelf.at)[0])
+        shelf.keep_look(seen)
 
 
 def clusters_of(task_vars: Any) -> dict[str, str]:

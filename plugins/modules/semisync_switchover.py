@@ -56,7 +56,9 @@ options:
     description: Name of the variable with each host's result of O(step=part).
     type: str
   settled:
-    description: Whether O(step=report) comes after everything else, and judges that too.
+    description:
+      - Whether O(step=report) comes after everything else, and judges that too. Then it keeps the
+        first look at the new source as well; of a failover, that alone.
     type: bool
     default: false
   results_dir:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible import constants
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
@@ -24,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     remains,
     salvaged,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
 display = Display()
@@ -81,7 +83,7 @@ class Failover:
             "judge": self.judge,
             "part": self.part,
             "thaw": self.thaw,
-            "report": self.report,
+            "report": self.settled if self.is_settled() else self.report,
         }[self.arguments["step"]]()
 
     # What is there
@@ -236,28 +238,11 @@ class Failover:
             )
         return {"changed": False, "certificate": kept}
 
-    def followers_again(self, opened: failover_again.Opened, evidence: Evidence) -> list[Member]:
-        return [
-            member
-            for member in failover_cases.followers_of(evidence, opened.target)
-            if member.host != opened.source
-        ]
-
     def judge_again(self, opened: failover_again.Opened, evidence: Evidence) -> dict[str, Any]:
         """What each host has to do for the rest of it."""
-        followers = self.followers_again(opened, evidence)
-        needed = failover_cases.new_wait_count(opened.target)
+        followers = failover_again.followers_of(opened, evidence)
         kept = failover_again.certificate_of(opened, self.name, self.token, evidence.now)
-        more = {
-            "mode": "finish",
-            "token": kept["token"],
-            "source": opened.source,
-            "source_id": opened.source_id,
-            "wait_count": needed if len(followers) >= needed else 0,
-            "verdict": kept["verdict"],
-            "received": "",
-            "held": False,
-        }
+        more = failover_again.finishing(opened, kept, followers)
         hosts = {
             member.host: failover.arguments(
                 member, opened.target, followers, self.members, self.own, more
@@ -385,6 +370,18 @@ class Failover:
         if wrong:
             result.update(cluster.refused(wrong, self.host))
         return result
+
+    def is_settled(self) -> bool:
+        """Whether the report comes after everything else."""
+        return boolean(self.arguments.get("settled") or False)
+
+    def settled(self) -> dict[str, Any]:
+        """Keep the first look at the new source, of whose host this is."""
+        if self.host != self.judged()["certificate"]["to"]:
+            return {"skipped": True, "skip_reason": "it is not the new source"}
+        base, now = self.arguments.get("results_dir", "results"), results.now()
+        Shelf(base, self.name, None, now, self.check_mode).keep_look(self.mine.info)
+        return {"changed": False}
 
     def keep(self, kept: dict[str, Any]) -> str | None:
         """Write certificate.json into the run's folder; its path."""

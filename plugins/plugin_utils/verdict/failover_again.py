@@ -14,7 +14,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate, remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    certificate,
+    failover_cases,
+    remains,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
 
 # Of a certificate whose failover has not said what became of it.
@@ -155,3 +160,29 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
         for row in kept["premises"]
     ]
     return dict(kept, premises=rows)
+
+
+def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:
+    """Who can follow the target."""
+    able = failover_cases.followers_of(evidence, opened.target)
+    return [member for member in able if member.host != opened.source]
+
+
+def finishing(opened: Opened, kept: dict[str, Any], followers: list[Member]) -> dict[str, Any]:
+    """What a host is told of what is left, beside who it is and whom it follows.
+
+    Args:
+        kept: certificate_of() it.
+        followers: followers_of() it.
+    """
+    needed = failover_cases.new_wait_count(opened.target)
+    return {
+        "mode": "finish",
+        "token": kept["token"],
+        "source": opened.source,
+        "source_id": opened.source_id,
+        "wait_count": needed if len(followers) >= needed else 0,
+        "verdict": kept["verdict"],
+        "received": "",
+        "held": False,
+    }

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import drill
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import drill, history
 
 DRILL = "drill.json"
 
@@ -62,6 +62,14 @@ class Shelf:
         """Keep the last look at the source, where there was one."""
         if state and not self.check_mode:
             results.write_json(os.path.join(self.folder, results.STATE), state)
+
+    def keep_look(self, source: dict[str, Any] | None) -> None:
+        """Keep a look at the source behind a change of roles: a failover asks for the last.
+
+        Args:
+            source: what was read of it, or None.
+        """
+        self.keep_state(history.look_back(self.last_state(), source, self.at)[0])
 
     def keep_observation(self, row: dict[str, Any]) -> None:
         """Keep what can be seen only once in a cluster's life, for every later run."""

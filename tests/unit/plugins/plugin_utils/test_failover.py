@@ -49,7 +49,7 @@ class Run:
         results.write_json(str(self.folder / "default" / "state.json"), evidence.last)
         self.given = {}
 
-    def step(self, step, host, check_mode=False, on_host=None, **settings):
+    def step(self, step, host, check_mode=False, on_host=None, settled=False, **settings):
         arguments = {
             "step": step,
             "info_from": "info",
@@ -59,6 +59,7 @@ class Run:
             "parts_from": "parts",
             "results_dir": str(self.folder),
             "run": RUN,
+            "settled": settled,
         }
         task_vars = {
             **self.values[host],
@@ -224,6 +225,26 @@ def opened(run, by_us=True):
     target["variables"]["read_only"] = "OFF"
     target["semisync"]["source"]["variables"]["enabled"] = "ON"
     target["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-100,{remnants.uuid('db2')}:1-7"
+
+
+def test_the_new_source_s_first_look_is_kept_for_the_next_failover(run):
+    run.freeze()
+    run.judge()
+    state = run.folder / "default" / "state.json"
+    before = state.read_text()
+    # What the preflight of the new roles read.
+    info = samples.captured("mysql", "source")
+    info["variables"]["server_uuid"] = remnants.uuid("db2")
+    run.values["db2"]["info"] = info
+    assert run.step("report", "db3", settled=True)["skipped"]
+    run.step("report", "db2", settled=True, check_mode=True)
+    assert state.read_text() == before
+    assert run.step("report", "db2", settled=True) == {"changed": False}
+    kept = json.loads(state.read_text())
+    assert (kept["server"], kept["status"]) == (remnants.uuid("db2"), "ON")
+    run.values["db2"]["info"] = UNREAD
+    run.step("report", "db2", settled=True)
+    assert json.loads(state.read_text()) == kept
 
 
 def test_a_rerun_finishes_what_was_opened_with_the_certificate_of_then(run):
