@@ -94,7 +94,7 @@ def apart(task_vars: Any, cluster: list[Member]) -> tuple[list[Member], list[hel
     """held.apart(), where consent to overwrite a host's data ends its being held, and a verdict of
     this run that it may come back.
     """
-    if not held.newest(cluster):
+    if not sides.held_rows(cluster):
         return cluster, []
     overwriting = [settings.KEYS["seed_overwrite"]]
     given_up = [

@@ -32,6 +32,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Has, Judged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_record import (
     FILE,
+    came_back_words,
     follows_point,
     record_of,
     told,
@@ -78,7 +79,9 @@ class Rejoin:
         name, every = cluster.known_members(task_vars, arguments["info_from"], own=own)
         self.name, self.members = name, every
         self.former = self.find()
-        self.row = next((row for row in held.newest(every) if held.is_it(self.former, row)), None)
+        self.row = next(
+            (row for row in sides.held_rows(every) if held.is_it(self.former, row)), None
+        )
         left, away = held.apart(every)
         self.held = any(one.member is self.former for one in away)
         decided = sides.decide(left)
@@ -156,7 +159,9 @@ class Rejoin:
 
     def old_has(self) -> Has | None:
         """What the former source has; None where it could not be read."""
-        log = self.looked.get("log") or {}
+        # Once its data are a copy, what its old log had counts no more.
+        copied = self.arguments["step"] == "report" and self.planned()["way"] == former_ways.SEED
+        log = {} if copied else self.looked.get("log") or {}
         if self.former.info is not None:
             follows = held.came_back(self.former, self.members)
             has = former.from_info(self.former.host, self.former.info, follows=follows)
@@ -168,7 +173,7 @@ class Rejoin:
             return None
         return has._replace(
             by_gtid=has.by_gtid and not log.get("anonymous"),
-            disorder=log["disorder"] if log else None,
+            disorder=log["disorder"] if log else "" if copied else None,
         )
 
     def judged(self) -> Judged:
@@ -374,13 +379,8 @@ class Rejoin:
             kept["outcome"] = "failed"
         if self.speaks():
             self.keep(kept)
-            words = f"{self.former.host} follows {self.source.host}, and is held no more"
-            if kept["kept_data"]:
-                words += f". Its old data are in {kept['kept_data']}: they are yours to remove"
-            elif kept["not_kept"]:
-                words += f". Its old data were not kept: {kept['not_kept']}"
             if good:
-                display.display(words)
+                display.display(came_back_words(kept, self.former.host, self.source.host))
         if not good:
             raise cluster.RefusedError(
                 f"{self.former.host} was brought back, but does not follow {self.source.host}, or"

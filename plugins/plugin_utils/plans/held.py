@@ -35,7 +35,7 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
         members: the inventory's.
         given_up: hosts whose data may be replaced, so that nothing on them is worth being held.
     """
-    rows = newest(members)
+    rows = sides.held_rows(members)
     known = [
         Held(member, row)
         for member in members
@@ -46,23 +46,15 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
     gone = [one.member for one in away]
     left = [member for member in members if member not in gone]
     for one in known:
-        # Whatever the inventory says: it is the source no more.
-        one.member.group = one.member.side = "replica"
+        # Whatever the inventory says: it is the source no more. One that takes writes claims to be,
+        # and is refused for that before its data are replaced.
+        if one in away or not sides.takes_writes(one.member):
+            one.member.group = one.member.side = "replica"
     if left and known and not any(member.group == "source" for member in left):
         # The group that named a source is empty now; the failover's row names another.
         heirs = [member for member in left if member.host == known[-1].row["to_host"]]
         (heirs or left)[0].group = (heirs or left)[0].side = "source"
     return (left, away) if left else (members, [])
-
-
-def newest(members: list[Member]) -> list[dict[str, str]]:
-    """What the longest of the members' journals says: that of a host which is held ends before."""
-    read = [member.info for member in members if member.info is not None]
-    numbers = [int((info.get("journal") or {}).get("number") or 0) for info in read]
-    if not numbers or not max(numbers):
-        return []
-    rows: list[dict[str, str]] = read[numbers.index(max(numbers))].get("held") or []
-    return rows
 
 
 def is_it(member: Member, row: dict[str, str]) -> bool:

@@ -52,6 +52,7 @@ def decide(members: list[Member]) -> Sides:
         member.host: claims_of(member, edges, named if surely or not tops else None, row)
         for member in members
     }
+    left_behind = [known["id"] for known in held_rows(members)]
     rivals = [
         member.host
         for member in members
@@ -60,7 +61,10 @@ def decide(members: list[Member]) -> Sides:
             member.host in tops
             or (surely and member.host == named)
             or (member.group == "source" and follows_nobody(member, edges))
-            or (in_row(member, row) and writes_alone(member, edges))
+            or (
+                (in_row(member, row) or identity(member) in left_behind)
+                and writes_alone(member, edges)
+            )
         )
     ]
     writing: tuple[str, ...] = ()
@@ -99,6 +103,18 @@ def newest_row(members: list[Member]) -> tuple[dict[str, Any] | None, list[str]]
     if len(kinds) < 2:
         return last[0][1], []
     return last[0][1], [f"the journals differ in row {number}: {'; '.join(words)}"]
+
+
+def held_rows(members: list[Member]) -> list[dict[str, str]]:
+    """What the longest of the members' journals says of the servers that a failover left behind:
+    that of a host which is held ends before.
+    """
+    read = [member.info for member in members if member.info is not None]
+    numbers = [int((info.get("journal") or {}).get("number") or 0) for info in read]
+    if not numbers or not max(numbers):
+        return []
+    rows: list[dict[str, str]] = read[numbers.index(max(numbers))].get("held") or []
+    return rows
 
 
 def row_words(row: dict[str, Any]) -> str:

@@ -30,6 +30,7 @@ class Has(NamedTuple):
         strict: MariaDB's gtid_strict_mode; None where nobody knows.
         disorder: of a former MariaDB source: where the numbers of a server fall in its log; ""
             where they were seen to grow, None where its log was not read.
+        by_log: whether its log alone was read, which does not name what came with a copy.
     """
 
     host: str

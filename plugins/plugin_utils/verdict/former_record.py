@@ -90,6 +90,16 @@ def verdict_point(host: str, source: str, judged: Judged) -> dict[str, Any]:
     }
 
 
+def came_back_words(kept: dict[str, Any], host: str, source: str) -> str:
+    """What is said at the end where all is well; kept is its record."""
+    words = f"{host} follows {source}, and is held no more"
+    if kept["kept_data"]:
+        words += f". Its old data are in {kept['kept_data']}: they are yours to remove"
+    elif kept["not_kept"]:
+        words += f". Its old data were not kept: {kept['not_kept']}"
+    return words
+
+
 def follows_point(host: str, source: str, follows: bool) -> dict[str, Any]:
     """What became of its way, as a checkpoint."""
     return {

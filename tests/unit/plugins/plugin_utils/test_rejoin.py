@@ -351,3 +351,20 @@ def test_a_dead_source_is_fenced_where_its_host_is_reached_and_nobody_else_is(ru
         run.values["db1"]["info"] = info
         with pytest.raises(hold.NotMeantError, match="nothing is written"):
             hold_it(run, "db1")
+
+
+def test_what_an_old_log_had_counts_no_more_once_the_data_are_a_copy(run):
+    run.down(run.has, disorder="0-1-5 follows 0-1-9", anonymous=3)
+    run.values["db1"]["looks"].update(down=False)
+    run.values["db1"]["judged"] = run.values["db2"]["judged"] = run.step("judge", rejoin_way="seed")
+    info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
+    info["channel"] = dict(run.values["db3"]["info"]["channel"])
+    info["gtid"] = dict(run.new["gtid"])
+    run.values["db1"]["info"] = info
+    record = run.step("report", "db2")["record"]
+    assert record["outcome"] == "done"
+    assert [point["outcome"] for point in record["points"]] == ["passed", "passed"]
+    # A way on which it keeps its data answers for them.
+    run.values["db2"]["judged"]["way"] = "attach"
+    with pytest.raises(cluster.RefusedError, match="does not follow db2, or has what that lacks"):
+        run.step("report", "db2")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import findings
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
@@ -91,6 +91,23 @@ def test_consent_to_overwrite_its_data_makes_it_a_replica_once_it_is_read_only(e
     old["variables"]["read_only"] = "OFF"
     members, away = held.apart(after_failover(engine, old), ["db1"])
     assert "take writes, each for itself" in sides.decide(members).problems[0]
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+@pytest.mark.parametrize("group", ["db1", "db2"])
+def test_its_data_are_not_replaced_while_it_takes_writes_whatever_was_moved_since(engine, group):
+    cluster = after_failover(engine, came_up(engine, read_only="OFF"))
+    for member in cluster:
+        member.group = "source" if member.host == group else "replica"
+    there_and_back = {"number": 5, "operation": "switchover", "from_host": "db3"}
+    there_and_back["from_id"] = sides.identity(cluster[2])
+    for member in cluster[1:]:
+        member.info["journal"] = dict(member.info["journal"], **there_and_back)
+    members, away = held.apart(cluster, ["db1"])
+    assert (away, problems.of_inventory("shop", members)) == ([], [])
+    decided = sides.decide(members)
+    assert (decided.source, decided.writing) == ("db2", ("db1", "db2"))
+    assert "take writes, each for itself" in decided.problems[0]
 
 
 def test_without_a_journal_nobody_is_held():
