@@ -8,7 +8,7 @@ RESUME ?=
 export TARBALL TARBALLS STEPS RESUME
 REPLICAS ?= 1
 RATE ?= 50
-STORY ?=
+STORY ?= 1
 LAB ?= docker
 CLIENT ?=
 PROXY ?=
@@ -43,10 +43,12 @@ help: ## this list
 # Delay is part of the procedure: where this kernel has none, hosts with a kernel of their own.
 demo_lab = $(if $(filter command% environment%,$(origin LAB)),$(LAB),$$($$("tests/tools/python") lab choose))
 
+tells = $(filter-out 0,$(STORY))
+
 .PHONY: demo
-demo: ## everything from nothing: hosts, the whole procedure with 90 ms, the report; STORY=1: and a switchover and a power cut under clients (SERVER, LAB)
-	@kind=$(demo_lab); $(if $(STORY),$(MAKE) lab-down LAB=$$kind &&) $(MAKE) lab-up LAB=$$kind $(if $(STORY),REPLICAS=2) && \
-	  $(MAKE) procedure LAB=$$kind $(if $(STORY),PAIR=1 && $(MAKE) story LAB=$$kind)
+demo: ## everything from nothing: hosts, the whole procedure with 90 ms, a switchover and a power cut under clients, the report; STORY=0: the procedure alone (SERVER, LAB)
+	@kind=$(demo_lab); $(if $(tells),$(MAKE) lab-down LAB=$$kind &&) $(MAKE) lab-up LAB=$$kind $(if $(tells),REPLICAS=2) && \
+	  $(MAKE) procedure LAB=$$kind $(if $(tells),PAIR=1 && $(MAKE) story LAB=$$kind)
 
 .PHONY: procedure
 procedure: ## the procedure from P0 to P8 on the test hosts, in its short form (LAB)
@@ -55,7 +57,7 @@ procedure: ## the procedure from P0 to P8 on the test hosts, in its short form (
 	  -e semisync_benchmark_profile=quick -e semisync_baseline_iterations=1
 
 .PHONY: story
-story: ## the end of make demo STORY=1: a third host joins; 50 rows a second, switchover, power cut, failover, every row asked for (LAB, RATE)
+story: ## the end of make demo: a third host joins; 50 rows a second, switchover, power cut, failover, every row asked for (LAB, RATE)
 	@$(tools) python tests/tools/story.py --kind $(LAB) --rate $(RATE)
 
 .PHONY: lab-up
@@ -194,7 +196,7 @@ rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server;
 	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
 
 .PHONY: prove
-prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and a mistake
+prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and two mistakes
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),$(if $(SHORT),,mysql) mariadb); do \
 	  python tests/figures/prove.py --server $$server $(if $(SHORT),--short) $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done

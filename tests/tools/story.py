@@ -1,5 +1,5 @@
-"""The end of `make demo STORY=1`: a third host joins, clients write 50 rows a second, the source's
-role moves, the new source loses its power, a replica takes over, and every row is asked for.
+"""The end of `make demo`: a third host joins, clients write 50 rows a second, the source's role
+moves, the new source loses its power, a replica takes over, and every row is asked for.
 
     story.py --kind docker|uml [--rate 50]
 """
