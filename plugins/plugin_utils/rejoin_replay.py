@@ -14,7 +14,11 @@ from typing import Any
 from ansible import constants
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former_ways, history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    former,
+    former_ways,
+    history,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Judged
 
 # A rejoin.Rejoin, which imports this file.
@@ -60,7 +64,7 @@ def replay(step: Step) -> dict[str, Any]:
     with open(payload_file(step), encoding="ascii") as stream:
         payload = stream.read()
     old = step.old_has()
-    known = old.gtids if old else ""
+    known = former.with_copied(old, step.new_has().gtids) if old else ""
     files = history.files_of(step.source.info)
     plan = {"files": files, "known": known, "tail": payload}
     return step.on_host(plan)

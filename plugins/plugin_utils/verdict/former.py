@@ -200,6 +200,29 @@ def lacks(old: Has, wanted: str) -> str:
     return gtid.subtract(",".join(seen), "")
 
 
+def with_copied(old: Has, there: str) -> str:
+    """What the former source has, with what came with a copy as far as its log shows that; MySQL.
+
+    A log that was read begins behind the copy: the numbers before the first that it names of a
+    server came with that, and so did its own before its first. Of a server that it never names
+    nothing is assumed.
+
+    Args:
+        there: what the new source has.
+    """
+    if not old.by_log:
+        return old.gtids
+    logged = gtid.parse_set(old.gtids)
+    copied = [
+        f"{key}:{first}-{last}"
+        for key, intervals in gtid.parse_set(gtid.subtract(there, old.gtids)).items()
+        for first, last in intervals
+        if key.partition(":")[0] == old.identity.lower()
+        or (key in logged and first < logged[key][0][0])
+    ]
+    return ",".join([old.gtids, *copied])
+
+
 def is_phantom(mariadb: bool, one: str, there: str) -> bool:
     """Whether a transaction of the former source is one that the new source lacks."""
     return bool(gtid.ahead(one, there) if mariadb else gtid.subtract(one, there))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
     CANNOT_TELL,
@@ -118,6 +119,20 @@ def test_what_came_with_a_copy_is_in_no_log_of_mysql_and_is_not_lost() -> None:
     assert f"{A}:91:101-104" in said.hindrances[0]
     said = mysql(f"{A}:74-104,{C}:91-93", new, f"{A}:1-73,{C}:1-94", by_log=True)
     assert f"needs ({C}:94)" in said.hindrances[0]
+
+
+def test_what_came_with_a_copy_is_no_row_that_the_new_source_wrote_since() -> None:
+    new = f"{A}:1-104,{B}:1-5,{C}:1-95"
+    logged = Has("db1", False, A, f"{A}:74-106,{C}:91-95", by_log=True)
+    known = former.with_copied(logged, new)
+    assert gtid.subtract(new, known) == f"{B}:1-5"
+    assert not gtid.subtract(logged.gtids, known)
+    # Of a server that the log names, only what is before its first; and one's own at any place.
+    known = former.with_copied(logged._replace(gtids=f"{A}:74-90:92-100,{C}:91-93"), new)
+    assert gtid.subtract(new, known) == f"{B}:1-5,{C}:94-95"
+    # A server that runs names all that it has.
+    whole = Has("db1", False, A, f"{A}:1-106,{C}:91-95")
+    assert former.with_copied(whole, new) == whole.gtids
 
 
 def test_what_came_with_a_copy_is_in_no_state_of_mariadb_and_is_not_lost() -> None:
