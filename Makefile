@@ -196,9 +196,10 @@ rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server;
 	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
 
 .PHONY: prove
-prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and two mistakes
+prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, TARBALL, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and two mistakes
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),$(if $(SHORT),,mysql) mariadb); do \
-	  python tests/figures/prove.py --server $$server $(if $(SHORT),--short) $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
+	  python tests/figures/prove.py --server $$server $(if $(TARBALL),--tarball $(TARBALL)) $(if $(SHORT),--short) \
+	  $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done
 
 .PHONY: bench

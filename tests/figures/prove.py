@@ -1,8 +1,8 @@
 """Whether failover.yml loses a confirmed row, and whether its certificate tells the truth: power
 cuts under 50 writers, again and again, controls that must lose, and playbooks with a mistake.
 
-prove.py --server mysql|mariadb [--case name …] [--cycles 10] [--minutes 12] [--seed N]
-    [--records FILE] [--clear]
+prove.py --server mysql|mariadb [--tarball PATH] [--case name …] [--cycles 10] [--minutes 12]
+    [--seed N] [--records FILE] [--clear]
 prove.py --server mysql|mariadb --short
 
 It adds to docs/evidence/failover.json, and makes the tables of failover.md and the README's picture
@@ -26,13 +26,23 @@ from typing import Any
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab"), str(PROJECT / ".config/collections")]
+
+import servers  # noqa: E402
+import tarball  # noqa: E402
+
 OUTPUT = PROJECT / "tests" / "output"
 SERVERS = ("mysql", "mariadb")
 
 
+def of_server(opts: argparse.Namespace, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of the server that a command line is about; see tests/support/proving/evidence.py."""
+    its = (opts.server, opts.digest)
+    return [one for one in records if (one["server"], one.get("tarball", "")) == its]
+
+
 def wanted(opts: argparse.Namespace, every: list[str], records: list[dict[str, Any]]) -> list[str]:
     """The cases of which there are not enough yet, in turn."""
-    seen = [one["case"] for one in records if one["judged"] and one["server"] == opts.server]
+    seen = [one["case"] for one in of_server(opts, records) if one["judged"]]
     left = {case: opts.cycles - seen.count(case) for case in opts.case or every}
     most = max(left.values(), default=0)
     return [case for turn in range(most) for case in left if turn < left[case]]
@@ -41,6 +51,8 @@ def wanted(opts: argparse.Namespace, every: list[str], records: list[dict[str, A
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", choices=SERVERS, required=True)
+    parser.add_argument("--tarball", type=pathlib.Path, help="a MySQL that is not Debian's")
+    parser.set_defaults(release=None)
     parser.add_argument("--case", action="append", help="a fault or a mutant; all without it")
     parser.add_argument(
         "--cycles",
@@ -56,13 +68,19 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--records", type=pathlib.Path, help="a file of its own for the cycles")
     parser.add_argument("--short", action="store_true", help="a few cycles that must pass")
     parser.add_argument("--clear", action="store_true", help="remove the hosts, and nothing else")
-    return parser.parse_args()
+    opts = parser.parse_args()
+    # Tells tarballs apart; empty for Debian's server.
+    opts.digest = ""
+    if opts.tarball:
+        opts.digest = servers.chosen(opts).release.removeprefix(tarball.PREFIX)
+    return opts
 
 
-def drawn(server: str, case: str, records: list[dict[str, Any]]) -> int:
-    """A seed for the next cycle; its last digit counts them: each tenth goes the long way."""
-    there = [one for one in records if (one["server"], one["case"]) == (server, case)]
-    made = sum(one["judged"] for one in there)
+def drawn(case: str, records: list[dict[str, Any]]) -> int:
+    """A seed for a server's next cycle; its last digit counts them: each tenth goes the long
+    way.
+    """
+    made = sum(one["judged"] for one in records if one["case"] == case)
     return random.randrange(10**8) * 10 + made % 10
 
 
@@ -77,11 +95,11 @@ def make(
     made: list[dict[str, Any]] = []
     if not cases:
         return made
-    with locked(os.environ["SEMISYNC_LAB"]), ready(opts.server) as hosts:
+    with locked(os.environ["SEMISYNC_LAB"]), ready(opts) as hosts:
         for case in cases:
             if time.monotonic() > until:
                 break
-            seed = drawn(opts.server, case, evidence.read(path))
+            seed = drawn(case, of_server(opts, evidence.read(path)))
             if opts.seed is not None:
                 seed = opts.seed + len(made)
             log = hosts.folder / f"{case}-{seed}.log"
@@ -92,13 +110,13 @@ def make(
 
 
 @contextlib.contextmanager
-def ready(server: str) -> Iterator[Any]:
+def ready(opts: argparse.Namespace) -> Iterator[Any]:
     """The hosts, off again in the end."""
     from support.proving import machines
 
-    folder = OUTPUT / f"{os.environ['SEMISYNC_LAB'].removesuffix(server)}-{server}"
+    folder = OUTPUT / folder_of(opts)
     folder.mkdir(parents=True, exist_ok=True)
-    hosts = machines.Machines(server, folder)
+    hosts = machines.Machines(opts.server, folder, opts.tarball)
     try:
         begin = time.monotonic()
         hosts.prepare(machines.Writers(hosts, folder))
@@ -109,7 +127,7 @@ def ready(server: str) -> Iterator[Any]:
             hosts.cut(*hosts.hosts)
 
 
-def shortly(server: str) -> int:
+def shortly(opts: argparse.Namespace) -> int:
     """The short form; its hosts are gone in the end, however it ends."""
     from common import locked
 
@@ -117,7 +135,7 @@ def shortly(server: str) -> int:
 
     with locked(os.environ["SEMISYNC_LAB"]):
         try:
-            with ready(server) as hosts:
+            with ready(opts) as hosts:
 
                 def one(case: str) -> dict[str, Any]:
                     # An odd one does not go the long way.
@@ -126,19 +144,25 @@ def shortly(server: str) -> int:
                     print(json.dumps(made), flush=True)
                     return made
 
-                found = short.run(server, one)
+                found = short.run(opts.server, one)
         finally:
             machines.clear()
     print("\n".join(found) or "all as it has to be")
     return int(bool(found))
 
 
+def folder_of(opts: argparse.Namespace) -> str:
+    """A name for what belongs to these cycles alone."""
+    kind = "short" if opts.short else "try" if opts.records else "prove"
+    return f"{kind}-{opts.digest[:6] or opts.server}"
+
+
 def main() -> int:
     opts = arguments()
     # A lab for each server, so that both can be there; see support/proving/machines.py.
-    lab = "short" if opts.short else "try" if opts.records else "prove"
-    os.environ["SEMISYNC_LAB"] = lab + opts.server
-    os.environ["SEMISYNC_INVENTORY"] = str(OUTPUT / f"{os.environ['SEMISYNC_LAB']}-lab")
+    name = folder_of(opts)
+    os.environ["SEMISYNC_LAB"] = name.replace("-", "")
+    os.environ["SEMISYNC_INVENTORY"] = str(OUTPUT / f"{name}-lab")
     from support.proving import cycle, evidence, faults, machines, mutants, picture, table
 
     # To be ended is to be interrupted: the clients and hosts are ended too.
@@ -147,7 +171,7 @@ def main() -> int:
         machines.clear()
         return 0
     if opts.short:
-        return shortly(opts.server)
+        return shortly(opts)
     until = time.monotonic() + 60 * opts.minutes
     every = [
         *faults.FAULTS,

@@ -20,6 +20,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
+import tarball
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 from common import LabError
 
@@ -91,6 +92,8 @@ class Cycle:
             "judged": False,
             "why": "",
         }
+        if machines.path:
+            self.record["tarball"] = machines.chosen.release.removeprefix(tarball.PREFIX)
         # What is ended with the cycle, the last first.
         self.ends = contextlib.ExitStack()
         # What is interrupted, and made again, is made whole or not by itself.

@@ -204,8 +204,7 @@ def cut_source(scene: Scene) -> None:
 
 def switch_off(scene: Scene) -> None:
     """Asynchronous replication."""
-    name = "source" if scene.source.server == "mysql" else "master"
-    scene.source.sql(f"SET GLOBAL rpl_semi_sync_{name}_enabled = 0")
+    scene.source.sql(f"SET GLOBAL {scene.machines.variables['enabled']} = 0")
 
 
 def hold_both(scene: Scene) -> None:
@@ -278,8 +277,7 @@ def healing(scene: Scene) -> dict[str, Any]:
     again what waited.
     """
     source = scene.source
-    name = "source" if source.server == "mysql" else "master"
-    status = f"SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_{name}_yes_tx'"
+    status = f"SHOW GLOBAL STATUS LIKE '{scene.machines.statuses['yes_tx']}'"
     lines = [
         f'confirmed() {{ {source.client} --batch --execute "{status}"; }}',
         "before=$(confirmed)",
@@ -312,8 +310,7 @@ def part_for_long(scene: Scene) -> None:
 
 
 def shorten(scene: Scene) -> None:
-    name = "source" if scene.source.server == "mysql" else "master"
-    scene.source.sql(f"SET GLOBAL rpl_semi_sync_{name}_timeout = {SHORT}")
+    scene.source.sql(f"SET GLOBAL {scene.machines.variables['timeout']} = {SHORT}")
 
 
 def controller_dies(scene: Scene, attempt: Attempt) -> Done:

@@ -17,8 +17,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import servers
+import tarball
 import uml_host
 import uml_net
+from ansible_collections.dbre.semisync.plugins.module_utils.server import versions
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from common import say, uml_folder
 from kind_uml import UP_SECONDS
 
@@ -55,8 +58,8 @@ QUIET = {
 class Machine(Host):
     """A host of the lab of this process."""
 
-    def __init__(self, server: str, name: str) -> None:
-        self.name, self.server, self.client = name, server, CLIENTS[server]
+    def __init__(self, server: str, name: str, client: str) -> None:
+        self.name, self.server, self.client = name, server, client
         self.address = uml_net.address(name)
 
     def command(self, script: str) -> list[str]:
@@ -86,11 +89,6 @@ class Machine(Host):
         )
 
     @property
-    def word(self) -> str:
-        """What its statements call a replica."""
-        return "REPLICA" if self.server == "mysql" else "SLAVE"
-
-    @property
     def alive(self) -> bool:
         return uml_host.running(self.name)
 
@@ -112,13 +110,17 @@ class Machines:
     Args:
         server: mysql or mariadb.
         folder: for the inventory and the results.
+        path: a tarball of the MySQL that the hosts have, and not Debian's.
     """
 
-    def __init__(self, server: str, folder: pathlib.Path) -> None:
-        self.server, self.folder = server, folder
-        self.hosts = [Machine(server, name) for name in NAMES]
+    def __init__(self, server: str, folder: pathlib.Path, path: pathlib.Path | None = None) -> None:
+        self.server, self.folder, self.path = server, folder, path
+        client = f"{tarball.BASEDIR}/bin/mysql" if path else CLIENTS[server]
+        self.hosts = [Machine(server, name, client) for name in NAMES]
         self.source, *self.replicas = self.hosts
-        self.chosen = servers.named(server, RELEASES[server] or "sid")
+        self.chosen = (
+            tarball.server(path) if path else servers.named(server, RELEASES[server] or "sid")
+        )
         self.images: dict[str, str] = {}
         self.version = ""
         # When the servers of this cycle had been started.
@@ -197,7 +199,24 @@ class Machines:
         its = {"images": self.images, "version": self.version, "made_of": made_of}
         kept.write_text(json.dumps(its), encoding="utf-8")
 
+    @property
+    def names(self) -> Names:
+        """What the servers call things."""
+        return Names(self.server, versions.parse_version(self.version))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Of a source."""
+        return self.names.variables(SOURCE)
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        """Of a source."""
+        return self.names.statuses(SOURCE)
+
     def choice(self) -> list[str]:
+        if self.path:
+            return ["--server", self.server, "--tarball", str(self.path)]
         release = RELEASES[self.server]
         return ["--server", self.server, *(["--release", release] if release else [])]
 
@@ -244,12 +263,13 @@ class Machines:
         """Wait until both replicas acknowledge. One that came up before its source would wait
         for a minute until it asks again.
         """
-        name = "Rpl_semi_sync_" + ("source" if self.server == "mysql" else "master")
+        word = self.names.replica_word
         each(
             self.replicas,
-            lambda host: host.sql(f"STOP {host.word} IO_THREAD; START {host.word} IO_THREAD"),
+            lambda host: host.sql(f"STOP {word} IO_THREAD; START {word} IO_THREAD"),
         )
-        self.source.until(f"SHOW GLOBAL STATUS LIKE '{name}_clients'", str(len(REPLICAS)))
+        clients = f"SHOW GLOBAL STATUS LIKE '{self.statuses['clients']}'"
+        self.source.until(clients, str(len(REPLICAS)))
 
     def delay(self, milliseconds: dict[str, int]) -> None:
         """Delay what the source's server sends to each replica, and nothing else: the hosts'
