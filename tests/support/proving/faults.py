@@ -190,6 +190,7 @@ def server_back(scene: Scene) -> None:
     """The server of a host that lives is started, or not."""
     if not scene.by_files:
         scene.source.shell(f"systemctl start {UNITS[scene.source.server]}")
+        scene.source.until("SELECT 1", "1")
 
 
 def line_back(scene: Scene) -> None:

@@ -183,7 +183,9 @@ class Machines:
         made = json.loads((uml_folder() / "lab.json").read_text(encoding="utf-8"))
         self.images = made["images"]
         for host in self.hosts:
-            host.stop_quickly()
+            if not self.path:
+                # Older ones have no event scheduler that runs by itself.
+                host.stop_quickly()
             host.shell(QUIET[self.server])
         done = playbook("site", self.inventory())
         assert done.returncode == 0, done.stdout + done.stderr
