@@ -26,6 +26,7 @@ GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
 DEFAULT = "default"
 # The fact that rejoin.yml gives a host which may come back, for the rest of its run.
 CLEARED = "__semisync_rejoin_cleared"
+REPLACED = "__semisync_rejoin_replaced"
 
 display = Display()
 
@@ -188,7 +189,7 @@ def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: st
     """One host with its state, or with the reason why there is none."""
     info = variables.get(info_from) or {}
     usable = "variables" in info
-    return Member(
+    member = Member(
         host,
         side,
         info if usable else None,
@@ -196,6 +197,8 @@ def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: st
         address=variables.get("semisync_address") or variables.get("ansible_host") or host,
         explicit_id=int(variables.get("semisync_server_id") or 0),
     )
+    member.replaced = bool(variables.get(REPLACED))
+    return member
 
 
 def untouched(task_vars: Any, cluster: list[Member]) -> str:

@@ -27,6 +27,7 @@ class Member:
 
     Attributes:
         group: source or replica, by the inventory's group: how its cluster began.
+        replaced: whether all its data are to be replaced, whatever it holds: rejoin.yml's way seed.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Member:
     ) -> None:
         self.host, self.side, self.info, self.error = host, side, info, error
         self.group = side
+        self.replaced = False
         self.address, self.explicit_id = address or host, explicit_id
         self.settings = Settings() if settings is None else settings
 

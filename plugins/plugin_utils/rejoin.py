@@ -180,7 +180,10 @@ class Rejoin:
         old = self.old_has()
         if old is None:
             return Judged(former.CANNOT_TELL, why=(self.unread(),))
-        return former.judge(old, self.new_has())
+        judged, waiting = former.judge(old, self.new_has()), former_ways.waiting(self.former)
+        if waiting and judged.verdict == former.CLEAN:
+            return Judged(former.CANNOT_TELL, why=(waiting,))
+        return judged
 
     def unread(self) -> str:
         return former_ways.unread(self.former.host, self.looked, self.former.error)
@@ -263,10 +266,11 @@ class Rejoin:
         }
 
     def way(self, judged: Judged) -> str:
-        follows = held.came_back(self.former, self.members)
-        if follows:
-            return FINISH if self.row else NONE
         wanted = str(self.own["rejoin_way"])
+        follows = held.came_back(self.former, self.members)
+        # One that somebody has attached, or that nothing can tell of, may still be replaced.
+        if follows and (judged.verdict == former.CLEAN or wanted != former_ways.SEED):
+            return FINISH if self.row else NONE
         if wanted in (former_ways.TRUNCATE, former_ways.REPLAY) and judged.verdict == former.CLEAN:
             # There is nothing to take back or over any more.
             return former_ways.ATTACH
@@ -288,12 +292,16 @@ class Rejoin:
                 f"the journal does not say that a failover took the source's role from"
                 f" {self.former.host}: site.yml says what it is, and what it lacks"
             )
+        if waiting := former_ways.waiting(self.former):
+            return waiting
         if way == FINISH:
-            return "" if judged.verdict == former.CLEAN else ways[0].closed
+            return "" if judged.verdict == former.CLEAN else f"it follows, but {ways[0].closed}"
+        if way == former_ways.SEED and self.own["seed_method"] == "none":
+            return "semisync_seed_method is none"
         closed = next(one.closed for one in ways if one.name == way)
         closed = closed or rejoin_replay.consent(way, judged, self.own["rejoin_phantoms"])
-        if closed:
-            return closed
+        if closed or (again and self.former.info is None):
+            return closed or f"it cannot be read: {self.former.error}"
         astray = [
             member.host
             for member in self.members
@@ -302,16 +310,8 @@ class Rejoin:
         ]
         if astray:
             return f"{' and '.join(astray)} follow nobody: run site.yml, or leave them out, first"
-        if look.get("reach"):
-            return (
-                f"{self.former.host} cannot log in to {self.source.host} as"
-                f" {self.own['replication_user']}: {look['reach']}"
-            )
-        if look.get("down") and (look.get("option_file") or {}).get("unknown"):
-            return f"its option files are not known: {look['option_file']['unknown']}"
-        if again and self.former.info is None:
-            return f"it cannot be read: {self.former.error}"
-        return ""
+        user = self.own["replication_user"]
+        return former_ways.unprepared(self.former.host, self.source.host, user, look)
 
     def hosts(self, way: str, look: dict[str, Any]) -> dict[str, Any]:
         """What the module is given on the two hosts that have a part."""

@@ -28,6 +28,13 @@ from support.rejoining import (
     taken_over,
 )
 
+# As most do it at night.
+BY_HAND = {
+    "mysql": "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{host}', SOURCE_USER = 'hand',"
+    " SOURCE_PASSWORD = 'hand', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1; START REPLICA",
+    "mariadb": "CHANGE MASTER TO MASTER_HOST = '{host}', MASTER_USER = 'hand', MASTER_PASSWORD ="
+    " 'hand', MASTER_USE_GTID = current_pos; START SLAVE",
+}
 # Its hosts take a minute to set up.
 pytestmark = pytest.mark.long
 
@@ -161,6 +168,24 @@ def test_one_that_was_started_plainly_is_judged_by_its_connection(cluster):
     said, kept = cluster.rejoin(old, "-e", "semisync_rejoin_way=seed")
     assert kept["outcome"] == "done", said
     assert new.value("SELECT @@read_only") == "0"
+    cluster.same_everywhere()
+    cluster.healthy()
+
+
+def test_one_that_somebody_attached_is_told_of_and_replaced_by_consent(cluster):
+    if not cluster.mariadb:
+        cluster.source.sql("ALTER TABLE app.lasting ENGINE=InnoDB")
+    old, new = cluster.crash(WAITING)
+    old.shell(f"systemctl start {UNITS[old.server]}.service")
+    old.wait()
+    new.sql("CREATE USER hand@'%' IDENTIFIED BY 'hand'; GRANT REPLICATION SLAVE ON *.* TO hand@'%'")
+    old.sql(BY_HAND[old.server].format(host=new.name))
+    said, kept = cluster.rejoin(old, good=False)
+    assert kept["verdict"] == "phantoms", said
+    assert "it follows, but it has what the new source lacks" in said
+    said, kept = cluster.rejoin(old, "-e", "semisync_rejoin_way=seed")
+    assert (kept["outcome"], kept["way"]) == ("done", "seed"), said
+    assert kept["before"]["verdict"] == "phantoms"
     cluster.same_everywhere()
     cluster.healthy()
 

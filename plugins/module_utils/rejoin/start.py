@@ -69,6 +69,9 @@ def ready(module: Any) -> dict[str, Any]:
     except OSError as error:
         raise ReadyError(f"its option file cannot be written: {error}. Nothing was done") from error
     kept, down = {"kept": "", "not_kept": ""}, params["down"]
+    if not down:
+        # A stop in order would confirm what came to wait for an acknowledgement since it was read.
+        close(module)
     if params["keep"]:
         if not down:
             systemctl(module, "stop")
@@ -158,6 +161,9 @@ def close(module: Any) -> list[str]:
             steps = [("SET GLOBAL read_only = 1", None)]
             if names.super_read_only:
                 steps.append(("SET GLOBAL super_read_only = 0", None))
+            if channels.default_channel(server.channels(names)):
+                # Somebody has attached it, or it is of its time as a replica.
+                steps += [rules.stop(names), *rules.forget_steps(names)]
         run(server, steps)
         if canonical_value(global_text(server, "read_only")) != "1":
             raise ReadyError("it does not become read-only")

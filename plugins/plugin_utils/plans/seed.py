@@ -112,6 +112,8 @@ def needed(member: Member, members: list[Member], settings: Settings) -> str:
     source = source_of(members)
     if half_seeded(member.info):
         return "a seeding of it was interrupted"
+    if member.replaced:
+        return "what it holds is to be replaced"
     missing = missing_history(member, source, members, settings)
     if missing:
         return missing

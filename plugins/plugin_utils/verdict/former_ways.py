@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.versions impo
     UnknownServerError,
     identify_version,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
     CANNOT_TELL,
     CLEAN,
@@ -115,6 +116,35 @@ def unread(host: str, look: dict[str, Any], error: str | None) -> str:
     """Why there is no verdict, and how one is to be had, in words."""
     words = f"{host} could not be read: {look.get('why') or look.get('msg') or error}"
     return words + by_starting(look) if look.get("encrypted") else words
+
+
+def waiting(member: Member) -> str:
+    """Why nothing may be done with a server on which commits wait for an acknowledgement, in words;
+    empty where none does.
+
+    With AFTER_SYNC they are in its log, and on MySQL not in gtid_executed. One that is stopped in
+    order tells their clients that they are confirmed, as MySQL does, and whoever makes it read-only
+    waits for them.
+    """
+    status = ((member.info or {}).get("semisync", {}).get("source") or {}).get("status") or {}
+    number = int(status.get("wait_sessions") or 0)
+    if not number:
+        return ""
+    return (
+        f"on {member.host} {number} commit(s) wait for an acknowledgement: they are in its log, no"
+        " verdict counts them, and a stop in order may tell their clients that they are confirmed."
+        f" End its server by SIGKILL (systemctl kill --signal=KILL {member.info['unit']}), and run"
+        " this again. systemd may start it again: keep writers from it"
+    )
+
+
+def unprepared(host: str, source: str, user: str, look: dict[str, Any]) -> str:
+    """What keeps its host from following on any way, in words; empty where nothing does."""
+    if look.get("reach"):
+        return f"{host} cannot log in to {source} as {user}: {look['reach']}"
+    if look.get("down") and (look.get("option_file") or {}).get("unknown"):
+        return f"its option files are not known: {look['option_file']['unknown']}"
+    return ""
 
 
 def by_starting(look: dict[str, Any]) -> str:

@@ -39,6 +39,8 @@ NOBODY = "10.99.0.99"
 HEALED, HEALING = 3, 90
 # Seconds: of a source that lives, half of the clients wait for what becomes of their row.
 MIXED = "3,60"
+# Connections of a source that lives, so that there is one left for whoever asks it.
+MANY = 2000
 # Milliseconds; of a source that gives its replicas up, and the seconds that this takes here.
 SHORT, GIVEN_UP = 2000, 8
 # During which tasks of failover.yml its controller, or the candidate, dies, and for how many
@@ -259,6 +261,8 @@ def part_from_replicas(scene: Scene) -> None:
     # Until then routers are not told that it is the source, where no other host answers it.
     time.sleep(max(0.0, scene.machines.since + YOUNG - time.monotonic()))
     scene.died = time.time()
+    # Whoever waits in vain comes again, and the other session stays.
+    scene.source.sql(f"SET GLOBAL max_connections = {MANY}")
     routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
     scene.source.shell(" && ".join(routes))
     scene.gone.append(scene.source)

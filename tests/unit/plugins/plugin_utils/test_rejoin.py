@@ -310,6 +310,41 @@ def test_one_that_follows_already_is_finished(run):
             run.step("judge")
 
 
+def test_one_that_somebody_attached_with_what_it_has_alone_may_be_replaced(run):
+    info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
+    info["channel"] = dict(run.values["db3"]["info"]["channel"])
+    info["gtid"] = {
+        **run.new["gtid"],
+        "gtid_binlog_state" if run.mariadb else "gtid_executed": beyond(run),
+    }
+    info["variables"]["gtid_strict_mode"] = "ON"
+    run.values["db1"]["info"] = info
+    run.values["db1"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
+    with pytest.raises(cluster.RefusedError, match="it follows, but it has what"):
+        run.step("judge")
+    assert run.step("judge", rejoin_way="seed")["way"] == "seed"
+    with pytest.raises(cluster.RefusedError, match="semisync_seed_method is none"):
+        run.step("judge", rejoin_way="seed", seed_method="none")
+
+
+def test_commits_that_wait_are_in_no_set_and_close_every_way(run):
+    info = came_up("mariadb" if run.mariadb else "mysql", read_only="OFF")
+    info["gtid"] = dict(run.new["gtid"])
+    info["semisync"]["source"]["status"]["wait_sessions"] = "3"
+    info["variables"]["gtid_strict_mode"] = "ON"
+    run.values["db1"]["info"] = info
+    run.values["db1"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
+    for way in ("attach", "seed"):
+        with pytest.raises(cluster.RefusedError, match="kill --signal=KILL"):
+            run.step("judge", rejoin_way=way)
+        assert run.kept()["verdict"] == "cannot tell"
+        assert "3 commit(s) wait" in run.kept()["why"][0]
+    info["semisync"]["source"]["status"]["wait_sessions"] = "0"
+    assert run.step("judge")["way"] == "attach"
+
+
 def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
     run.down(beyond(run), count=1)
     way = "truncate" if run.mariadb else "seed"

@@ -101,6 +101,15 @@ def test_consent_seeds_a_replica_that_holds_other_data(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_one_that_is_to_be_replaced_is_seeded_also_where_it_seems_to_lack_nothing(engine):
+    members = samples.bare(engine)
+    members[1].info["tools"] = members[0].info["tools"] = ALL_TOOLS
+    members[1].replaced = True
+    assert "is to be replaced" in step(members)["why"]
+    assert step(members, seed_method="none") is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("state,again", [("loading", True), ("copying", False), ("done", False)])
 def test_a_half_seeded_replica_is_seeded_again_and_holds_no_data_of_its_own(engine, state, again):
     members = with_history(engine)
