@@ -186,7 +186,8 @@ class Rejoin:
         return judged
 
     def unread(self) -> str:
-        return former_ways.unread(self.former.host, self.looked, self.former.error)
+        silent = self.result_of(self.former.host, "info_from").get("reason") == "silent"
+        return former_ways.unread(self.former.host, self.looked, self.former.error, silent)
 
     # The steps
 

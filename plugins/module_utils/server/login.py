@@ -51,6 +51,8 @@ ACCESS_DENIED = LOGIN_REFUSED + NOT_ALLOWED
 # The last two: an answer that did not come, or not to its end.
 NOBODY_LISTENS, BROKEN_OFF = (2002, 2003), (2006, SERVER_LOST)
 TOO_MANY_CONNECTIONS = (1040, 1203, 1226)
+# ER_LOCK_WAIT_TIMEOUT
+LOCKED = 1205
 # ER_SECURE_TRANSPORT_REQUIRED (MySQL manual, "Server Error Message Reference").
 TLS_REQUIRED = 3159
 # MySQL manual, "Option File Syntax".
@@ -106,6 +108,12 @@ def explain(error: ServerError, params: dict[str, Any]) -> str:
             f"the server at {where} runs, and has no connection left for {who}: {error}. Nothing"
             " else is known of it. End some, or raise max_connections, and run again."
         )
+    if error.number == LOCKED:
+        return (
+            f"the server at {where} let {who} in, and a table that is read is locked: {error}. See"
+            " its sessions; a replica's applier locks one while its own commit waits for an"
+            " acknowledgement."
+        )
     if error.number in BROKEN_OFF:
         return (
             f"the server at {where} was reached, and did not answer to the end: {error}. It may"
@@ -126,12 +134,13 @@ def explain(error: ServerError, params: dict[str, Any]) -> str:
 
 
 def kind(error: ServerError) -> str:
-    """Which kind of failure to connect this is: nobody listens, somebody does and says nothing, or
-    anything else. A server that hangs is none that has ended: it may yet confirm commits.
+    """Which kind of failure to connect this is: nobody listens, somebody does and says nothing or
+    not to the end, or anything else. A server that hangs is none that has ended: it may yet confirm
+    commits.
     """
     if error.number in NOBODY_LISTENS:
         return "stopped"
-    return "silent" if error.number in BROKEN_OFF else "login"
+    return "silent" if error.number in (*BROKEN_OFF, LOCKED) else "login"
 
 
 def require_driver(module: Any) -> None:

@@ -112,14 +112,18 @@ def unseen_words(host: str, exposed: Sequence[str] | None, accepted: Sequence[st
     )
 
 
-def unread(host: str, look: dict[str, Any], error: str | None) -> str:
-    """Why there is no verdict, and how one is to be had, in words."""
+def unread(host: str, look: dict[str, Any], error: str | None, silent: bool = False) -> str:
+    """Why there is no verdict, and how one is to be had, in words.
+
+    Args:
+        error: what its server said, or nobody listens there.
+        silent: whether somebody listens, and did not answer to the end.
+    """
     words = f"{host} could not be read: {look.get('why') or look.get('msg') or error}"
-    if error and "down" not in look:
-        # A server that runs, or a host that nobody reaches.
+    if silent:
         words += (
-            "; where it is a server that hangs, end it by SIGKILL (systemctl kill --signal=KILL and"
-            " its unit), and run this again"
+            "; where it hangs, end its server by SIGKILL (systemctl kill --signal=KILL and its"
+            " unit), and run this again"
         )
     return words + by_starting(look) if look.get("encrypted") else words
 

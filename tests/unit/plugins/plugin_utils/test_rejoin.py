@@ -222,6 +222,14 @@ def test_what_could_not_be_read_is_no_verdict(run):
         run.step("judge")
     assert run.kept()["verdict"] == "cannot tell"
     assert "its log is encrypted" in run.kept()["why"][0]
+    assert "SIGKILL" not in run.kept()["why"][0]
+    run.values["db1"]["info"] = {"failed": True, "reason": "silent", "msg": "no answer within 60 s"}
+    run.values["db1"]["looks"] = {"skipped": True}
+    with pytest.raises(cluster.RefusedError, match="nothing tells whether"):
+        run.step("judge")
+    assert "no answer within 60 s; where it hangs, end its server by SIGKILL" in " ".join(
+        run.kept()["why"]
+    )
     run.values["db1"]["info"] = {"unreachable": True, "msg": "no route"}
     run.values["db1"]["looks"] = {"skipped": True}
     with pytest.raises(cluster.RefusedError, match="could not be asked"):

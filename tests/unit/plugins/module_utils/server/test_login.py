@@ -80,6 +80,7 @@ def test_a_failed_login_says_where_why_and_which_variables(error, params, words)
         (Exception(2002, "Can't connect"), "stopped"),
         (Exception(2013, "no answer within 30 s"), "silent"),
         (Exception(2006, "gone away"), "silent"),
+        (Exception(1205, "Lock wait timeout exceeded"), "silent"),
         (Exception(1045, "Access denied"), "login"),
         (Exception(1040, "Too many connections"), "login"),
         (Exception("strange"), "login"),
