@@ -286,7 +286,7 @@ def test_the_committed_cycles_are_whole_and_the_tables_are_theirs():
 def test_cycles_are_added_to_those_that_are_there(tmp_path):
     path = tmp_path / "cycles.json"
     first = record(reasons=["C5, replica1: its server started"], complaint="/a/path")
-    later = record(at="2026-11-23T00:00:00Z", judged=False, why="no answer " * 99, seed=2)
+    later = record(at="2026-11-23T00:00:00Z", judged=False, why="ssh -i=/a/key /a/b " * 99, seed=2)
     for name in ("verdict", "certificate", "confirmed"):
         later.pop(name)
     evidence.add([later], path)
@@ -295,6 +295,7 @@ def test_cycles_are_added_to_those_that_are_there(tmp_path):
     assert records == evidence.read(path)
     assert records[0]["reasons"] == ["C5, replica1"]
     assert "complaint" not in records[0]
+    assert records[1]["why"].startswith("ssh -i=PATH PATH ssh")
     schema().validate(records)
 
 

@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import pathlib
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ DOCUMENT = RECORDS.with_suffix(".md")
 SCHEMA = pathlib.Path(__file__).with_name("evidence.schema.json")
 # The longest reason that is kept.
 LONGEST = 200
+# An absolute path, as in a command that failed.
+PATH = re.compile(r"(?<!\S)/\S+|(?<==)/\S+")
 
 Record = dict[str, Any]
 
@@ -32,7 +35,7 @@ def kept(record: Record) -> Record:
     short = {name: record[name] for name in names if name in record}
     # The premise and its host; what was observed there is in the cycle's log.
     short["reasons"] = [reason.partition(":")[0] for reason in record.get("reasons", [])]
-    short["why"] = str(record["why"])[:LONGEST]
+    short["why"] = PATH.sub("PATH", str(record["why"]))[:LONGEST]
     if "back" in record:
         # The words are in the cycle's log.
         wrong = record["back"]["wrong"].partition(":")[0]
