@@ -152,7 +152,7 @@ class Play:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()
         assert len(self.world.writers()) <= 1
         return {host: result["outcome"] for host, result in self.results.items()}
