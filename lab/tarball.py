@@ -71,6 +71,11 @@ def named(release: str) -> Server:
     return Server(*_base(release))
 
 
+def content(release: str) -> str:
+    """How the hash of a tarball's content begins, by its release; empty for one of Debian."""
+    return release.removeprefix(PREFIX) if release.startswith(PREFIX) else ""
+
+
 def server(path: Path) -> TarballServer:
     """The server in a tarball.
 

@@ -70,9 +70,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--clear", action="store_true", help="remove the hosts, and nothing else")
     opts = parser.parse_args()
     # Tells tarballs apart; empty for Debian's server.
-    opts.digest = ""
-    if opts.tarball:
-        opts.digest = servers.chosen(opts).release.removeprefix(tarball.PREFIX)
+    opts.digest = tarball.content(servers.chosen(opts).release)
     return opts
 
 

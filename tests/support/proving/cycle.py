@@ -92,8 +92,8 @@ class Cycle:
             "judged": False,
             "why": "",
         }
-        if machines.path:
-            self.record["tarball"] = machines.chosen.release.removeprefix(tarball.PREFIX)
+        if content := tarball.content(machines.chosen.release):
+            self.record["tarball"] = content
         # What is ended with the cycle, the last first.
         self.ends = contextlib.ExitStack()
         # What is interrupted, and made again, is made whole or not by itself.
