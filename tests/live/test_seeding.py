@@ -18,7 +18,13 @@ BEHIND = (
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "server,release,way", [("mysql", "", "clone"), ("mariadb", "12", "backup")]
+    "server,release,way",
+    [
+        ("mysql", "", "clone"),
+        ("mysql", "", "dump"),
+        ("mariadb", "12", "backup"),
+        ("mariadb", "12", "dump"),
+    ],
 )
 def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_source_is_lost(
     server, release, way, tmp_path
@@ -30,7 +36,9 @@ def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_sourc
             " VALUES (1)"
         )
         before = replica.fingerprint()
-        file = inventory(tmp_path, {source: {}}, {replica: {}})
+        # The others are chosen by themselves.
+        given = {"semisync_seed_method": way} if way == "dump" else {}
+        file = inventory(tmp_path, {source: {}}, {replica: {}}, **given)
         refused = playbook("site", file)
         assert refused.returncode != 0 and "It is not overwritten" in words(refused)
         assert replica.fingerprint() == before

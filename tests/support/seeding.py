@@ -41,6 +41,12 @@ INSERT INTO shop.`odd ``name` VALUES (1, NULL), (2, 1);
 INSERT INTO shop.orders (customer, payload) VALUES (0, CONCAT({first}));
 CREATE USER app@'%' IDENTIFIED BY 'Geheim-77''"';
 GRANT SELECT ON shop.* TO app@'%';
+GRANT INSERT, UPDATE (customer) ON shop.orders TO app@'%';
+GRANT EXECUTE ON PROCEDURE shop.count_orders TO app@'%';
+CREATE TABLE shop.gone (id INT NOT NULL PRIMARY KEY);
+CREATE USER formerly@'%';
+GRANT SELECT ON shop.gone TO formerly@'%';
+DROP TABLE shop.gone;
 """.format(first=", ".join(["RANDOM_BYTES(1000)"] * (PAYLOAD // 1000)))
 DOUBLE = (
     "SET SESSION sql_log_bin = 0; INSERT INTO shop.orders (customer, payload)"
@@ -51,7 +57,10 @@ OBJECTS = (
     " SELECT 'routine', ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = 'shop'"
     " UNION ALL SELECT 'trigger', TRIGGER_NAME FROM information_schema.TRIGGERS WHERE"
     " TRIGGER_SCHEMA = 'shop' UNION ALL SELECT 'account', CONCAT(User, '@', Host) FROM mysql.user"
-    " WHERE User = 'app' ORDER BY 1, 2"
+    " WHERE User = 'app' UNION ALL SELECT 'privilege', CONCAT_WS(' ', Db, Table_name, Table_priv,"
+    " Column_priv) FROM mysql.tables_priv WHERE User = 'app' UNION ALL SELECT 'privilege',"
+    " CONCAT_WS(' ', Db, Routine_name, Proc_priv) FROM mysql.procs_priv WHERE User = 'app'"
+    " ORDER BY 1, 2"
 )
 WAIT = {
     "mysql": ("SELECT @@GLOBAL.gtid_executed", "SELECT WAIT_FOR_EXECUTED_GTID_SET('%s', %d)"),
@@ -239,5 +248,5 @@ def compare(source: Host, replica: Host, confirmed: Iterable[tuple[int, ...]]) -
     found = checksums(source)
     assert checksums(replica) == found
     objects = source.value(OBJECTS)
-    assert len(objects.splitlines()) == 4 and replica.value(OBJECTS) == objects
+    assert len(objects.splitlines()) == 6 and replica.value(OBJECTS) == objects
     return len(found)

@@ -26,6 +26,9 @@ LOGIN = re.compile(
     r" IDENTIFIED (?:BY PASSWORD|VIA|WITH)(?: (?:'(?:[^'\\]|\\.|'')*'|[^' ]+))*?"
     r"(?= REQUIRE | WITH |$)"
 )
+# In the text of SHOW GRANTS, the table or routine that a privilege is on; none for a whole schema.
+NAME = r"(`(?:[^`]|``)+`|[^`\s.*]+)"
+OBJECT = re.compile(rf" ON (?:(PROCEDURE|FUNCTION|PACKAGE(?: BODY)?) )?{NAME}\.{NAME} TO ")
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -153,6 +156,24 @@ def plain_grant(grant: str, row: dict[str, str]) -> str:
         if row.get(column):
             grant = grant.replace(f" IDENTIFIED BY PASSWORD '{row[column]}'", "")
     return LOGIN.sub("", grant)
+
+
+def object_of(grant: str) -> tuple[str, str, str] | None:
+    """(kind of routine or '', schema, name) of the table or routine that a privilege is on, or None
+    where it is on more. The server takes such a privilege only where that exists (errors 1146,
+    1305).
+
+    Args:
+        grant: of SHOW GRANTS.
+    """
+    match = OBJECT.search(grant)
+    if not match:
+        return None
+    schema, name = (
+        word[1:-1].replace("``", "`") if word.startswith("`") else word
+        for word in match.group(2, 3)
+    )
+    return match.group(1) or "", schema, name
 
 
 def account_statements(creates: list[str], grants: list[str]) -> list[str]:

@@ -43,8 +43,9 @@ POLL_SECONDS = 1
 # For a connection to the source's stream, which is offered already.
 WAIT_SECONDS = 10
 POSITIONS = ("mariadb_backup_binlog_info", "xtrabackup_binlog_info")
-# Of a dump, what is looked at: the accounts are ahead of it, and a little stands behind its data.
-HEAD_BYTES, TAIL_BYTES = 1 << 22, 1 << 16
+# Of a dump, what is looked at: the accounts are ahead of it, a little of its own and privileges on
+# single tables stand behind its data.
+HEAD_BYTES, TAIL_BYTES = 1 << 22, 1 << 20
 
 
 class SeedError(Exception):

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source's end of the stream: a backup or dump, and the accounts that go ahead of a dump."""
+"""The source's end of the stream: a backup or dump, the accounts that go ahead of a dump, and what
+they may do with single tables and routines behind it.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,13 @@ OWN_ACCOUNTS = (
 )
 
 
-def accounts(server: Server, names: Names) -> list[str]:
-    """SQL of all accounts and their privileges, but those that every server has of its own."""
+def accounts(server: Server, names: Names) -> tuple[list[str], list[str]]:
+    """SQL of all accounts and their privileges, but those that every server has of its own: what
+    goes ahead of the data, and what can only follow them.
+
+    A privilege on a table or routine that is not there is left out: a server keeps it behind a
+    DROP, and none takes it.
+    """
     # Names and texts are quoted as the replica's session is told to read them.
     server.rows(copying.PLAIN_MODE)
     if names.hashes_as_hex:
@@ -61,7 +68,22 @@ def accounts(server: Server, names: Names) -> list[str]:
         grants += [
             copying.plain_grant(text(value), row) for grant in shown for value in grant.values()
         ]
-    return copying.account_statements(creates, grants)
+    objects = [(grant, copying.object_of(grant)) for grant in grants]
+    ahead = copying.account_statements(creates, [grant for grant, its in objects if not its])
+    behind = [grant + ";\n" for grant, its in objects if its and exists(server, *its)]
+    return ahead, [f"\n{copying.PLAIN_MODE};\n", *behind] if behind else []
+
+
+def exists(server: Server, kind: str, schema: str, name: str) -> bool:
+    """Whether a table, or a routine of a kind, is there."""
+    if kind:
+        query = (
+            "SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s AND ROUTINE_NAME ="
+            " %s AND ROUTINE_TYPE = %s"
+        )
+        return bool(server.rows(query, (schema, name, kind)))
+    query = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+    return bool(server.rows(query, (schema, name)))
 
 
 def show_create(server: Server, names: Names, row: dict[str, str]) -> str:
@@ -106,7 +128,9 @@ def command(method: str, info: dict[str, Any], path: str, folder: str) -> list[s
     return [*words, *info["options"], "--databases", *info["schemas"]]
 
 
-def serve(params: dict[str, Any], head: bytes, words: list[str], folder: str) -> int:
+def serve(
+    params: dict[str, Any], head: bytes, words: list[str], folder: str, tail: bytes = b""
+) -> int:
     """Wait for the replica, send the copy, and return how many bytes that were.
 
     Args:
@@ -114,6 +138,7 @@ def serve(params: dict[str, Any], head: bytes, words: list[str], folder: str) ->
         head: what goes ahead of the program's output.
         words: the program and its arguments.
         folder: an empty folder.
+        tail: what goes behind it, where the program did not fail.
 
     Raises:
         StreamError: the stream did not come about or was cut off, or the program failed.
@@ -146,6 +171,8 @@ def serve(params: dict[str, Any], head: bytes, words: list[str], folder: str) ->
                 sent += len(data)
                 data = output.read(stream.BLOCK)
             status = tool.wait()
+            if tail and not status:
+                stream.send(caller, tail)
             errors.seek(0)
             last = " | ".join(errors.read().decode("utf-8", "replace").strip().splitlines()[-4:])
             problem = (
@@ -192,10 +219,11 @@ def send(module: Any) -> dict[str, Any]:
         "schemas": server.schemas(),
         "datadir": server.variables()["datadir"],
     }
-    head = "".join(accounts(server, names)) if params["method"] == "dump" else ""
+    ahead, behind = accounts(server, names) if params["method"] == "dump" else ([], [])
+    head, tail = ("".join(part).encode("utf-8") for part in (ahead, behind))
     # The copy may take longer than the server leaves a connection alone.
     del server
     with login.client_file(params) as path, scratch() as folder:
         words = command(params["method"], info, path, folder)
-        sent = serve(params, head.encode("utf-8"), words, folder)
+        sent = serve(params, head, words, folder, tail)
     return {"changed": False, "sent": sent}

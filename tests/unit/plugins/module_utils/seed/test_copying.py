@@ -98,6 +98,28 @@ TO = "GRANT USAGE ON *.* TO `a`@`%`"
 
 
 @pytest.mark.parametrize(
+    "grant,found",
+    [
+        ("GRANT SELECT ON `shop`.`se``en` TO `a`@`%`", ("", "shop", "se`en")),
+        ("GRANT SELECT (`id`, note), INSERT ON `shop`.`t` TO `a`@`%`", ("", "shop", "t")),
+        ("GRANT EXECUTE ON PROCEDURE `shop`.`p` TO 'a'@'%'", ("PROCEDURE", "shop", "p")),
+        ("GRANT EXECUTE ON PACKAGE BODY `s`.`p` TO `a`@`%`", ("PACKAGE BODY", "s", "p")),
+        # With sql_quote_show_create off.
+        ("GRANT SELECT ON shop.t TO a@`%`", ("", "shop", "t")),
+        ("GRANT ALL PRIVILEGES ON `shop`.* TO `a`@`%`", None),
+        ("GRANT SELECT ON shop.* TO a@`%`", None),
+        (TO, None),
+        ("GRANT `boss` TO `a`@`%`", None),
+        ("GRANT PROXY ON `b`@`%` TO `a`@`%`", None),
+        ("GRANT PROXY ON 'b'@'10.0.0.1' TO 'a'@'%'", None),
+        ("GRANT PROXY ON b@`a.b` TO a@`%`", None),
+    ],
+)
+def test_the_table_or_routine_that_a_privilege_is_on(grant, found):
+    assert copying.object_of(grant) == found
+
+
+@pytest.mark.parametrize(
     "login,rest",
     [
         # MySQL 5.5 and 5.6, and every MariaDB.

@@ -29,15 +29,18 @@ def free_port():
 class Source(threading.Thread):
     """A sender at work; its result is how many bytes were sent, or why not."""
 
-    def __init__(self, port, words, folder, head=b""):
+    def __init__(self, port, words, folder, head=b"", tail=b""):
         super().__init__(daemon=True)
         self.params = {key: KEYS[key] for key in ("certificate", "key", "token")}
         self.params["port"] = port
-        self.words, self.folder, self.head, self.result = words, folder, head, None
+        self.words, self.folder, self.result = words, folder, None
+        self.head, self.tail = head, tail
 
     def run(self):
         try:
-            self.result = sender.serve(self.params, self.head, self.words, str(self.folder))
+            self.result = sender.serve(
+                self.params, self.head, self.words, str(self.folder), self.tail
+            )
         except stream.StreamError as error:
             self.result = str(error)
 
@@ -75,10 +78,10 @@ def job(tmp_path):
 
 def test_a_sender_that_listens_goes_on_waiting_for_its_replica(tmp_path, job):
     port = free_port()
-    source = Source(port, ["echo", "data"], tmp_path, head=b"accounts\n")
+    source = Source(port, ["echo", "data"], tmp_path, head=b"accounts\n", tail=b"grants\n")
     source.start()
     assert offer.offered(Module(port, job))["changed"] is False
-    assert b"".join(stream.blocks(replica(port))) == b"accounts\ndata\n"
+    assert b"".join(stream.blocks(replica(port))) == b"accounts\ndata\ngrants\n"
     source.join(10)
     assert source.result == 5
 
@@ -114,12 +117,13 @@ def test_a_program_that_cannot_be_run_is_named(tmp_path):
 def test_a_program_that_fails_later_is_told_after_what_it_sent(tmp_path):
     port = free_port()
     words = ["sh", "-c", "head -c 300000 /dev/zero; echo lost >&2; exit 3"]
-    source = Source(port, words, tmp_path)
+    source = Source(port, words, tmp_path, tail=b"grants\n")
     source.start()
-    incoming = stream.blocks(replica(port))
+    incoming, rest = stream.blocks(replica(port)), []
     assert len(next(incoming)) == stream.BLOCK
     with pytest.raises(stream.StreamError, match="status 3: lost"):
-        list(incoming)
+        rest.extend(incoming)
+    assert not any(b"grants" in block for block in rest)
     source.join(10)
 
 

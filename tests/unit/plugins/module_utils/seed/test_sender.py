@@ -37,8 +37,12 @@ class Accounts:
         if statement.startswith("SHOW CREATE USER"):
             return [{"Create User": "CREATE USER IF NOT EXISTS `shop`@`%`", "other": "-"}]
         if statement.startswith("SHOW GRANTS"):
-            return [{"Grants": f"GRANT SELECT ON *.* TO {arguments or 'a role'}"}]
-        return []
+            to = arguments or "a role"
+            return [
+                {"Grants": f"GRANT SELECT ON {what} TO {to}"}
+                for what in ("*.*", "`shop`.`gone`", "`shop`.`orders`")
+            ]
+        return [{"1": 1}] if "orders" in (arguments or ()) else []
 
 
 @pytest.mark.parametrize(
@@ -55,10 +59,14 @@ class Accounts:
 def test_accounts_are_brought_but_not_those_that_every_server_has(engine, version):
     names = Names(engine, version)
     server = Accounts(names)
-    statements = accounts(server, names)
+    statements, behind = accounts(server, names)
     assert not any("root" in statement for statement in statements)
     assert any("CREATE USER" in statement and "shop" in statement for statement in statements)
     assert "GRANT SELECT ON *.* TO ('shop', '%');\n" in statements
+    # A table has to be there before a privilege on it, and one that is gone never comes.
+    assert not any("`shop`.`" in statement for statement in statements)
+    assert "GRANT SELECT ON `shop`.`orders` TO ('shop', '%');\n" in behind
+    assert not any("gone" in statement for statement in behind)
     roles = [statement for statement in statements if "ROLE" in statement]
     assert roles == (["CREATE ROLE IF NOT EXISTS `bo``ss`;\n"] if names.mariadb else [])
     # A role before the accounts that may have it.
