@@ -68,9 +68,9 @@ def accounts(server: Server, names: Names) -> tuple[list[str], list[str]]:
         grants += [
             copying.plain_grant(text(value), row) for grant in shown for value in grant.values()
         ]
-    objects = [(grant, copying.object_of(grant)) for grant in grants]
-    ahead = copying.account_statements(creates, [grant for grant, its in objects if not its])
-    behind = [grant + ";\n" for grant, its in objects if its and exists(server, *its)]
+    places = [(grant, copying.object_of(grant)) for grant in grants]
+    ahead = copying.account_statements(creates, [grant for grant, place in places if not place])
+    behind = [grant + ";\n" for grant, place in places if place and exists(server, *place)]
     return ahead, [f"\n{copying.PLAIN_MODE};\n", *behind] if behind else []
 
 
