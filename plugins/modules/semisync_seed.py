@@ -183,6 +183,13 @@ unfit:
   returned: O(part=prepare)
   type: list
   elements: str
+left_out:
+  description:
+    - Privileges on single tables and routines that the source no longer has.
+    - A dump leaves them out, with a warning.
+  returned: O(part=prepare) with O(method=dump)
+  type: list
+  elements: str
 plugins:
   description: Active plugins from a library, and their libraries.
   returned: O(part=prepare)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying, marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, marker
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -74,7 +74,7 @@ def end_statements(uninstall: bool) -> list[tuple[str, None]]:
     return drop + ([("UNINSTALL PLUGIN clone", None)] if uninstall else [])
 
 
-def prepare(module: Any, server: Server, _names: Names) -> dict[str, Any]:
+def prepare(module: Any, server: Server, names: Names) -> dict[str, Any]:
     """Say how much there is to copy, and let the replica in; see part prepare of semisync_seed.
 
     Raises:
@@ -94,7 +94,15 @@ def prepare(module: Any, server: Server, _names: Names) -> dict[str, Any]:
         # Whose plugin it is, is noted before it is there.
         note(server).write()
     execute(module, server, statements)
-    return dict(amounts, plugins=plugins, installed=installs, changed=bool(statements))
+    result = dict(amounts, plugins=plugins, installed=installs, changed=bool(statements))
+    if params["method"] == "dump":
+        result["left_out"] = accounts.read(server, names).left_out
+        if result["left_out"]:
+            module.warn(
+                "a dump leaves out privileges on what the source no longer has: "
+                + "; ".join(result["left_out"])
+            )
+    return result
 
 
 def clear(module: Any, server: Server, _names: Names) -> dict[str, Any]:

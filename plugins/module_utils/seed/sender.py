@@ -1,9 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source's end of the stream: a backup or dump, the accounts that go ahead of a dump, and what
-they may do with single tables and routines behind it.
-"""
+"""The source's end of the stream: a backup or dump, and its accounts with a dump."""
 
 from __future__ import annotations
 
@@ -15,85 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying, stream
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 # Seconds to wait for the port, and then for the replica.
 WAIT_SECONDS = 120
-# Accounts that every server has of its own.
-OWN_ACCOUNTS = (
-    "root",
-    "mysql",
-    "mysql.sys",
-    "mysql.session",
-    "mysql.infoschema",
-    "mariadb.sys",
-    "debian-sys-maint",
-    "PUBLIC",
-    "",
-    copying.DONOR,
-)
-
-
-def accounts(server: Server, names: Names) -> tuple[list[str], list[str]]:
-    """SQL of all accounts and their privileges, but those that every server has of its own: what
-    goes ahead of the data, and what can only follow them.
-
-    A privilege on a table or routine that is not there is left out: a server keeps it behind a
-    DROP, and none takes it.
-    """
-    # Names and texts are quoted as the replica's session is told to read them.
-    server.rows(copying.PLAIN_MODE)
-    if names.hashes_as_hex:
-        server.rows("SET SESSION print_identified_with_as_hex = 1")
-    creates, grants = [], []
-    rows = [
-        {key.lower(): text(value) for key, value in row.items() if value is not None}
-        for row in server.rows("SELECT * FROM mysql.user")
-    ]
-    rows = [row for row in rows if row["user"] not in OWN_ACCOUNTS]
-    # A role before the accounts that have it.
-    for row in sorted(rows, key=lambda row: (row.get("is_role") != "Y", row["user"], row["host"])):
-        user, host = row["user"], row["host"]
-        if row.get("is_role") == "Y":
-            creates.append(copying.create_role(user, names.if_not_exists))
-            shown = server.rows(f"SHOW GRANTS FOR {quote(user)}")
-        else:
-            creates.append(copying.create_user(row, show_create(server, names, row), names))
-            shown = server.rows("SHOW GRANTS FOR %s@%s", (user, host))
-        grants += [
-            copying.plain_grant(text(value), row) for grant in shown for value in grant.values()
-        ]
-    places = [(grant, copying.object_of(grant)) for grant in grants]
-    ahead = copying.account_statements(creates, [grant for grant, place in places if not place])
-    behind = [grant + ";\n" for grant, place in places if place and exists(server, *place)]
-    return ahead, [f"\n{copying.PLAIN_MODE};\n", *behind] if behind else []
-
-
-def exists(server: Server, kind: str, schema: str, name: str) -> bool:
-    """Whether a table, or a routine of a kind, is there."""
-    if kind:
-        query = (
-            "SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s AND ROUTINE_NAME ="
-            " %s AND ROUTINE_TYPE = %s"
-        )
-        return bool(server.rows(query, (schema, name, kind)))
-    query = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
-    return bool(server.rows(query, (schema, name)))
-
-
-def show_create(server: Server, names: Names, row: dict[str, str]) -> str:
-    """What SHOW CREATE USER says of an account; empty where the server does not know it."""
-    if not names.alter_user:
-        return ""
-    shown = server.rows("SHOW CREATE USER %s@%s", (row["user"], row["host"]))[0]
-    return next(
-        text(value) for column, value in shown.items() if column.upper().startswith("CREATE USER")
-    )
 
 
 def command(method: str, info: dict[str, Any], path: str, folder: str) -> list[str]:
@@ -219,8 +143,8 @@ def send(module: Any) -> dict[str, Any]:
         "schemas": server.schemas(),
         "datadir": server.variables()["datadir"],
     }
-    ahead, behind = accounts(server, names) if params["method"] == "dump" else ([], [])
-    head, tail = ("".join(part).encode("utf-8") for part in (ahead, behind))
+    brought = accounts.read(server, names) if params["method"] == "dump" else accounts.NONE
+    head, tail = ("".join(part).encode("utf-8") for part in (brought.ahead, brought.behind))
     # The copy may take longer than the server leaves a connection alone.
     del server
     with login.client_file(params) as path, scratch() as folder:

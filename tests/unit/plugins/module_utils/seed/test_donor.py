@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import donor
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
 def test_the_donor_account_has_one_privilege_and_is_dropped():
@@ -21,8 +22,13 @@ def test_the_donor_account_has_one_privilege_and_is_dropped():
     ]
 
 
+GONE = "GRANT SELECT ON `shop`.`gone` TO `app`@`%`"
+
+
 class Source:
-    """A MySQL source on port 3307 with one MyISAM table, if asked for."""
+    """A MySQL source on port 3307 with one MyISAM table, if asked for, and an account that may read
+    a table which is gone.
+    """
 
     def __init__(self, plugins=(), unfit=()):
         self.loaded, self.unfit, self.ran = plugins, unfit, []
@@ -36,6 +42,14 @@ class Source:
             return [{"name": name, "dl": f"{name}.so"} for name in self.loaded]
         if "@@GLOBAL.port" in statement:
             return [{"port": 3307}]
+        if statement.startswith("SELECT * FROM mysql.user"):
+            return [{"User": "app", "Host": "%"}]
+        if statement.startswith("SHOW CREATE USER"):
+            return [{"CREATE USER": "CREATE USER `app`@`%`"}]
+        if statement.startswith("SHOW GRANTS"):
+            return [{"Grants": GONE}]
+        if statement.startswith(("SET SESSION", "SELECT 1")):
+            return []
         self.ran.append(statement)
         return []
 
@@ -45,10 +59,11 @@ class Source:
 
 class Module:
     def __init__(self, check_mode=False, **params):
-        self.check_mode, self.params = (
-            check_mode,
-            dict({"password": "p", "require_ssl": 1}, **params),
-        )
+        self.check_mode, self.warnings = check_mode, []
+        self.params = dict({"password": "p", "require_ssl": 1}, **params)
+
+    def warn(self, words):
+        self.warnings.append(words)
 
 
 @pytest.fixture(autouse=True)
@@ -75,9 +90,18 @@ def test_a_source_says_what_there_is_and_lets_a_clone_in(notes):
 @pytest.mark.parametrize("method,check_mode", [("dump", False), ("backup", False), ("clone", True)])
 def test_a_source_is_only_asked_for_other_methods_and_in_check_mode(method, check_mode, notes):
     source = Source()
-    result = donor.prepare(Module(check_mode, method=method), source, None)
+    result = donor.prepare(Module(check_mode, method=method), source, Names("mysql", (9, 7, 0)))
     assert source.ran == [] and list(notes.iterdir()) == []
     assert result["changed"] is check_mode
+
+
+@pytest.mark.parametrize("method", ["dump", "backup"])
+def test_what_a_dump_leaves_out_is_said_before_it_is_made(method):
+    module = Module(method=method)
+    result = donor.prepare(module, Source(), Names("mysql", (9, 7, 0)))
+    assert result.get("left_out", []) == [GONE] * (method == "dump")
+    assert [words for words in module.warnings if GONE in words] == module.warnings
+    assert len(module.warnings) == (method == "dump")
 
 
 def test_a_source_with_tables_that_cannot_be_copied_faithfully_is_refused():
