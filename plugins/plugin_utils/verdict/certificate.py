@@ -145,7 +145,7 @@ def why(evidence: Evidence, chosen: Member | None) -> str:
 
 def fence_words(evidence: Evidence) -> str:
     """What keeps the old source from confirming more, where no power switch does."""
-    last = evidence.last or {}
+    last = remains.look(evidence)
     source = source_of(evidence.members).host
     if not last.get("timeout"):
         return f"{source} is fenced by nothing that is known: make sure that it is dead"

@@ -105,13 +105,13 @@ def unread(evidence: Evidence) -> dict[str, str]:
 
 def strangers(evidence: Evidence) -> int:
     """How many replicas acknowledged at the last look that this inventory does not have."""
-    clients = int((evidence.last or {}).get("clients") or 0)
+    clients = int(look(evidence).get("clients") or 0)
     return max(0, clients - len(replicas_of(evidence.members)))
 
 
 def waited_for(evidence: Evidence) -> int:
     """How many acknowledgements a commit waited for; one where nobody has seen it."""
-    return int((evidence.last or {}).get("wait_for_replica_count") or 1)
+    return int(look(evidence).get("wait_for_replica_count") or 1)
 
 
 def missing(evidence: Evidence) -> dict[str, str]:
@@ -317,6 +317,14 @@ def unwatched(evidence: Evidence) -> str:
         return f"no run of verify.yml has kept a look at {source}"
     if any(last.get(key) is None for key in ("status", "timeout", "wait_no_replica")):
         return f"the last look at {source}, at {last.get('at')}, has not all that is asked for"
+    return elsewhere(evidence)
+
+
+def elsewhere(evidence: Evidence) -> str:
+    """That the last look was at another server than the dead source, as behind a failover of the
+    same night; empty where it was not, or where nobody can tell.
+    """
+    last = evidence.last or {}
     mariadb = is_mariadb(evidence)
     key, kept = (
         ("source_server_id", last.get("server_id"))
@@ -324,12 +332,19 @@ def unwatched(evidence: Evidence) -> str:
         else ("source_uuid", last.get("server"))
     )
     followed = {str(member.channel[key]) for member in readable(evidence.members)}
-    if followed and str(kept) not in followed:
+    if last and followed and str(kept) not in followed:
         return (
             f"the last look, at {last['at']}, was at another server ({kept}) than the replicas"
             f" follow ({', '.join(sorted(followed))})"
         )
     return ""
+
+
+def look(evidence: Evidence) -> dict[str, Any]:
+    """The last look at the dead source; empty where there is none, or one at another server: who
+    acknowledged that one says nothing of this one.
+    """
+    return {} if elsewhere(evidence) else evidence.last or {}
 
 
 def shown(evidence: Evidence) -> str:

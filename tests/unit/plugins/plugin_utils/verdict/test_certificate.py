@@ -310,9 +310,17 @@ def test_the_fence_is_named_with_its_deadline():
         remnants.evidence("mysql", last=remnants.look("mysql", timeout="10000"))
     )
     assert "10 s after" in words and "logical fence" in words
-    assert "make sure that it is dead" in certificate.fence_words(
-        remnants.evidence("mysql", last=None)
-    )
+    another = remnants.look("mariadb", timeout="10000", server_id="7")
+    for server, look in (("mysql", None), ("mariadb", another)):
+        words = certificate.fence_words(remnants.evidence(server, last=look))
+        assert "make sure that it is dead" in words
+
+
+def test_a_look_at_another_server_does_not_say_for_whom_a_commit_waited():
+    kept = remnants.look("mariadb", wait_for_replica_count="2")
+    assert remains.waited_for(remnants.evidence("mariadb", last=kept)) == 2
+    kept["server_id"] = "7"
+    assert remains.waited_for(remnants.evidence("mariadb", last=kept)) == 1
 
 
 def test_a_certificate_is_of_its_schema():

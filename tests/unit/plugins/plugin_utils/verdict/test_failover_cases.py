@@ -158,6 +158,8 @@ def test_each_case_has_a_name_and_says_whether_it_can_be_accepted(changed, name,
             ["errant:db3"],
         ),
         (last(server_id="7"), ["unwatched"]),
+        # Who acknowledged another server says nothing of this one.
+        (last(server_id="7", clients="3"), ["unwatched"]),
         (gone, ["unread:db3", "alone"]),
     ],
 )
