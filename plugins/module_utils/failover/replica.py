@@ -81,12 +81,15 @@ class FailoverReplica(ReplicaPart):
 
     def settle(self) -> dict[str, Any]:
         """Stay where the role went; back where it did not go."""
-        # The target may wait for another replica that applies what it has.
-        deadline = time.monotonic() + self.params["timeout"] + 2 * BACK + self.params["catch_up"]
+        begin, patience = time.monotonic(), self.params["timeout"] + 2 * BACK
+        # The target may wait for another replica that applies what it has. One that says nothing
+        # has died, and whoever takes over from it waits for this part to end.
+        deadline, silent = begin + patience + self.params["catch_up"], begin + patience
         words = f"{self.target} does not take writes"
-        while time.monotonic() < deadline:
+        while time.monotonic() < min(deadline, silent):
             try:
                 seen = self.look(self.target, "ready", "back")
+                silent = time.monotonic() + patience
                 if not seen["read_only"]:
                     if not self.follows(self.target):
                         self.move(self.target)
