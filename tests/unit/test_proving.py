@@ -127,6 +127,14 @@ def test_what_a_playbook_as_it_is_may_not_do(changes, expected):
     assert wrong(record(**changes)) is expected
 
 
+def test_where_nobody_wrote_again_there_are_no_seconds():
+    stopped_before = record(case="two", without=0.1, to_first=-0.2)
+    assert table.spread([stopped_before], "without") == ""
+    assert table.spread([stopped_before, record(case="two")], "without") == "12.0, 12.0"
+    lived = record(case="apart-long", without=2.0, to_first=-5.9)
+    assert table.spread([lived, record(case="two", to_first=None)], "to_first") == "-5.9, -5.9"
+
+
 def test_a_cycle_that_was_not_judged_counts_as_none_and_is_listed():
     broken_off = {"case": "cut", "server": "mysql", "version": "9.7", "seed": 7, "judged": False}
     text = table.document([record(), dict(broken_off, why="no answer within 300 s")])

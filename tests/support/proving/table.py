@@ -32,9 +32,17 @@ def total(records: list[Record], name: str) -> int:
 
 
 def spread(records: list[Record], name: str) -> str:
-    """Median and worst."""
-    values = [record[name] for record in records if record.get(name) is not None]
+    """Median and worst, where clients wrote again before they were stopped."""
+    values = [record[name] for record in records if wrote_again(record)]
     return f"{statistics.median(values):.1f}, {max(values):.1f}" if values else ""
+
+
+def wrote_again(record: Record) -> bool:
+    """Whether a row was confirmed behind the playbook's start; a source that lives may have gone
+    on before that, too.
+    """
+    first = record.get("to_first")
+    return first is not None and (first >= 0 or FAULTS[record["case"]].lives)
 
 
 def counted(words: list[str]) -> str:
