@@ -111,9 +111,9 @@ def test_a_second_source_that_dies_in_the_same_night_is_failed_over_from(cluster
     refused = cluster.failover()
     assert refused.returncode != 0 and "semisync_failover_accept=alone" in words(refused)
     done = cluster.failover("-e", "semisync_failover_accept=alone,unwatched")
-    print(done.stdout)
     for said in (refused, done):
         assert "has no attribute" not in words(said), words(said)
     assert certificate(cluster.folder)["to"] == follower.name
     assert follower.value("SELECT @@GLOBAL.read_only") in ("0", "OFF")
-    assert done.returncode == 0, done.stdout + done.stderr
+    # Whoever is alone is no cluster that could be settled, and that is said.
+    assert done.returncode != 0 and "took over, but the option file" in words(done)
