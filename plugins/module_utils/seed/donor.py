@@ -96,6 +96,7 @@ def prepare(module: Any, server: Server, names: Names) -> dict[str, Any]:
     execute(module, server, statements)
     result = dict(amounts, plugins=plugins, installed=installs, changed=bool(statements))
     if params["method"] == "dump":
+        # The sender reads them again when it sends: what it says is seen where it fails, alone.
         result["left_out"] = accounts.read(server, names).left_out
         if result["left_out"]:
             module.warn(
