@@ -7,11 +7,14 @@ nobody took over.
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     ahead,
+    half,
     keeper,
     receiver,
 )
@@ -19,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover.target impo
     applies,
     apply_all,
     hold,
+    moves,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
@@ -28,6 +32,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part impo
     REFUSED,
     UNDONE,
     UNKNOWN,
+    Part,
     StepBackError,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.replica import (
@@ -49,24 +54,34 @@ class FailoverReplica(ReplicaPart):
             self.there = flags.Flags(lambda: self.connect(self.target), self.token)
             self.there.hoist(self.here(self.params["host"]))
             # Following another source throws away what was received: nothing of it may be left.
-            busy = flags.Flags(lambda: self.connect(self.target), self.token)
-            try:
-                busy.hoist(applies(self, self.params["host"]))
+            with self.says(applies):
                 apply_all(self)
-            finally:
-                busy.drop()
             self.until(
                 f"{self.target}'s word that it has everything",
                 MEET + self.params["catch_up"],
                 self.is_ready,
             )
-            self.move(self.target)
+            with self.says(moves):
+                self.tell("moved")
+                self.moved = True
+                half.give_up(self)
+                self.move(self.target)
             return self.settle()
         except (StepBackError, ServerError) as error:
             self.note("back", str(error))
             return self.back(str(error), held)
         finally:
             self.drop()
+
+    @contextlib.contextmanager
+    def says(self, flag_of: Callable[[Part, str], str]) -> Iterator[None]:
+        """Say on the target's server what this one is at, so that it is waited for."""
+        busy = flags.Flags(lambda: self.connect(self.target), self.token)
+        try:
+            busy.hoist(flag_of(self, self.params["host"]))
+            yield
+        finally:
+            busy.drop()
 
     # When somebody was last seen to work on the target.
     heard = 0.0
@@ -120,7 +135,8 @@ class FailoverReplica(ReplicaPart):
                 peer = next(one for one in self.params["members"] if one["host"] == self.source)
                 self.run(rules.redirect_steps(self.names, peer["address"], peer["port"]))
                 return self.result(UNDONE, reason)
-            self.run(receiver.start_steps(self.names))
+            # Behind a move that failed both threads may stand.
+            self.run([rules.start(self.names)] if self.moved else receiver.start_steps(self.names))
             return self.result(REFUSED, reason)
         except (ServerError, StepBackError) as error:
             words = f"{reason}. The way back failed on {self.params['host']}: {error}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     ahead,
+    half,
     keeper,
     receiver,
 )
@@ -42,6 +43,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.target im
 
 # What the guard is told first: the IO thread stands still, and nobody else starts it again.
 HOLDS = "holds"
+GAVE_UP = "gave-up"
 PROMOTED = "promoted"
 
 
@@ -51,6 +53,8 @@ class FailoverTarget(TargetPart):
     operation = journal.FAILOVER
     # Whether this part is the one that may start the IO thread again.
     held = False
+    # Whether its applier may have been ended, and is started again on the way back.
+    gave_up = False
 
     # Forward
 
@@ -79,39 +83,50 @@ class FailoverTarget(TargetPart):
         """
         limit = time.monotonic() + self.params["catch_up"]
         apply_all(self)
+        self.tell(GAVE_UP)
+        # Behind it, what was salvaged may bring that transaction whole.
+        self.gave_up = True
+        half.give_up(self)
         if self.params.get("tail"):
             roll_forward(self)
         self.be_careful()
         self.tell(PROMOTED)
         self.promoted = True
-        self.deadline = time.monotonic() + self.params["timeout"]
         self.run(self.promotion())
         self.flags.hoist("ready")
         self.note("ready")
+        self.deadline = time.monotonic() + self.params["timeout"]
         if self.params["wait_count"]:
             self.wait_for_replicas(limit)
         self.open()
 
     def wait_for_replicas(self, limit: float) -> None:
         """Wait until as many are connected as a commit waits for. One that applies its own backlog
-        first says so, and is waited for; where that stands still, its part ends it.
+        first says so, and is waited for; where that stands still, its part ends it. One that says
+        that it stops to follow this server is waited for as long as a server may take to stop.
 
         Args:
             limit: of the monotonic clock, from which on nobody is waited for any more.
 
         Raises:
-            StepBackError: nobody applies, and they do not come.
+            StepBackError: nobody applies or stops, and they do not come.
         """
-        flag_of = {host: applies(self, host) for host in self.params["others"]}
+        others = self.params["others"]
+        applying = {applies(self, host) for host in others}
+        moving = {moves(self, host) for host in others}
+        stopped = time.monotonic() + half.STOP
         while not self.enough_clients():
             now = time.monotonic()
-            seen = self.look_here(*flag_of.values()) if flag_of else {}
-            if now < limit and any(seen[flag] for flag in flag_of.values()):
+            seen = self.look_here(*applying, *moving) if others else {}
+            if now < limit and any(seen[flag] for flag in applying):
+                self.deadline = now + self.params["timeout"]
+                stopped = now + half.STOP
+            elif now < stopped and any(seen[flag] for flag in moving):
                 self.deadline = now + self.params["timeout"]
             elif now > self.deadline:
                 raise StepBackError(
                     f"enough replicas did not come within {self.params['timeout']} s after they"
-                    " had applied what they have"
+                    " had applied what they have, and had stopped"
                 )
             time.sleep(PAUSE)
 
@@ -197,7 +212,11 @@ class FailoverTarget(TargetPart):
         if not self.promoted:
             return [
                 *given,
-                *([rules.start(self.names)] if given else receiver.start_steps(self.names)),
+                *(
+                    [rules.start(self.names)]
+                    if given or self.gave_up
+                    else receiver.start_steps(self.names)
+                ),
             ]
         return [
             *given,
@@ -214,13 +233,18 @@ class FailoverTarget(TargetPart):
             # What is left the next run does, which needs the lock.
             self.drop()
             return self.result(DONE)
-        self.held, self.promoted = True, stage == PROMOTED
+        self.held, self.promoted, self.gave_up = True, stage == PROMOTED, stage == GAVE_UP
         return self.back(f"the part on {self.params['host']} ended without a word")
 
 
 def applies(part: Part, host: str) -> str:
     """The flag by which a replica says on the target's server that it applies what it has."""
     return part.here(host).replace("here", "applies")
+
+
+def moves(part: Part, host: str) -> str:
+    """The flag by which a replica says on the target's server that it stops, to follow it."""
+    return part.here(host).replace("here", "moves")
 
 
 def hold(part: Part) -> None:

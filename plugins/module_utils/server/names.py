@@ -352,6 +352,13 @@ class Names:
         """
         return self.since((5, 7, 2), (10, 5, 2))
 
+    @property
+    def shows_what_is_applied(self) -> bool:
+        """performance_schema names the transaction that the applier has begun (MySQL 8.0 manual,
+        "The replication_applier_status_by_coordinator Table").
+        """
+        return self.since((8, 0, 11), NEVER)
+
     def defaults(self) -> dict[str, Any]:
         """Variable -> the value it starts with where no option file sets it, for those that a
         restart may change.

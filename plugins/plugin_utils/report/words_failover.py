@@ -23,6 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_out
 OWN_EVENTS = {
     **EVENTS,
     "applied_all": "has applied all it received",
+    "half": "gives half a change up",
     "salvaged": "has the dead source's rest",
     "careful_again": "writes to its disk again",
 }

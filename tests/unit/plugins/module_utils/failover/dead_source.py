@@ -7,6 +7,7 @@ question.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.switchover.world import (
@@ -48,6 +49,9 @@ class Replica(Fake):
         self.error = ""
         # How much of its relay log it cannot apply.
         self.stuck_at: int | None = None
+        # Seconds that it takes to stop both threads; where that is for a transaction of which it
+        # has the first half, the transaction's GTID.
+        self.stops_in, self.half = 0.0, ""
 
     def replicate(self) -> None:
         if not self.up:
@@ -81,6 +85,11 @@ class DeadConnection(Connection):
 
     fake: Replica
 
+    def rows(self, statement: str, arguments: Any = None) -> list[dict[str, Any]]:
+        if statement.startswith("STOP") and "_THREAD" not in statement and self.fake.sql:
+            time.sleep(self.fake.stops_in)
+        return super().rows(statement, arguments)
+
     def answer(self, statement: str, arguments: Any) -> list[dict[str, Any]]:
         fake = self.fake
         words = statement.split()
@@ -91,6 +100,13 @@ class DeadConnection(Connection):
                 fake.io = on
             if which in ("both", "SQL_THREAD"):
                 fake.sql = on
+            fake.statements.append(statement)
+            return []
+        if "applier.PROCESSING_TRANSACTION" in statement:
+            return [{"gtid": fake.half, "id": 13 if fake.sql else None}]
+        if statement == "KILL 13":
+            assert fake.half and fake.executed[1] == fake.received
+            fake.sql, fake.half = False, ""
             fake.statements.append(statement)
             return []
         if words[0] == "CHANGE":

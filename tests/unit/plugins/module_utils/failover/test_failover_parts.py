@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     ahead,
+    half,
     keeper,
     replica,
     target,
@@ -218,6 +219,59 @@ def test_a_replica_whose_backlog_stands_still_is_not_waited_for(monkeypatch):
     play = Play(there, monkeypatch, timeout=0.2)
     assert play.run() == {"db2": "undone", "db3": "refused"}
     assert "after they had applied" in play.results["db2"]["reason"]
+    assert waits_again(there["db2"]) and waits_again(there["db3"])
+
+
+@pytest.mark.parametrize("stop,outcome", [(10, "done"), (0.1, "undone")])
+def test_a_replica_that_takes_long_to_stop_is_waited_for_as_long_as_a_server_may_take(
+    monkeypatch, stop, outcome
+):
+    there = world()
+    there["db3"].stops_in = 1.0
+    monkeypatch.setattr(half, "STOP", stop)
+    play = Play(there, monkeypatch, timeout=0.2)
+    assert play.run()["db2"] == outcome
+    if outcome == "done":
+        assert there["db3"].source == "db2" and there["db3"].io
+    else:
+        assert "and had stopped" in play.results["db2"]["reason"]
+        assert waits_again(there["db2"]) and waits_again(there["db3"])
+
+
+def torn(there: DeadSource) -> DeadSource:
+    """The source died while it sent a transaction: nobody stops quickly."""
+    for host in ("db2", "db3"):
+        there[host].half, there[host].stops_in = f"{SOURCE}:121", 5.0
+    return there
+
+
+def test_the_first_half_of_a_transaction_is_given_up_at_once(monkeypatch):
+    there = torn(world())
+    begin = time.monotonic()
+    assert Play(there, monkeypatch).run() == {"db2": "done", "db3": "done"}
+    assert time.monotonic() - begin < 5
+    for host in ("db2", "db3"):
+        said = there[host].statements
+        assert said.index("KILL 13") < said.index("STOP REPLICA")
+
+
+def test_a_transaction_that_came_whole_is_no_half_one(monkeypatch):
+    there = world()
+    there["db2"].half = f"{SOURCE}:120"
+    Play(there, monkeypatch).run()
+    assert "KILL 13" not in there["db2"].statements
+
+
+@pytest.mark.parametrize("killed", ["", "half", "attach", "ready"])
+def test_who_gave_half_a_transaction_up_applies_again_where_nobody_takes_over(monkeypatch, killed):
+    there = torn(world())
+    there["db3"].sides["replica"] = False
+    play = Play(there, monkeypatch)
+    if killed:
+        play.kill["db3" if killed == "attach" else "db2"] = killed
+    play.run()
+    there["db3"].sides["replica"] = True
+    assert there.writers() == []
     assert waits_again(there["db2"]) and waits_again(there["db3"])
 
 
