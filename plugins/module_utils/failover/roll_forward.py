@@ -32,6 +32,7 @@ def roll_forward(part: Part) -> None:
         StepBackError: the server refuses one of its statements, or does not have it afterwards.
     """
     transactions = salvage.unpack(part.params["tail"])
+    fits(part, transactions)
     server = part.local()
     try:
         super_only = part.names.super_read_only and canonical_value(
@@ -55,6 +56,25 @@ def roll_forward(part: Part) -> None:
         "everything that its binary log has",
     )
     part.note("salvaged", f"{len(transactions)} transactions")
+
+
+def fits(part: Part, transactions: list[tail.Transaction]) -> None:
+    """Refuse what the server would end the connection for. The rows that one statement changed come
+    as one statement.
+
+    Raises:
+        StepBackError: a statement is longer than the server takes.
+    """
+    limit = int(global_text(part.eyes, "max_allowed_packet"))
+    for one in transactions:
+        longest = max(map(len, one.statements), default=0)
+        # A byte goes with it that says what the packet is.
+        if longest + 1 > limit:
+            raise StepBackError(
+                f"{one.gtid} of the dead source has a statement of {longest} bytes, and"
+                f" max_allowed_packet is {limit} on {part.params['host']}: SET GLOBAL"
+                " max_allowed_packet = 1073741824 there, and run it again"
+            )
 
 
 def carry_out(
