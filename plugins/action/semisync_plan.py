@@ -26,6 +26,7 @@ class ActionModule(ActionBase):
                 "goal": {"type": "str", "choices": list(GOALS), "default": "apply"},
                 "info_from": {"type": "str"},
                 "hold_back": {"type": "bool", "default": True},
+                "alone": {"type": "bool", "default": False},
             }
         )
         info_from, make = arguments["info_from"], GOALS[arguments["goal"]]

@@ -48,6 +48,12 @@ options:
     version_added: "1.0.0"
     type: bool
     default: true
+  alone:
+    description: Whether a source may be all that is left of its cluster, as behind a failover of a
+      pair. Its commits wait for nobody then, also after its next start.
+    version_added: "1.0.0"
+    type: bool
+    default: false
 extends_documentation_fragment:
   - dbre.semisync.internal
   - dbre.semisync.attributes

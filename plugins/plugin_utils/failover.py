@@ -56,9 +56,9 @@ class Failover:
         self.on_host, self.task, self.check_mode = on_host, task, bool(task.check_mode)
         self.host = str(task_vars["inventory_hostname"])
         self.name, self.members = cluster.members(task_vars, arguments["info_from"], own=own)
-        cluster.refuse(
-            task_vars, self.name, self.members, problems.of_inventory(self.name, self.members)
-        )
+        # Behind a failover of a pair nobody is left beside the new source.
+        wrong = problems.of_inventory(self.name, self.members, self.is_settled())
+        cluster.refuse(task_vars, self.name, self.members, wrong)
         for member in self.members:
             raw = task_vars["hostvars"][member.host].get(arguments["info_from"]) or {}
             if member.info is None and raw.get("reason") == "stopped":

@@ -44,7 +44,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
         name,
         members,
         [f"{me}: {words}" for words in wrong]
-        or problems.of_inventory(name, members)
+        or problems.of_inventory(name, members, options.get("alone", False))
         or problems.of_reading(members)
         or problems.of_sides(members)
         or problems.of_cluster(members, own),

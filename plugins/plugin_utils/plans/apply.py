@@ -124,7 +124,8 @@ def host_plan(
     if hold_back and side == "source" and stage == "full" and must_wait(members):
         stage = "replication"
     number, fresh = wanted_id(member, members), is_fresh(member, members)
-    sections = option_lines.sections(side, info, settings, number, fresh, stage)
+    accompanied = bool(replicas_of(members))
+    sections = option_lines.sections(side, info, settings, number, fresh, stage, accompanied)
     options = [pair for dummy, pairs in sections for pair in pairs]
     option_file = option_file_step(
         member, option_files.render(sections, info["option_files"]["group"]) if options else None
@@ -252,7 +253,7 @@ def expected_after_restart(
         "answering": True,
         "channel": replicates,
         "replica_status": replicates and stage == "full",
-        "source_status": member.side == "source" and stage == "full",
+        "source_status": member.side == "source" and stage == "full" and bool(replicas_of(members)),
     }
     if expected["source_status"]:
         expected["clients"] = connected(members)

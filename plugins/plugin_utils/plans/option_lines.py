@@ -138,13 +138,22 @@ def durability_options(settings: Settings) -> list[tuple[str, int]]:
 
 
 def sections(
-    side: str, info: dict[str, Any], settings: Settings, number: int, fresh: bool, stage: str
+    side: str,
+    info: dict[str, Any],
+    settings: Settings,
+    number: int,
+    fresh: bool,
+    stage: str,
+    accompanied: bool = True,
 ) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Our lines by purpose: [(comment, [(option, value)])].
 
     Args:
         stage: 'replication' leaves semi-sync out, for a baseline before it; 'full' is everything.
+        accompanied: whether the cluster has replicas. Where it has none, as behind a failover of a
+            pair, a source that waits would let nobody write.
     """
+    on = accompanied or side != "source"
     result: list[tuple[str, list[Any]]] = []
     if fresh:
         result.append(("replication (P0)", replication_options(side, info, settings, number)))
@@ -156,7 +165,11 @@ def sections(
             )
         )
         result.append(
-            (f"semi-synchronous replication, {side} side", semisync_options(side, info, settings))
+            (
+                f"semi-synchronous replication, {side} side"
+                + ("" if on else ", off until there is a replica"),
+                semisync_options(side, info, settings, on),
+            )
         )
         other = OTHER_SIDE[side]
         result.append(

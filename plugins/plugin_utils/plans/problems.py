@@ -31,8 +31,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
-def of_inventory(cluster: str, members: list[Member]) -> list[str]:
-    """Clusters that are no source with its replicas."""
+def of_inventory(cluster: str, members: list[Member], alone: bool = False) -> list[str]:
+    """Clusters that are no source with its replicas.
+
+    Args:
+        alone: whether a source may be all that is left.
+    """
     sources = [member.host for member in members if member.group == "source"]
     replicas = [member.host for member in members if member.group == "replica"]
     both = sorted(set(sources) & set(replicas))
@@ -52,7 +56,7 @@ def of_inventory(cluster: str, members: list[Member]) -> list[str]:
             f"{where} has {len(sources)} sources: {', '.join(sources)}; one host is the source, the"
             " others belong into group semisync_replica or into a cluster of their own"
         ]
-    if not replicas:
+    if not (replicas or alone):
         return [
             f"{where} has no replica: source {sources[0]} has nobody to acknowledge its commits;"
             " put a host into group semisync_replica with the same semisync_cluster"
@@ -172,7 +176,8 @@ def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
             f" {source.info['engine']} {source.info['version']} waits for one acknowledgement only;"
             " set it to 1"
         ]
-    if count > replicas:
+    # One that is left alone waits for nobody.
+    if count > replicas > 0:
         return [
             f"{source.host}: semisync_wait_for_replica_count is {count}, but the cluster has"
             f" {replicas} replica(s): every commit would wait for the timeout"
@@ -304,6 +309,7 @@ def of_overrides(member: Member, members: list[Member], settings: Settings) -> l
         wanted_id(member, members),
         is_fresh(member, members),
         settings["stage"],
+        bool(replicas_of(members)),
     )
     reasons, started_with = [], option_lines.command_line(member.info)
     for option, value in [pair for dummy, pairs in sections for pair in pairs]:
