@@ -22,7 +22,8 @@ class Pair:
     """A source and its replica, with a timeout that outlasts the test."""
 
     def __init__(self, made, folder):
-        self.folder, self.source, self.replica = folder, *made
+        self.folder = folder
+        self.source, self.replica = made
         self.file = inventory(
             folder, {self.source: {}}, {self.replica: {}}, semisync_timeout=3600000
         )
@@ -66,6 +67,8 @@ def test_the_replica_of_a_pair_takes_over_alone_until_the_former_source_is_back(
         pair.write(pair.replica)
         pair.replica.shell(f"systemctl restart {UNITS[pair.replica.server]}")
         pair.replica.wait()
+    for name in ("site", "verify"):
+        assert "has no replica" in pair.run(name, good=False)
     pair.run("rejoin", "-e", f"semisync_rejoin={pair.source.name}")
     pair.run("site")
     pair.run("verify")
