@@ -38,6 +38,7 @@ OURS = (
     "frozen_from",
     "salvage_from",
     "plan_from",
+    "fenced_from",
     "parts_from",
     "settled",
     "results_dir",

@@ -52,6 +52,11 @@ options:
   plan_from:
     description: Name of the variable with each host's result of O(step=plan), or of O(step=judge).
     type: str
+  fenced_from:
+    description:
+      - Name of the variable with each host's result of O(step=plan), where that was made before the
+        tasks of the user's that fence the source ran.
+    type: str
   parts_from:
     description: Name of the variable with each host's result of O(step=part).
     type: str
@@ -220,6 +225,12 @@ certificate:
   description: What is proven so far.
   returned: O(step=plan) or O(step=judge) of a failover
   type: dict
+lives:
+  description:
+    - Whether the source may live, and somebody has accepted that; it has to be seen dead behind the
+      tasks that fence it, before anything else is done.
+  returned: O(step=plan) of a failover
+  type: bool
 fence:
   description: Whether an option file of a switchover lets the server start read-only.
   returned: O(step=look)
@@ -301,6 +312,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.parts imp
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.rules import shown
 
+STEPS = ["look", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
+
 
 def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
     """What is left when the role has moved."""
@@ -344,21 +357,7 @@ def part(module: Any) -> dict[str, Any]:
 def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            step={
-                "type": "str",
-                "choices": [
-                    "look",
-                    "plan",
-                    "freeze",
-                    "salvage",
-                    "judge",
-                    "part",
-                    "thaw",
-                    "report",
-                    "after",
-                ],
-                "required": True,
-            },
+            step={"type": "str", "choices": STEPS, "required": True},
             operation={
                 "type": "str",
                 "choices": ["switchover", "failover"],
@@ -369,6 +368,7 @@ def main() -> None:
             frozen_from={"type": "str"},
             salvage_from={"type": "str"},
             plan_from={"type": "str"},
+            fenced_from={"type": "str"},
             parts_from={"type": "str"},
             settled={"type": "bool", "default": False},
             results_dir={"type": "path", "default": "results"},

@@ -8,15 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
 from typing import Any
 
 from ansible import constants
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.failover_known import Known
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover, problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     failover_again,
@@ -25,53 +24,19 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     remains,
     salvaged,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
+# What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
+UNTOUCHED = {
+    "": "Nothing was changed",
+    remains.AHEAD: "Nothing was changed",
+    remains.BEHIND: "The tasks of semisync_hook_fence have run, and nothing else was changed",
+}
 display = Display()
 
 
-class Failover:
-    """The steps of one task.
-
-    Args:
-        arguments: the task's.
-        task_vars: its variables.
-        own: this host's settings.
-        on_host: runs the module on this host with a plan, and with options of its own.
-        token_of: marks this run; takes the cluster's name and its Members.
-        task: Ansible's own; in check mode nothing may be written.
-    """
-
-    def __init__(
-        self,
-        arguments: dict[str, Any],
-        task_vars: Any,
-        own: settings.Settings,
-        on_host: Callable[..., dict[str, Any]],
-        token_of: Callable[[str, list[Member]], str],
-        task: Any,
-    ) -> None:
-        self.arguments, self.task_vars, self.own = arguments, task_vars, own
-        self.on_host, self.task, self.check_mode = on_host, task, bool(task.check_mode)
-        self.host = str(task_vars["inventory_hostname"])
-        self.name, self.members = cluster.members(task_vars, arguments["info_from"], own=own)
-        # Behind a failover of a pair nobody is left beside the new source.
-        wrong = problems.of_inventory(self.name, self.members, self.is_settled())
-        cluster.refuse(task_vars, self.name, self.members, wrong)
-        for member in self.members:
-            raw = task_vars["hostvars"][member.host].get(arguments["info_from"]) or {}
-            if member.info is None and raw.get("reason") == "stopped":
-                # The module says to start it, and that is what nobody may do now.
-                member.error = "its server does not run, or does not listen where it was looked for"
-        self.token = token_of(self.name, self.members)
-        self.opened = failover_again.find(self.members, self.begun())
-        if self.opened:
-            for member in self.members:
-                # Who died is none of them any more where the journal says so already.
-                known = self.opened.source in [one.host for one in self.members]
-                dead = self.opened.source if known else self.opened.target.host
-                member.side = "source" if member.host == dead else "replica"
+class Failover(Known):
+    """The steps of one task."""
 
     def go(self) -> dict[str, Any]:
         """Do the step."""
@@ -85,69 +50,6 @@ class Failover:
             "thaw": self.thaw,
             "report": self.settled if self.is_settled() else self.report,
         }[self.arguments["step"]]()
-
-    # What is there
-
-    @property
-    def mine(self) -> Member:
-        return cluster.of_host(self.task_vars, self.members)
-
-    def results_of(self, argument: str) -> dict[str, Any]:
-        """host -> the result that it registered under the name that an argument has."""
-        variables, name = self.task_vars["hostvars"], self.arguments.get(argument)
-        return {
-            member.host: (variables[member.host].get(name) or {}) if name else {}
-            for member in self.members
-        }
-
-    def is_replica(self) -> bool:
-        """Whether this host is one that was read."""
-        return self.mine in remains.readable(self.members)
-
-    def evidence(self) -> Evidence:
-        """Everything that is known now."""
-        frozen = self.results_of("frozen_from") if self.arguments.get("frozen_from") else None
-        for member in self.members:
-            stopped = (frozen or {}).get(member.host) or {}
-            if member.info is not None and "gtid" in stopped:
-                member.info = dict(member.info, gtid=stopped["gtid"], channel=stopped["channel"])
-        return Evidence(
-            members=self.members,
-            source=self.results_of("info_from")[source_of(self.members).host],
-            looks=self.results_of("looks_from"),
-            frozen=frozen,
-            last=self.last(),
-            settings=self.own,
-            now=time.time(),
-            salvage=self.salvaged(),
-        )
-
-    def salvaged(self) -> dict[str, Any] | None:
-        """What was found in the source's binary log, or of it."""
-        host = source_of(self.members).host
-        for argument in ("salvage_from", "looks_from"):
-            seen = self.results_of(argument)[host].get("salvage")
-            if seen:
-                return dict(seen)
-        return None
-
-    def last(self) -> dict[str, Any] | None:
-        """What verify.yml kept of its last look."""
-        kept = results.read_json(os.path.join(self.folder(), results.STATE), None)
-        return kept if isinstance(kept, dict) else None
-
-    def begun(self) -> dict[str, Any] | None:
-        """The certificate of a run that has not said what became of it."""
-        kept = results.read_json(os.path.join(self.folder(), results.BEGUN), None)
-        return kept if isinstance(kept, dict) else None
-
-    def folder(self) -> str:
-        return results.cluster_folder(self.arguments.get("results_dir", "results"), self.name)
-
-    def speaks(self) -> bool:
-        return cluster.speaks(self.task_vars, self.members, self.task)
-
-    # The steps
 
     def look(self) -> dict[str, Any]:
         raw = self.results_of("info_from")[self.host]
@@ -207,10 +109,12 @@ class Failover:
         chosen = failover_cases.candidate_of(evidence) if remains.readable(self.members) else None
         accepted = self.own["failover_accept"]
         refused = failover_cases.refused(evidence, accepted)
-        kept = certificate.record(self.name, self.token, evidence, accepted, chosen)
+        kept = certificate.record(self.name, self.token, evidence, accepted, chosen, self.fenced())
         if chosen:
             kept["statements"] = self.statements(evidence, chosen)
-        if self.speaks():
+        # Of a source that was dead before its fence all of it has been said.
+        anew = evidence.fence != remains.BEHIND or refused or kept["fenced"]["case"]
+        if self.speaks() and anew:
             display.display("\n".join(certificate.told(kept, refused)))
             display.display(f"  {certificate.fence_words(evidence)}")
             if self.check_mode and not refused:
@@ -220,9 +124,13 @@ class Failover:
             kept["outcome"] = "refused"
             self.keep(kept)
             raise cluster.RefusedError(
-                f"Nothing was changed. {certificate.complaint(self.name, refused)}"
+                f"{UNTOUCHED[evidence.fence]}. {certificate.complaint(self.name, refused)}"
             )
-        return {"changed": False, "certificate": kept}
+        # Whether it has to be seen dead before anything is touched.
+        lives = evidence.fence == remains.AHEAD and bool(kept["fenced"])
+        if lives and self.speaks():
+            self.shelf().keep_look(source_of(self.members).info)
+        return {"changed": False, "certificate": kept, "lives": lives}
 
     def plan_again(self, opened: failover_again.Opened, evidence: Evidence) -> dict[str, Any]:
         """What is left of a failover whose target takes writes already."""
@@ -231,7 +139,7 @@ class Failover:
             wrong += [case.words for case in failover_cases.of_source(evidence)]
         cluster.refuse(self.task_vars, self.name, self.members, wrong)
         kept = failover_again.certificate_of(opened, self.name, self.token, evidence.now)
-        if self.speaks():
+        if self.speaks() and evidence.fence != remains.BEHIND:
             display.display(
                 f"Failover of cluster {self.name} from {opened.source} was interrupted when"
                 f" {opened.target.host} took writes already: what is left of it is done"
@@ -291,7 +199,7 @@ class Failover:
             *failover_cases.refused(evidence, accepted),
         ]
         chosen = None if refused else failover_cases.candidate_of(evidence)
-        kept = certificate.record(self.name, self.token, evidence, accepted, chosen)
+        kept = certificate.record(self.name, self.token, evidence, accepted, chosen, self.fenced())
         if refused or not chosen:
             kept["outcome"] = "refused"
             kept["reason"] = certificate.complaint(self.name, refused)
@@ -371,16 +279,11 @@ class Failover:
             result.update(cluster.refused(wrong, self.host))
         return result
 
-    def is_settled(self) -> bool:
-        """Whether the report comes after everything else."""
-        return boolean(self.arguments.get("settled") or False)
-
     def settled(self) -> dict[str, Any]:
         """Keep the first look at the new source, of whose host this is."""
         if self.host != self.judged()["certificate"]["to"]:
             return {"skipped": True, "skip_reason": "it is not the new source"}
-        base, now = self.arguments.get("results_dir", "results"), results.now()
-        Shelf(base, self.name, None, now, self.check_mode).keep_look(self.mine.info)
+        self.shelf().keep_look(self.mine.info)
         return {"changed": False}
 
     def keep(self, kept: dict[str, Any]) -> str | None:

@@ -96,11 +96,24 @@ def record(
     evidence: Evidence,
     accepted: list[str],
     chosen: Member | None,
+    fenced: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """certificate.json, as far as it can be had."""
+    """certificate.json, as far as it can be had.
+
+    Args:
+        accepted: names of cases.
+        fenced: what is known of the tasks of semisync_hook_fence; None where none have run.
+    """
     rows = premises.rows(evidence, chosen)
     every_case = failover_cases.cases(evidence)
     names = [case.name for case in every_case if case.acceptable]
+    lives = next(failover_cases.of_source(evidence), None)
+    if lives and lives.acceptable and lives.name in accepted:
+        fenced = {"case": lives.name, "words": lives.words, "dead_at": None, "failed": []}
+    elif fenced and fenced["case"]:
+        names.append(fenced["case"])
+        seen_dead = fenced["dead_at"] or (None if lives else remains.stamp(evidence.now))
+        fenced = dict(fenced, dead_at=seen_dead)
     return {
         "operation": "failover",
         "cluster": cluster,
@@ -113,6 +126,7 @@ def record(
         "premises": rows,
         "cases": [case._asdict() for case in every_case],
         "accepted": [name for name in accepted if name in names],
+        "fenced": fenced,
         "received": {
             member.host: remains.received(member)
             for member in remains.readable(evidence.members)
@@ -144,7 +158,19 @@ def why(evidence: Evidence, chosen: Member | None) -> str:
 
 
 def fence_words(evidence: Evidence) -> str:
-    """What keeps the old source from confirming more, where no power switch does."""
+    """What keeps the old source from confirming more."""
+    source = source_of(evidence.members).host
+    words = {
+        remains.AHEAD: "fence: the tasks of semisync_hook_fence run first"
+        + (f", and {source} must be dead then. " if failover_cases.of_living(evidence) else ". "),
+        remains.BEHIND: f"fence: the tasks of semisync_hook_fence have run, and {source} does not"
+        " answer. ",
+    }
+    return words.get(evidence.fence, "") + logical_fence_words(evidence)
+
+
+def logical_fence_words(evidence: Evidence) -> str:
+    """The same, of what no power switch does."""
     last = remains.look(evidence)
     source = source_of(evidence.members).host
     if not last.get("timeout"):

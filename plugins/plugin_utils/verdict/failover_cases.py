@@ -24,6 +24,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_pre
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains, salvaged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
+# What semisync_hook_fence can do about a source that may live.
+FENCES = {
+    remains.AHEAD: ". Who accepts this has it ended by the tasks of semisync_hook_fence first",
+    remains.BEHIND: ". The tasks of semisync_hook_fence have run, and must not return before it is"
+    " dead",
+}
+
 
 class Case(NamedTuple):
     """One reason not to go on.
@@ -48,10 +55,12 @@ def cases(evidence: Evidence) -> list[Case]:
         listed = "; ".join(f"{host}: {why}" for host, why in remains.unread(evidence).items())
         return [Case("no_replica", f"no replica was read ({listed})", "bring one of them back")]
     first = [*of_source(evidence), *of_sides(evidence), *of_measure(evidence)]
-    if first:
+    if not all(case.acceptable for case in first):
         # What the others would say rests on these.
         return first
     return [
+        *first,
+        *of_fence(evidence),
         *of_reading(evidence),
         *of_relay_logs(evidence),
         *of_past(evidence),
@@ -66,8 +75,9 @@ def refused(evidence: Evidence, accepted: list[str]) -> list[Case]:
 
 
 def of_source(evidence: Evidence) -> Iterator[Case]:
-    """It must be dead: moving the role of one that lives is a switchover."""
-    source, said = source_of(evidence.members), evidence.source
+    """It must be dead: moving the role of one that lives is a switchover, unless a hook ends it."""
+    source, said, fence = source_of(evidence.members), evidence.source, evidence.fence
+    ends = FENCES.get(fence, "")
     reached = [
         host
         for host, looked in evidence.looks.items()
@@ -81,14 +91,35 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             "source_answers",
             f"{source.host}: the source lives ({answers})",
             "switchover.yml moves the role of a source that lives; where it hangs, end it first by"
-            " its power or SIGKILL: an orderly stop confirms commits that no replica has",
+            f" its power or SIGKILL: an orderly stop confirms commits that no replica has{ends}",
+            fence == remains.AHEAD,
         )
     elif not said.get("unreachable") and said.get("reason") != "stopped":
         yield Case(
             "source_unclear",
             f"{source.host}: nothing says that the source is dead ({source.error})",
             "ask it: its host must be in the run, and say that nothing listens, or be unreachable;"
-            " where its server hangs, end it by its power or SIGKILL",
+            f" where its server hangs, end it by its power or SIGKILL{ends}",
+            fence == remains.AHEAD,
+        )
+
+
+def of_living(evidence: Evidence) -> Case | None:
+    """The case of a source that may live, and that somebody may have fenced; None where it is dead,
+    or no hook is left to end it.
+    """
+    return next((case for case in of_source(evidence) if case.acceptable), None)
+
+
+def of_fence(evidence: Evidence) -> Iterator[Case]:
+    """Whoever has a power switch reckons with it."""
+    if evidence.unfenced:
+        yield Case(
+            "unfenced",
+            f"a task of semisync_hook_fence failed, or reached nobody, for"
+            f" {', '.join(sorted(evidence.unfenced))}: nothing says that the source is fenced",
+            "see to it by hand that it is, or mend what failed, and run this again",
+            True,
         )
 
 
@@ -190,6 +221,9 @@ def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
 
 def of_past(evidence: Evidence) -> Iterator[Case]:
     """Case 1: what the source confirmed alone, unless its binary log has it."""
+    if of_living(evidence) and evidence.settings.get("failover_salvage"):
+        # Its log can be read behind the fence, and this is judged once more then.
+        return
     wrong = salvaged.problem(evidence)
     if wrong:
         yield Case(f"salvage_{wrong[0]}", wrong[1], salvaged.remedy(wrong[0]), True)

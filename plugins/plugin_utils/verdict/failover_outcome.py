@@ -33,12 +33,19 @@ def not_frozen(evidence: remains.Evidence) -> list[Case]:
         Case(
             f"not_stopped:{member.host}",
             f"the IO thread of {member.host} does not stand still:"
-            f" {(frozen.get(member.host) or {}).get('msg') or 'it runs'}",
+            f" {why_not(frozen.get(member.host))}",
             "run this again; every IO thread that was stopped is started again",
         )
         for member in remains.readable(evidence.members)
         if not (frozen.get(member.host) or {}).get("stopped")
     ]
+
+
+def why_not(stopped: dict[str, Any] | None) -> str:
+    """Why an IO thread runs that should have been stopped."""
+    if not stopped:
+        return "nobody came to it, because a task of yours failed there, see above"
+    return str(stopped.get("msg") or "it runs")
 
 
 def completed(

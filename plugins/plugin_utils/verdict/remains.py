@@ -8,6 +8,7 @@ known of the source's last days.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, position
@@ -23,6 +24,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candi
 
 # An uptime is in whole seconds.
 WHOLE_SECONDS = 2
+# The tasks of semisync_hook_fence are still to end the source, or have run.
+AHEAD, BEHIND = "ahead", "behind"
 
 
 class Evidence(NamedTuple):
@@ -37,6 +40,8 @@ class Evidence(NamedTuple):
         settings: what is wanted.
         now: the controller's clock, in seconds since 1970, no earlier than the source's end.
         salvage: what was found of the source's binary log, or in it; None where nobody looked.
+        fence: AHEAD or BEHIND, or empty where no hook ends the source.
+        unfenced: hosts on which a task of that hook failed, or that one did not reach.
     """
 
     members: list[Member]
@@ -47,6 +52,8 @@ class Evidence(NamedTuple):
     settings: Settings
     now: float
     salvage: dict[str, Any] | None = None
+    fence: str = ""
+    unfenced: Sequence[str] = ()
 
 
 class Window(NamedTuple):

@@ -79,7 +79,7 @@ MUTANTS = {
         "what was received is read before the IO threads are stopped",
         (
             Patch(
-                "plugins/plugin_utils/failover.py",
+                "plugins/plugin_utils/failover_known.py",
                 '            if member.info is not None and "gtid" in stopped:\n',
                 '            if member.info is None and "gtid" in stopped:\n',
             ),

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, failover, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.failover import peers
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
 
@@ -47,15 +48,18 @@ class Run:
             for member in evidence.members
         }
         results.write_json(str(self.folder / "default" / "state.json"), evidence.last)
-        self.given = {}
+        self.given, self.lost = {}, []
 
-    def step(self, step, host, check_mode=False, on_host=None, settled=False, **settings):
+    def step(
+        self, step, host, check_mode=False, on_host=None, settled=False, fenced=False, **settings
+    ):
         arguments = {
             "step": step,
             "info_from": "info",
             "looks_from": "looks",
             "frozen_from": "frozen" if step in ("judge", "thaw") else None,
             "plan_from": "judged",
+            "fenced_from": "planned" if fenced else None,
             "parts_from": "parts",
             "results_dir": str(self.folder),
             "run": RUN,
@@ -66,7 +70,7 @@ class Run:
             "hostvars": self.values,
             "groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]},
             "inventory_hostname": host,
-            "ansible_play_hosts": list(self.values),
+            "ansible_play_hosts": [name for name in self.values if name not in self.lost],
             "ansible_play_hosts_all": list(self.values),
         }
         own = samples.settings(
@@ -93,6 +97,13 @@ class Run:
                 "channel": dict(info["channel"], io_running="No"),
                 "gtid": info["gtid"],
             }
+
+    def plan(self, **more):
+        """Let every host plan; what one of them has of it."""
+        made = {host: self.step("plan", host, **more) for host in self.values}
+        for host, result in made.items():
+            self.values[host]["planned"] = result
+        return made["db2"]
 
     def judge(self, **settings):
         for host in self.values:
@@ -146,6 +157,76 @@ def test_a_refusal_is_kept_and_can_be_accepted_by_name(run):
     )
     result = run.step("plan", "db1", failover_accept=["unwatched"])
     assert result["certificate"]["accepted"] == ["unwatched"]
+
+
+def revive(run):
+    """Let the source answer us."""
+    info = samples.captured("mysql", "source")
+    info["variables"]["server_uuid"] = remnants.SOURCE
+    run.values["db1"]["info"] = info
+
+
+HOOKED = {"hook_fence": "/hooks/power.yml", "failover_accept": ["source_answers"]}
+
+
+def test_a_source_that_lives_is_ended_by_consent_and_a_hook_and_then_seen_dead(run):
+    revive(run)
+    state = run.folder / "default" / "state.json"
+    before = state.read_text()
+    for settings in ({}, {"failover_accept": ["source_answers"]}, {"hook_fence": "/a"}):
+        with pytest.raises(cluster.RefusedError, match=r"Nothing was changed.* source lives"):
+            run.step("plan", "db1", **settings)
+    assert run.certificate()["fenced"] is None
+    run.plan(check_mode=True, **HOOKED)
+    assert state.read_text() == before
+    run.said.clear()
+    assert run.plan(**HOOKED)["lives"]
+    assert "fence: the tasks of semisync_hook_fence run first, and db1 must be" in run.said[-1]
+    # What was read of it is the last look at it.
+    assert json.loads(state.read_text())["at"] > json.loads(before)["at"]
+    with pytest.raises(cluster.RefusedError, match="have run, and nothing else was changed"):
+        run.step("plan", "db1", fenced=True, **HOOKED)
+    assert run.certificate()["fenced"]["dead_at"] is None
+    run.values["db1"]["info"] = UNREAD
+    assert not run.plan(fenced=True, **HOOKED)["lives"]
+    run.freeze()
+    kept = run.judge(fenced=True, **HOOKED)["certificate"]
+    assert (kept["accepted"], kept["cases"]) == (["source_answers"], [])
+    assert kept["fenced"]["case"] == "source_answers" and "it was read" in kept["fenced"]["words"]
+    assert kept["fenced"]["dead_at"] == remains.stamp(remnants.NOW)
+
+
+def test_a_dead_source_s_hook_runs_and_nobody_looks_once_more(run):
+    assert not run.plan(hook_fence="/hooks/power.yml")["lives"]
+    assert "fence: the tasks of semisync_hook_fence run first. logical" in run.said[-1]
+    run.said.clear()
+    run.plan(fenced=True, hook_fence="/hooks/power.yml")
+    # It has all been said.
+    assert run.said == []
+    run.freeze()
+    kept = run.judge(fenced=True, hook_fence="/hooks/power.yml")["certificate"]
+    assert kept["fenced"] == {"case": None, "words": "", "dead_at": None, "failed": []}
+
+
+def test_a_hook_that_failed_has_fenced_nobody_and_that_is_accepted_by_name(run):
+    hook = {"hook_fence": "/hooks/power.yml"}
+    run.plan(**hook)
+    # Ansible leaves a host out that a task has failed on.
+    run.lost = ["db1"]
+    with pytest.raises(cluster.RefusedError, match=r"unfenced: .* for db1: nothing says that"):
+        run.step("plan", "db2", fenced=True, **hook)
+    hook["failover_accept"] = ["unfenced"]
+    run.plan(fenced=True, **hook)
+    run.freeze()
+    kept = run.judge(fenced=True, **hook)["certificate"]
+    assert (kept["accepted"], kept["fenced"]["failed"]) == (["unfenced"], ["db1"])
+
+
+def test_a_replica_that_one_of_the_user_s_tasks_failed_on_was_not_asked_to_stop(run):
+    run.freeze()
+    del run.values["db3"]["frozen"]
+    words = run.judge()["certificate"]["reason"]
+    assert "not_stopped:db3" in words and "a task of yours failed there" in words
 
 
 def test_behind_the_stop_each_host_gets_its_part(run):

@@ -144,6 +144,43 @@ def test_each_case_has_a_name_and_says_whether_it_can_be_accepted(changed, name,
     assert (name in left) is not acceptable
 
 
+HANGS = source(failed=True, reason="silent", msg="no answer")
+
+
+@pytest.mark.parametrize(
+    "changed,name",
+    [(read_source, "source_answers"), (answers, "source_answers"), (HANGS, "source_unclear")],
+)
+def test_a_source_that_may_live_can_be_left_to_a_hook_that_ends_it_and_to_nothing_else(
+    changed, name
+):
+    def found(fence, lost=lambda evidence: evidence):
+        return failover_cases.cases(lost(changed(remnants.evidence("mysql", fence=fence))))
+
+    (alone,) = found("")
+    assert (alone.name, alone.acceptable) == (name, False)
+    (ahead,) = found(remains.AHEAD)
+    assert (ahead.name, ahead.acceptable) == (name, True)
+    assert "semisync_hook_fence first" in ahead.remedy
+    # A hook that has not ended it.
+    (behind,) = found(remains.BEHIND)
+    assert (behind.name, behind.acceptable) == (name, False)
+    assert "must not return before it is dead" in behind.remedy
+    # Nobody is ended for a failover that would be refused behind it.
+    lost = [case.name for case in found(remains.AHEAD, lambda evidence: gone(evidence, "db2"))]
+    assert lost == [name, "unread:db2", "alone"]
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_what_a_degraded_source_has_alone_is_asked_of_its_log_when_it_is_dead(wanted):
+    settings = samples.settings(failover_to="", failover_accept=[], failover_salvage=wanted)
+    evidence = remnants.evidence(
+        "mysql", fence=remains.AHEAD, settings=settings, last=remnants.look("mysql", status="OFF")
+    )
+    left = [] if wanted else ["degraded"]
+    assert names(read_source(evidence)) == ["source_answers", *left]
+
+
 @pytest.mark.parametrize(
     "changed,expected",
     [
