@@ -65,6 +65,10 @@ def in_words(kept: dict[str, Any]) -> list[str]:
     sentences += [f"{host} stays behind: {why}." for host, why in kept["left_behind"].items()]
     if kept["accepted"]:
         sentences.append(f"Accepted by name: {', '.join(kept['accepted'])}.")
+    fenced = kept.get("fenced")
+    if fenced and fenced["case"]:
+        seen = f"seen dead at {fenced['dead_at']}" if fenced["dead_at"] else "not seen dead"
+        sentences.append(f"Before its fence: {fenced['words']}; behind it {seen}.")
     return sentences
 
 

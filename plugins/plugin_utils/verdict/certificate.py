@@ -160,11 +160,12 @@ def why(evidence: Evidence, chosen: Member | None) -> str:
 def fence_words(evidence: Evidence) -> str:
     """What keeps the old source from confirming more."""
     source = source_of(evidence.members).host
+    lives = next(failover_cases.of_source(evidence), None)
     words = {
         remains.AHEAD: "fence: the tasks of semisync_hook_fence run first"
-        + (f", and {source} must be dead then. " if failover_cases.of_living(evidence) else ". "),
-        remains.BEHIND: f"fence: the tasks of semisync_hook_fence have run, and {source} does not"
-        " answer. ",
+        + (f", and {source} must be dead then. " if lives else ". "),
+        remains.BEHIND: "fence: the tasks of semisync_hook_fence have run, and"
+        + (f" {source} was not seen dead. " if lives else f" {source} does not answer. "),
     }
     return words.get(evidence.fence, "") + logical_fence_words(evidence)
 

@@ -187,6 +187,7 @@ def test_a_source_that_lives_is_ended_by_consent_and_a_hook_and_then_seen_dead(r
     with pytest.raises(cluster.RefusedError, match="have run, and nothing else was changed"):
         run.step("plan", "db1", fenced=True, **HOOKED)
     assert run.certificate()["fenced"]["dead_at"] is None
+    assert "db1 was not seen dead" in run.said[-1]
     run.values["db1"]["info"] = UNREAD
     assert not run.plan(fenced=True, **HOOKED)["lives"]
     run.freeze()

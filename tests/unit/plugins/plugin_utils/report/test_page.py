@@ -391,8 +391,11 @@ def test_every_event_of_a_failover_has_words():
 
 @needs_matplotlib
 def test_a_certificate_has_its_page(tmp_path):
-    html = page_of(keep(tmp_path, certificate=failover(accepted=["unread:db4"])))
+    lived = {"case": "source_answers", "words": "db1: it lives", "dead_at": NOW, "failed": []}
+    kept = failover(accepted=["unread:db4"], fenced=lived)
+    html = page_of(keep(tmp_path, certificate=kept))
     for words in (
+        f"Before its fence: db1: it lives; behind it seen dead at {NOW}.",
         "Failover from db1 to db2",
         "Nothing that was confirmed is lost",
         "has received, and has 0 to apply",
