@@ -49,8 +49,9 @@ options:
     type: bool
     default: true
   alone:
-    description: Whether a source may be all that is left of its cluster, as behind a failover of a
-      pair. Its commits wait for nobody then, also after its next start.
+    description: Whether those that could not be read are left out, as behind a failover that went
+      on without them. A source that is all that is left of its cluster waits for nobody then, also
+      after its next start.
     version_added: "1.0.0"
     type: bool
     default: false

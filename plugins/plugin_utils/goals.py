@@ -38,6 +38,9 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
     except cluster.HeldError:
         # It was said, and the others are planned without it.
         return {"side": HELD, "changes": False, "server_changes": False, "cluster_changes": False}
+    if options.get("alone"):
+        # Its failover went on without those that it could not read.
+        members = [member for member in members if member.info is not None]
     me = variables.task_vars["inventory_hostname"]
     cluster.refuse(
         variables.task_vars,

@@ -37,6 +37,18 @@ def test_a_cluster_that_is_as_wanted_changes_nothing(plan):
         assert result["rotate_problem"] == ""
 
 
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_behind_a_failover_whoever_could_not_be_read_is_left_out(plan, engine):
+    members = samples.pair(engine)
+    members[1].info = None
+    asked = {"info_from": "info"}
+    assert "db2: was not read" in plan("db1", asked, members=members)["msg"]
+    left = plan("db1", dict(asked, alone=True), members=members)
+    # Nobody is there to acknowledge, also after its next start.
+    enabled = members[0].info["names"]["source"]["variables"]["enabled"]
+    assert f"{enabled} = 0" in left["option_file"]["content"]
+
+
 @pytest.mark.parametrize("goal", ["remove", "gtid"])
 def test_other_goals(plan, goal):
     result = plan("db2", {"info_from": "info", "goal": goal})
