@@ -143,6 +143,15 @@ hosts:
   description: What the module is given on each host.
   returned: O(step=judge)
   type: dict
+missed:
+  description: What the journal says of the failover that a replica has missed, or null.
+  returned: O(step=judge)
+  type: dict
+away:
+  description: Other former sources, which have no part in it.
+  returned: O(step=judge)
+  type: list
+  elements: str
 record:
   description: What rejoin.json says.
   returned: O(step=judge) or O(step=report)

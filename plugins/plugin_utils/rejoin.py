@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 from ansible.utils.display import Display
@@ -14,22 +13,21 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     rejoin_replay,
     results,
-    settings,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError, units_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     held,
     problems,
     sides,
     switchover,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rejoin_known import Known
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     former,
     former_ways,
-    history,
+    remains,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Has, Judged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Judged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_record import (
     FILE,
     came_back_words,
@@ -45,81 +43,8 @@ FINISH, NONE = "finish", "none"
 display = Display()
 
 
-class Rejoin:
-    """The steps of one task.
-
-    Attributes:
-        record: what was kept of the verdict, also where that is a refusal; None before.
-
-    Args:
-        arguments: the task's.
-        task_vars: its variables.
-        own: this host's settings.
-        on_host: runs the module on this host with a plan.
-        task: Ansible's own; in check mode nothing may be written.
-
-    Raises:
-        NotMeantError: another cluster is meant.
-        RefusedError: it is not clear who is who.
-    """
-
-    record: dict[str, Any] | None = None
-
-    def __init__(
-        self,
-        arguments: dict[str, Any],
-        task_vars: Any,
-        own: settings.Settings,
-        on_host: Callable[[dict[str, Any]], dict[str, Any]],
-        task: Any,
-    ) -> None:
-        self.arguments, self.task_vars, self.own = arguments, task_vars, own
-        self.on_host, self.task = on_host, task
-        self.host = str(task_vars["inventory_hostname"])
-        name, every = cluster.known_members(task_vars, arguments["info_from"], own=own)
-        self.name, self.members = name, every
-        self.former = self.find()
-        self.row = next(
-            (row for row in sides.held_rows(every) if held.is_it(self.former, row)), None
-        )
-        left, away = held.apart(every)
-        self.held = any(one.member is self.former for one in away)
-        decided = sides.decide(left)
-        self.refuse(
-            problems.of_inventory(name, every)
-            or decided.problems
-            or ([] if decided.source else ["it is not clear who is the source"])
-        )
-        for member in every:
-            member.side = "source" if member.host == decided.source else "replica"
-        self.source = source_of(every)
-
-    def find(self) -> Member:
-        """The former source, by its name.
-
-        Raises:
-            NotMeantError, RefusedError: it is none of this cluster.
-        """
-        wanted = self.own["rejoin"]
-        for member in self.members:
-            if member.host == wanted:
-                return member
-        hosts = [member.host for member in self.members]
-        if not wanted:
-            self.refuse(
-                [f"say which host is to come back: -e semisync_rejoin=HOST, one of {hosts}"]
-            )
-        variables, groups = self.task_vars["hostvars"], self.task_vars["groups"]
-        known = [host for _side, group in cluster.GROUPS for host in groups.get(group, [])]
-        if wanted in known and wanted in variables:
-            raise NotMeantError("another cluster is meant")
-        self.refuse(
-            [f"semisync_rejoin is {wanted!r}, which is no host of the inventory's clusters"]
-        )
-        raise NotMeantError("nobody is meant")
-
-    def refuse(self, wrong: list[str]) -> None:
-        cluster.refuse(self.task_vars, self.name, self.members, wrong)
+class Rejoin(Known):
+    """The steps of one task."""
 
     def go(self) -> dict[str, Any]:
         """Do the step."""
@@ -132,64 +57,6 @@ class Rejoin:
         if plan is None:
             raise NotMeantError("it has no part in this step")
         return self.on_host(plan)
-
-    # What is there
-
-    def result_of(self, host: str, argument: str) -> dict[str, Any]:
-        """What a host registered under the name that an argument has."""
-        name = self.arguments.get(argument)
-        return (self.task_vars["hostvars"][host].get(name) or {}) if name else {}
-
-    def planned(self) -> dict[str, Any]:
-        plan: dict[str, Any] = self.result_of(self.host, "plan_from")
-        return plan
-
-    @property
-    def mariadb(self) -> bool:
-        return bool(self.source.info["engine"] == "mariadb")
-
-    @property
-    def looked(self) -> dict[str, Any]:
-        """What the former source's host said."""
-        return self.result_of(self.former.host, "looks_from")
-
-    def new_has(self) -> Has:
-        first = self.result_of(self.source.host, "looks_from").get("first_gtids")
-        return former.from_info(self.source.host, self.source.info, first)
-
-    def old_has(self) -> Has | None:
-        """What the former source has; None where it could not be read."""
-        # Once its data are a copy, what its old log had counts no more.
-        copied = self.arguments["step"] == "report" and self.planned()["way"] == former_ways.SEED
-        log = {} if copied else self.looked.get("log") or {}
-        if self.former.info is not None:
-            follows = held.came_back(self.former, self.members)
-            has = former.from_info(self.former.host, self.former.info, follows=follows)
-        elif log:
-            identity = self.looked["identity"]
-            has = Has(self.former.host, self.mariadb, identity, log["gtids"], by_log=True)
-            has = has._replace(by_gtid=self.looked["by_gtid"], strict=self.looked["strict"] or None)
-        else:
-            return None
-        return has._replace(
-            by_gtid=has.by_gtid and not log.get("anonymous"),
-            disorder=log["disorder"] if log else "" if copied else None,
-        )
-
-    def judged(self) -> Judged:
-        old = self.old_has()
-        if old is None:
-            return Judged(former.CANNOT_TELL, why=(self.unread(),))
-        judged, waiting = former.judge(old, self.new_has()), former_ways.waiting(self.former)
-        if waiting and judged.verdict == former.CLEAN:
-            return Judged(former.CANNOT_TELL, why=(waiting,))
-        return judged
-
-    def unread(self) -> str:
-        silent = self.result_of(self.former.host, "info_from").get("reason") == "silent"
-        return former_ways.unread(self.former.host, self.looked, self.former.error, silent)
-
-    # The steps
 
     def look(self) -> dict[str, Any]:
         self.refuse(problems.of_reading([self.source]))
@@ -208,15 +75,6 @@ class Rejoin:
             "user": self.own["replication_user"],
         }
         return self.on_host(self.log_of_former() | more)
-
-    def log_of_former(self) -> dict[str, Any]:
-        """Where the former source's log is, as far as it is known here, and what of it is known."""
-        return {
-            "known": self.new_has().gtids,
-            "files": history.files_of(self.former.info) if self.former.info else None,
-            "units": units_of(self.own, self.source.info),
-            "program": self.source.info["program"] or "",
-        }
 
     def judge(self) -> dict[str, Any]:
         """The verdict, what is to be done, and what speaks against that."""
@@ -237,8 +95,11 @@ class Rejoin:
             self.own["rejoin_accept"],
         )
         way = self.way(judged)
-        closed = self.closed(way, ways, look, again, judged)
-        kept = record_of(self.name, self.former, self.source, judged, look, ways, way, self.row)
+        barred = "" if way == NONE else self.barred()
+        closed = barred or self.closed(way, ways, look, again, judged)
+        kept = record_of(
+            self.name, self.former, self.source, judged, look, ways, way, self.row, self.missed
+        )
         outcome = "refused" if closed else "nothing" if way == NONE else "planned"
         kept.update(run=self.arguments.get("run"), outcome=outcome)
         if again:
@@ -251,10 +112,11 @@ class Rejoin:
             display.display("\n".join(told(kept)))
             self.keep(kept)
         if closed:
-            words = why_not(kept, closed)
+            words = f"{self.former.host}: {barred}" if barred else why_not(kept, closed)
             if again:
+                left = "its IO thread stays stopped" if self.missed else "is held as before"
                 raise cluster.RefusedError(
-                    f"{words}. {self.former.host} runs, read-only, and is held as before"
+                    f"{words}. {self.former.host} runs, read-only, and {left}"
                 )
             self.refuse([words])
         return {
@@ -263,12 +125,14 @@ class Rejoin:
             "host": self.former.host,
             "way": way,
             "hosts": self.hosts(way, look),
+            "away": [member.host for member in self.away],
+            "missed": self.missed,
             "record": kept,
         }
 
     def way(self, judged: Judged) -> str:
         wanted = str(self.own["rejoin_way"])
-        follows = held.came_back(self.former, self.members)
+        follows = self.follows()
         # One that somebody has attached, or that nothing can tell of, may still be replaced.
         if follows and (judged.verdict == former.CLEAN or wanted != former_ways.SEED):
             return FINISH if self.row else NONE
@@ -276,6 +140,26 @@ class Rejoin:
             # There is nothing to take back or over any more.
             return former_ways.ATTACH
         return wanted
+
+    def barred(self) -> str:
+        """Why nothing is done on any way, in words."""
+        if not self.row and not self.missed:
+            return (
+                f"the journal does not say that a failover took the source's role from"
+                f" {self.former.host}, and it follows nobody who lost it: site.yml says what it is,"
+                " and what it lacks"
+            )
+        if waiting := former_ways.waiting(self.former):
+            return waiting
+        behind = [one.host for one in self.others() if held.missed(one, self.members)]
+        if behind:
+            missed = f"{' and '.join(behind)} missed the failover: "
+            return missed + (
+                f"leave them out of the inventory until {self.former.host} follows"
+                if self.missed
+                else f"let them follow {self.source.host} first (semisync_rejoin={behind[0]})"
+            )
+        return ""
 
     def closed(
         self,
@@ -285,16 +169,9 @@ class Rejoin:
         again: bool,
         judged: Judged,
     ) -> str:
-        """Why it is not done, in words."""
+        """Why it is not done on this way, in words."""
         if way == NONE:
             return ""
-        if not self.row:
-            return (
-                f"the journal does not say that a failover took the source's role from"
-                f" {self.former.host}: site.yml says what it is, and what it lacks"
-            )
-        if waiting := former_ways.waiting(self.former):
-            return waiting
         if way == FINISH:
             return "" if judged.verdict == former.CLEAN else f"it follows, but {ways[0].closed}"
         if way == former_ways.SEED and self.own["seed_method"] == "none":
@@ -303,14 +180,13 @@ class Rejoin:
         closed = closed or rejoin_replay.consent(way, judged, self.own["rejoin_phantoms"])
         if closed or (again and self.former.info is None):
             return closed or f"it cannot be read: {self.former.error}"
-        astray = [
-            member.host
-            for member in self.members
-            if member not in (self.former, self.source)
-            and not sides.target_of(member, self.members, None)
-        ]
+        members = self.members
+        astray = [one.host for one in self.others() if not sides.target_of(one, members, None)]
         if astray:
             return f"{' and '.join(astray)} follow nobody: run site.yml, or leave them out, first"
+        left = remains.to_apply(self.former) if again and self.missed else 0
+        if left and way != former_ways.SEED:
+            return f"it has received {left} transactions that it does not apply: see to its applier"
         user = self.own["replication_user"]
         return former_ways.unprepared(self.former.host, self.source.host, user, look)
 
@@ -320,6 +196,7 @@ class Rejoin:
         place = switchover.option_file(self.former) if info else look.get("option_file")
         own = {
             "down": bool(look.get("down")),
+            "missed": bool(self.missed),
             "unit": self.own["service"] or (info or {}).get("unit") or look.get("unit"),
             "datadir": info["variables"]["datadir"] if info else look.get("datadir"),
             "option_file": place,
@@ -336,7 +213,8 @@ class Rejoin:
             "run": self.arguments.get("run") or "",
             "from_host": self.former.host,
             "to_host": self.source.host,
-            "from_id": self.row["id"] if self.row else "",
+            # A replica that missed it was never held, and the one that it followed is as before.
+            "from_id": self.row["id"] if self.row else sides.identity(self.former),
             "to_id": sides.identity(self.source),
             "position": self.new_has().gtids,
             "verdict": self.judged().verdict,
@@ -360,7 +238,8 @@ class Rejoin:
         return [*lines, *(["loose_super_read_only = ON"] if way != former_ways.SEED else [])]
 
     def speaks(self) -> bool:
-        return cluster.speaks(self.task_vars, self.members, self.task)
+        meant = [member for member in self.members if member not in self.away]
+        return cluster.speaks(self.task_vars, meant, self.task)
 
     def report(self) -> dict[str, Any]:
         """Keep what became of it."""
@@ -369,12 +248,11 @@ class Rejoin:
         ready = self.result_of(self.former.host, "ready_from")
         kept.update(kept_data=ready.get("kept") or None, not_kept=ready.get("not_kept") or None)
         judged = self.judged()
-        good = held.came_back(self.former, self.members) and judged.verdict == former.CLEAN
+        follows = self.follows()
+        good = follows and judged.verdict == former.CLEAN
         kept["points"] = [
             verdict_point(self.former.host, self.source.host, judged),
-            follows_point(
-                self.former.host, self.source.host, held.came_back(self.former, self.members)
-            ),
+            follows_point(self.former.host, self.source.host, follows),
         ]
         if not good:
             kept["outcome"] = "failed"

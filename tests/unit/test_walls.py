@@ -42,7 +42,7 @@ CONTROLLER_PACKAGES = (
     ("verdict",),
     ("cluster",),
     ("hold",),
-    ("failover_known", "rejoin_replay"),
+    ("failover_known", "rejoin_known", "rejoin_replay"),
     ("failover", "rejoin"),
     ("goals",),
     ("benchmark",),

@@ -62,12 +62,15 @@ def ready(module: Any) -> dict[str, Any]:
     params = module.params
     if module.check_mode:
         return {"changed": True, "kept": ""}
-    place, more = params["option_file"], tuple(params["lines"])
+    more = tuple(params["lines"])
     cut = TRUNCATE if params["truncate"] else ()
     try:
-        path = fence.put(place["path"], place["kind"], place["group"], WORDS, (*more, *cut))
+        # A replica's option files let no writers in, whoever starts it.
+        path = "" if params["missed"] else fence.put(*place_of(params), WORDS, (*more, *cut))
     except OSError as error:
         raise ReadyError(f"its option file cannot be written: {error}. Nothing was done") from error
+    if params["missed"]:
+        take_no_more(module)
     kept, down = {"kept": "", "not_kept": ""}, params["down"]
     if not down:
         # A stop in order would confirm what came to wait for an acknowledgement since it was read.
@@ -81,8 +84,38 @@ def ready(module: Any) -> dict[str, Any]:
         begin(module, bool(cut), path)
     if cut:
         # The next start is one of a replica, and there is nothing to cut any more.
-        fence.put(place["path"], place["kind"], place["group"], WORDS, more)
+        fence.put(*place_of(params), WORDS, more)
     return {"changed": True, "statements": close(module), "fence": path, **kept}
+
+
+def place_of(params: dict[str, Any]) -> tuple[str, str, str]:
+    """Where its option lines go: path, kind, group."""
+    place = params["option_file"]
+    return place["path"], place["kind"], place["group"]
+
+
+def take_no_more(module: Any) -> None:
+    """Have a replica that missed a failover take nothing more from the source that it follows, and
+    apply what it has received, as far as its applier runs.
+
+    Raises:
+        ReadyError: it does not stop.
+    """
+    try:
+        server = Server(login.connect(module))
+        names = identify(server)
+        run(server, [(f"STOP {names.replica_word} IO_THREAD", None)])
+        done = "gtid_slave_pos" if names.mariadb else "gtid_executed"
+
+        def ends() -> bool:
+            channel = channels.default_channel(server.channels(names))
+            if not channel or channel["sql_running"] != "Yes":
+                return True
+            return rules.covers(names.mariadb, global_text(server, done), channel["retrieved"])
+
+        wait_until(ends, module.params["timeout"], POLL)
+    except ServerError as error:
+        raise ReadyError(f"its IO thread does not stop ({error}). Nothing was done") from error
 
 
 def hold(module: Any) -> dict[str, Any]:
@@ -107,7 +140,7 @@ def begin(module: Any, cutting: bool, path: str) -> None:
     Raises:
         ReadyError: it does not in time.
     """
-    params, place = module.params, module.params["option_file"]
+    params = module.params
     command.run(module, ["systemctl", "reset-failed", service_name(params["unit"])])
     systemctl(module, "start", "--no-block")
     reason = "it did not answer"
@@ -128,7 +161,7 @@ def begin(module: Any, cutting: bool, path: str) -> None:
     # Nobody tries again and again.
     command.run(module, ["systemctl", "stop", service_name(params["unit"])])
     if cutting:
-        fence.put(place["path"], place["kind"], place["group"], WORDS, params["lines"])
+        fence.put(*place_of(params), WORDS, params["lines"])
     said = " | ".join(line.strip() for line in printed.splitlines() if line.strip())
     raise ReadyError(
         f"its server did not answer within {params['timeout']} s ({reason}), and was stopped."
@@ -156,9 +189,11 @@ def close(module: Any) -> list[str]:
         names = identify(server)
         server.rows(f"SET SESSION lock_wait_timeout = {PATIENCE}")
         steps: list[Step] = [(rules.freeze_statement(names), None)]
-        if module.params["open_to_root"]:
-            # A clone installs its plugin first. What anybody writes meanwhile is replaced with it.
+        if module.params["missed"] or module.params["open_to_root"]:
+            # Nobody puts super_read_only back on a replica that was one all the time. And a clone
+            # installs its plugin first; what anybody writes meanwhile is replaced with it.
             steps = [("SET GLOBAL read_only = 1", None)]
+        if module.params["open_to_root"]:
             if names.super_read_only:
                 steps.append(("SET GLOBAL super_read_only = 0", None))
             if channels.default_channel(server.channels(names)):
@@ -182,10 +217,11 @@ def release(module: Any, server: Server, names: Names) -> dict[str, Any]:
     steps: list[Step] = []
     channel = channels.default_channel(server.channels(names))
     if channel:
-        if (channel["io_running"], channel["sql_running"]) != ("No", "No"):
+        running = (channel["io_running"], channel["sql_running"]) != ("No", "No")
+        if running and not module.params["missed"]:
             module.fail_json(msg=f"it follows {channel['source_host']}: stop that first")
-        # What is left of its time as a replica.
-        steps += rules.forget_steps(names)
+        # What is left of its time as a replica; all of it is applied.
+        steps += [*([rules.stop(names)] if running else []), *rules.forget_steps(names)]
     if names.mariadb:
         logged = global_text(server, "gtid_binlog_pos")
         both = rules.merged(global_text(server, "gtid_slave_pos"), logged)

@@ -69,6 +69,20 @@ def came_back(member: Member, members: list[Member]) -> bool:
     return sides.target_of(member, members, None) is not None
 
 
+def missed(member: Member, members: list[Member]) -> dict[str, str] | None:
+    """The failover that a replica has missed, of the journal: it still follows the server that lost
+    its role then. None where it follows another, or nobody.
+
+    Args:
+        members: all of the inventory's, also those that are held.
+    """
+    target = sides.target_of(member, members, None)
+    followed = next((other for other in members if other.host == target), None)
+    return next(
+        (row for row in sides.held_rows(members) if followed and is_it(followed, row)), None
+    )
+
+
 def words(one: Held) -> str:
     """Why nothing is done with a host."""
     return (

@@ -106,7 +106,7 @@ def of_cluster(members: list[Member], settings: Settings) -> list[str]:
     reasons += of_identities(members) + of_wait_count(members, settings)
     reasons += promise.of_cluster(members)
     for member in replicas_of(members):
-        reasons += of_channel(member, source_of(members))
+        reasons += of_channel(member, source_of(members), members)
         reasons += tls.problems(
             settings, source_of(members), member, channel_step(member, members) == "configure"
         )
@@ -185,7 +185,7 @@ def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
     return []
 
 
-def of_channel(member: Member, source: Member) -> list[str]:
+def of_channel(member: Member, source: Member, members: list[Member]) -> list[str]:
     """A replica that follows somebody else."""
     channel = member.channel
     if channel is None:
@@ -195,19 +195,27 @@ def of_channel(member: Member, source: Member) -> list[str]:
         source.info["variables"]["server_uuid"],
         int(source.info["variables"]["server_id"]),
     )
-    if uuid and right_uuid and uuid != right_uuid:
+    if uuid and right_uuid:
+        named, right, known_by = uuid, right_uuid, "server_uuid"
+    elif number and not right_uuid:
+        named, right, known_by = str(number), str(right_number), "server_id"
+    else:
+        return []
+    if named == right:
+        return []
+    words = (
+        f"{member.host} replicates from another source:"
+        f" {channel['source_host']}:{channel['source_port']} ({known_by} {named}), not from"
+        f" {source.host} ({right})"
+    )
+    row = next((row for row in sides.held_rows(members) if row["id"] == named), None)
+    if row:
         return [
-            f"{member.host} replicates from another source:"
-            f" {channel['source_host']}:{channel['source_port']} (server_uuid {uuid}), not from"
-            f" {source.host} ({right_uuid}); correct the inventory or point it there yourself"
+            f"{words}; it was away when {row['host']} lost its role: rejoin.yml with"
+            f" semisync_rejoin={member.host} says whether it has what {source.host} lacks, and lets"
+            " it follow"
         ]
-    if not right_uuid and number and number != right_number:
-        return [
-            f"{member.host} replicates from another source:"
-            f" {channel['source_host']}:{channel['source_port']} (server_id {number}), not from"
-            f" {source.host} ({right_number}); correct the inventory or point it there yourself"
-        ]
-    return []
+    return [f"{words}; correct the inventory or point it there yourself"]
 
 
 def of_new_replica(

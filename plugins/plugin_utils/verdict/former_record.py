@@ -38,6 +38,7 @@ def record_of(
     ways: list[Way],
     way: str,
     row: dict[str, str] | None,
+    missed: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """What rejoin.json says.
 
@@ -45,6 +46,7 @@ def record_of(
         look: what the former source's host said.
         way: the one that is wanted.
         row: what the journal says of the host.
+        missed: what it says of the failover that the host has missed, where that is a replica.
     """
     log = look.get("log") or {}
     return {
@@ -70,6 +72,7 @@ def record_of(
         if log
         else None,
         "held_since": row["happened"] if row else None,
+        "missed": {"from": missed["host"], "happened": missed["happened"]} if missed else None,
         "way": way,
         "ways": [one._asdict() for one in ways],
         "points": [verdict_point(old.host, new.host, judged)],
@@ -92,7 +95,7 @@ def verdict_point(host: str, source: str, judged: Judged) -> dict[str, Any]:
 
 def came_back_words(kept: dict[str, Any], host: str, source: str) -> str:
     """What is said at the end where all is well; kept is its record."""
-    words = f"{host} follows {source}, and is held no more"
+    words = f"{host} follows {source}{', and is held no more' if kept['held_since'] else ''}"
     if kept["kept_data"]:
         words += f". Its old data are in {kept['kept_data']}: they are yours to remove"
     elif kept["not_kept"]:
@@ -137,6 +140,8 @@ def told(kept: dict[str, Any]) -> list[str]:
         f"  VERDICT {kept['verdict']}{verdict_words(kept)}",
         f"  {read_words(kept)}",
     ]
+    if kept["missed"]:
+        lines.append(f"  {missed_words(kept)}")
     for one in lacking["transactions"][:TOLD]:
         lines += transaction_words(one)
     more = (lacking["count"] or 0) - min(TOLD, len(lacking["transactions"]))
@@ -161,6 +166,18 @@ def verdict_words(kept: dict[str, Any]) -> str:
     count = f"{lacking['count']} " if lacking["count"] else ""
     unit = "transaction" if lacking["count"] == 1 else "transactions"
     return f": {count}{unit} that {kept['source']} lacks ({lacking['gtids']})"
+
+
+def missed_words(kept: dict[str, Any]) -> str:
+    """What a replica that was away may have alone."""
+    old, happened = kept["missed"]["from"], kept["missed"]["happened"]
+    words = f"it was away when {old} lost the source's role, at {happened}"
+    if kept["verdict"] != PHANTOMS:
+        return words
+    return (
+        f"{words}: what it has alone {old} may have confirmed before, or its recovery, or whoever"
+        " writes there, since"
+    )
 
 
 def read_words(kept: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.tes
     after_failover,
     came_up,
 )
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
 
 RUN = "2026-11-22T120000.000000Z"
 UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
@@ -369,6 +370,65 @@ def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
         info["gtid"]["gtid_binlog_state"] += ",0-1-999"
         with pytest.raises(cluster.RefusedError, match="runs, read-only, and is held as before"):
             run.step("judge", rejoin_way=way, again=True)
+
+
+def who_was_away(run):
+    """Let db3 follow the former source, as before the failover."""
+    info = run.values["db3"]["info"]
+    old = {"source_server_id": 1} if run.mariadb else {"source_uuid": remnants.SOURCE}
+    info["channel"].update(source_host="db1", **old)
+    for host in ("db2", "db3"):
+        run.values[host]["info"]["variables"]["gtid_strict_mode"] = "ON"
+    info["gtid"] = dict(run.new["gtid"])
+    run.values["db3"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    return info
+
+
+def test_a_replica_that_missed_the_failover_is_judged_and_brought_over(run):
+    info = who_was_away(run)
+    assert run.step("look", "db3", rejoin="db3") == {"ran": "look"}
+    judged = run.step("judge", rejoin="db3")
+    assert (judged["go"], judged["way"], judged["host"]) == (True, "attach", "db3")
+    assert (judged["away"], judged["hosts"]["db3"]["missed"]) == (["db1"], True)
+    # The former source is held as before: the journal's row is about the replica.
+    own = info["variables"]["server_id" if run.mariadb else "server_uuid"]
+    assert judged["hosts"]["db2"]["entry"]["from_id"] == own
+    assert judged["record"]["held_since"] is None
+
+
+def test_what_a_replica_that_missed_the_failover_has_alone_is_not_thrown_away(run):
+    info = who_was_away(run)
+    key = "gtid_binlog_state" if run.mariadb else "gtid_executed"
+    info["gtid"][key] = beyond(run)
+    with pytest.raises(cluster.RefusedError, match="semisync_rejoin_way=seed"):
+        run.step("judge", "db2", rejoin="db3")
+    assert run.kept()["verdict"] == "phantoms"
+    assert "what it has alone db1 may have confirmed before" in "\n".join(run.said)
+    assert run.step("judge", "db2", rejoin="db3", rejoin_way="seed")["way"] == "seed"
+
+
+def test_what_a_replica_of_mysql_received_and_has_not_applied_counts(monkeypatch, tmp_path):
+    run = Run(monkeypatch, tmp_path, "mysql")
+    who_was_away(run)["channel"]["retrieved"] = beyond(run)
+    with pytest.raises(cluster.RefusedError, match="has what the new source lacks"):
+        run.step("judge", "db2", rejoin="db3")
+
+
+def test_behind_the_stop_of_its_io_thread_nothing_may_be_left_to_apply(run):
+    info = who_was_away(run)
+    run.values["db2"]["judged"] = run.step("judge", "db2", rejoin="db3")
+    info["channel"]["retrieved"] = run.has
+    applied = "gtid_slave_pos" if run.mariadb else "gtid_executed"
+    info["gtid"][applied] = "0-1-1" if run.mariadb else f"{remnants.SOURCE}:1"
+    with pytest.raises(cluster.RefusedError, match="see to its applier"):
+        run.step("judge", "db2", rejoin="db3", again=True)
+
+
+def test_a_former_source_waits_for_the_replicas_that_missed_the_failover(run):
+    run.down(run.has)
+    who_was_away(run)
+    with pytest.raises(cluster.RefusedError, match=r"db3 missed the .*semisync_rejoin=db3"):
+        run.step("judge")
 
 
 def hold_it(run, host):

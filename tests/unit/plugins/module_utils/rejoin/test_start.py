@@ -13,6 +13,9 @@ import types
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import place, start
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+UUID = "11111111-1111-1111-1111-111111111111"
 
 
 class FailedError(Exception):
@@ -120,3 +123,34 @@ def test_nothing_is_written_where_it_runs_by_now_or_is_not_found(dead, tmp_path,
     with pytest.raises(FailedError, match="not read-only: there is no unit"):
         start.hold(dead)
     assert not (tmp_path / "zz-dbre-semisync-switchover.cnf").exists()
+
+
+class Replica:
+    """A server that applies one transaction a look; what it was told."""
+
+    def __init__(self, applied, sql_running="Yes"):
+        self.applied, self.sql_running, self.told = applied, sql_running, []
+
+    def rows(self, statement, _arguments=None):
+        self.told.append(statement)
+
+    def channels(self, _names):
+        self.applied += 1
+        return [{"name": "", "sql_running": self.sql_running, "retrieved": f"{UUID}:1-5"}]
+
+
+@pytest.mark.parametrize("running,left", [("Yes", 5), ("No", 2)])
+def test_a_replica_that_missed_the_failover_takes_no_more_and_applies_what_it_has(
+    monkeypatch, running, left
+):
+    server = Replica(1, running)
+    names = Names("mysql", (9, 7, 4))
+    monkeypatch.setattr(start.login, "connect", lambda _module: None)
+    monkeypatch.setattr(start, "Server", lambda _connection: server)
+    monkeypatch.setattr(start, "identify", lambda _server: names)
+    monkeypatch.setattr(start, "global_text", lambda *_words: f"{UUID}:1-{server.applied}")
+    monkeypatch.setattr(start, "POLL", 0)
+    start.take_no_more(Module(timeout=30))
+    assert server.told == ["STOP REPLICA IO_THREAD"]
+    # Whose applier has stopped is not waited for; the judge says so.
+    assert server.applied == left

@@ -123,3 +123,41 @@ def test_the_longest_journal_counts():
     old["journal"] = dict(JOURNAL, number=2)
     old["held"] = [dict(ROW, host="db2", id=remnants.uuid("db2"))]
     assert hosts(held.apart(after_failover("mysql", old))[0]) == ["db2", "db3"]
+
+
+def who_was_away(cluster):
+    """Let db3 follow db1 as before the failover; it."""
+    follower, engine = cluster[2], cluster[2].info["engine"]
+    follower.info["channel"].update(source_host="db1")
+    follower.info["channel"].update(
+        {"source_uuid": remnants.SOURCE} if engine == "mysql" else {"source_server_id": 1}
+    )
+    return follower
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+@pytest.mark.parametrize("there", [False, True], ids=["gone", "back"])
+def test_a_replica_that_was_away_follows_who_lost_its_role(engine, there):
+    cluster = after_failover(engine, came_up(engine, read_only="OFF") if there else None)
+    assert [held.missed(member, cluster) for member in cluster] == [None] * 3
+    away = who_was_away(cluster)
+    assert held.missed(away, cluster)["host"] == "db1"
+    if engine == "mariadb" and not there:
+        # Since its server started it has met nobody, and only knows an address.
+        away.info["channel"]["source_server_id"] = 0
+        assert held.missed(away, cluster)["host"] == "db1"
+    away.info["channel"] = None
+    assert held.missed(away, cluster) is None
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_where_a_replica_was_away_it_is_said_who_brings_it_back(engine):
+    members, _away = held.apart(after_failover(engine))
+    who_was_away([None, *members])
+    members[0].side = "source"
+    (words,) = problems.of_channel(members[1], members[0], members)
+    assert "it was away when db1 lost its role: rejoin.yml with semisync_rejoin=db3" in words
+    for member in members:
+        member.info["held"] = []
+    (words,) = problems.of_channel(members[1], members[0], members)
+    assert words.endswith("correct the inventory or point it there yourself")

@@ -1,0 +1,183 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step of rejoin.yml knows: who comes back to whom, and what each of the two has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError, units_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    former,
+    former_ways,
+    history,
+    remains,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Has, Judged
+
+
+class Known:
+    """What one task knows.
+
+    Attributes:
+        record: what was kept of the verdict, also where that is a refusal; None before.
+        former: who comes back: a former source, or a replica that missed its failover.
+        row: what the journal says of the failover that left the former source behind, or None.
+        missed: the same of the one that a replica missed, as long as it follows that source.
+        source: whom it shall follow.
+        away: other former sources, which have no part in this.
+
+    Args:
+        arguments: the task's.
+        task_vars: its variables.
+        own: this host's settings.
+        on_host: runs the module on this host with a plan.
+        task: Ansible's own; in check mode nothing may be written.
+
+    Raises:
+        NotMeantError: another cluster is meant.
+        RefusedError: it is not clear who is who.
+    """
+
+    record: dict[str, Any] | None = None
+
+    def __init__(
+        self,
+        arguments: dict[str, Any],
+        task_vars: Any,
+        own: settings.Settings,
+        on_host: Callable[[dict[str, Any]], dict[str, Any]],
+        task: Any,
+    ) -> None:
+        self.arguments, self.task_vars, self.own = arguments, task_vars, own
+        self.on_host, self.task = on_host, task
+        self.host = str(task_vars["inventory_hostname"])
+        name, every = cluster.known_members(task_vars, arguments["info_from"], own=own)
+        self.name, self.members = name, every
+        self.former = self.find()
+        self.row = next(
+            (row for row in sides.held_rows(every) if held.is_it(self.former, row)), None
+        )
+        # It is no former source, and was away when one lost its role. Once its channel is gone this
+        # run alone knows that.
+        self.missed = None if self.row else held.missed(self.former, every)
+        if self.former.info is not None and self.former.channel is None:
+            self.missed = self.missed or self.planned().get("missed")
+        left, away = held.apart(every)
+        self.away = [one.member for one in away if one.member is not self.former]
+        decided = sides.decide(left)
+        self.refuse(
+            problems.of_inventory(name, every)
+            or decided.problems
+            or ([] if decided.source else ["it is not clear who is the source"])
+        )
+        for member in every:
+            member.side = "source" if member.host == decided.source else "replica"
+        self.source = source_of(every)
+
+    def find(self) -> Member:
+        """The former source, by its name.
+
+        Raises:
+            NotMeantError, RefusedError: it is none of this cluster.
+        """
+        wanted = self.own["rejoin"]
+        for member in self.members:
+            if member.host == wanted:
+                return member
+        hosts = [member.host for member in self.members]
+        if not wanted:
+            self.refuse(
+                [f"say which host is to come back: -e semisync_rejoin=HOST, one of {hosts}"]
+            )
+        variables, groups = self.task_vars["hostvars"], self.task_vars["groups"]
+        known = [host for _side, group in cluster.GROUPS for host in groups.get(group, [])]
+        if wanted in known and wanted in variables:
+            raise NotMeantError("another cluster is meant")
+        self.refuse(
+            [f"semisync_rejoin is {wanted!r}, which is no host of the inventory's clusters"]
+        )
+        raise NotMeantError("nobody is meant")
+
+    def refuse(self, wrong: list[str]) -> None:
+        cluster.refuse(self.task_vars, self.name, self.members, wrong)
+
+    def result_of(self, host: str, argument: str) -> dict[str, Any]:
+        """What a host registered under the name that an argument has."""
+        name = self.arguments.get(argument)
+        return (self.task_vars["hostvars"][host].get(name) or {}) if name else {}
+
+    def planned(self) -> dict[str, Any]:
+        plan: dict[str, Any] = self.result_of(self.host, "plan_from")
+        return plan
+
+    @property
+    def mariadb(self) -> bool:
+        return bool(self.source.info["engine"] == "mariadb")
+
+    @property
+    def looked(self) -> dict[str, Any]:
+        """What the former source's host said."""
+        return self.result_of(self.former.host, "looks_from")
+
+    def new_has(self) -> Has:
+        first = self.result_of(self.source.host, "looks_from").get("first_gtids")
+        return former.from_info(self.source.host, self.source.info, first)
+
+    def old_has(self) -> Has | None:
+        """What the former source has; None where it could not be read."""
+        # Once its data are a copy, what its old log had counts no more.
+        copied = self.arguments["step"] == "report" and self.planned()["way"] == former_ways.SEED
+        log = {} if copied else self.looked.get("log") or {}
+        if self.former.info is not None:
+            follows = held.came_back(self.former, self.members)
+            has = former.from_info(self.former.host, self.former.info, follows=follows)
+            if self.missed and not self.mariadb:
+                # What it has received may have been confirmed, and is in no log of its own yet.
+                has = has._replace(gtids=remains.received(self.former))
+        elif log:
+            identity = self.looked["identity"]
+            has = Has(self.former.host, self.mariadb, identity, log["gtids"], by_log=True)
+            has = has._replace(by_gtid=self.looked["by_gtid"], strict=self.looked["strict"] or None)
+        else:
+            return None
+        return has._replace(
+            by_gtid=has.by_gtid and not log.get("anonymous"),
+            disorder=log["disorder"] if log else "" if copied else None,
+        )
+
+    def others(self) -> list[Member]:
+        """The members that follow the new source, or should."""
+        apart = (self.former, self.source, *self.away)
+        return [member for member in self.members if member not in apart]
+
+    def follows(self) -> bool:
+        """Whether it follows as a replica should, by whosever hand."""
+        return not self.missed and held.came_back(self.former, self.members)
+
+    def judged(self) -> Judged:
+        old = self.old_has()
+        if old is None:
+            return Judged(former.CANNOT_TELL, why=(self.unread(),))
+        judged, waiting = former.judge(old, self.new_has()), former_ways.waiting(self.former)
+        if waiting and judged.verdict == former.CLEAN:
+            return Judged(former.CANNOT_TELL, why=(waiting,))
+        return judged
+
+    def unread(self) -> str:
+        silent = self.result_of(self.former.host, "info_from").get("reason") == "silent"
+        return former_ways.unread(self.former.host, self.looked, self.former.error, silent)
+
+    def log_of_former(self) -> dict[str, Any]:
+        """Where the former source's log is, as far as it is known here, and what of it is known."""
+        return {
+            "known": self.new_has().gtids,
+            "files": history.files_of(self.former.info) if self.former.info else None,
+            "units": units_of(self.own, self.source.info),
+            "program": self.source.info["program"] or "",
+        }
