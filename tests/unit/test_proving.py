@@ -188,13 +188,13 @@ def test_former_sources_that_came_back_are_told_with_their_verdicts_and_ways():
     made = [
         record(back=back()),
         record(back=back(verdict="clean", way="attach", phantoms=0)),
-        record(back=back(down=True, way="truncate", equal=False), seed=42),
+        record(back=back(down=True, way="truncate", replica="seed", equal=False), seed=42),
         record(case="phantom", back=back(equal=False)),
     ]
     text = table.document(made)
-    first = "phantoms: 1, clean: 1 | 3 | seed: 1, attach: 1 | 40 | 0 | 0 | 0 |"
+    first = "phantoms: 1, clean: 1 | 3 | seed: 1, attach: 1 |  | 40 | 0 | 0 | 0 |"
     assert f"| power cut of the source | MariaDB 10.11 | runs | 2 | {first}" in text
-    second = "phantoms: 1 | 3 | truncate: 1 | 20 | 0 | 0 | 1 |"
+    second = "phantoms: 1 | 3 | truncate: 1 | seed: 1 | 20 | 0 | 0 | 1 |"
     assert f"| not started before the verdict | 1 | {second}" in text
     assert "Amiss:\n- cut 42 (mariadb): rows differ" in text
     assert "| cut | MariaDB 10.11 | 1 | 1 | 400 | 0 |" in text

@@ -98,13 +98,13 @@ class Back:
             return 0
         return int(self.former.value("SELECT COUNT(*) FROM app.written"))
 
-    def rejoin(self, *arguments: str) -> tuple[bool, dict[str, Any], str]:
+    def rejoin(self, host: Machine, *arguments: str) -> tuple[bool, dict[str, Any], str]:
         """(whether it went well, rejoin.json, what was said) of rejoin.yml."""
         begin = time.time()
-        named = ("-e", f"semisync_rejoin={self.former.name}")
+        named = ("-e", f"semisync_rejoin={host.name}")
         file = self.machines.inventory()
         done = playbook("rejoin", file, *named, *arguments, before=TIMEOUT, **self.environment)
-        self.write("rejoin " + " ".join(arguments), begin, done.stdout + done.stderr)
+        self.write(f"rejoin {host.name} {' '.join(arguments)}", begin, done.stdout + done.stderr)
         files = sorted(self.machines.folder.glob("results/default/2*/rejoin.json"))
         new = [one for one in files if one.stat().st_mtime >= begin]
         kept = json.loads(new[-1].read_text(encoding="utf-8")) if new else {}
@@ -112,16 +112,36 @@ class Back:
 
     def go(self) -> dict[str, Any]:
         """The record of it: the verdict, the way, and whether all hosts are equal in the end."""
-        _good, kept, said = self.rejoin("--check")
+        for replica in [host for host in self.scene.gone if host is not self.former]:
+            _verdict, self.record["replica"], wrong = self.bring(replica)
+            # Whoever was left alone waits for nobody until then.
+            wrong = wrong or self.site()
+            if wrong:
+                return self.failed(f"{replica.name}: {wrong}")
+        verdict, way, wrong = self.bring(self.former)
+        if verdict:
+            self.record["verdict"] = verdict["verdict"]
+            self.record["phantoms"] = verdict["phantoms"]["count"]
+        if way:
+            self.record["way"] = way
+        if wrong:
+            return self.failed(wrong)
+        self.record["equal"] = self.equal()
+        return self.record
+
+    def bring(self, host: Machine) -> tuple[dict[str, Any], str, str]:
+        """Bring a host back, by the first way that is open: (the first rejoin.json, the ways that
+        were tried, why it is not back or empty).
+        """
+        _good, kept, said = self.rejoin(host, "--check")
         if WAITS in said:
             # As it says; systemd starts it again, and its recovery commits what waited.
-            kill(self.former)
-            self.former.until("SELECT 1", "1")
-            _good, kept, said = self.rejoin("--check")
+            kill(host)
+            host.until("SELECT 1", "1")
+            _good, kept, said = self.rejoin(host, "--check")
         if not kept:
-            return self.failed(f"no verdict: {said[-300:]}")
-        self.record["verdict"] = kept["verdict"]
-        self.record["phantoms"] = kept["phantoms"]["count"]
+            return {}, "", f"no verdict: {said[-300:]}"
+        verdict = kept
         taken: list[str] = []
         # MariaDB may take back more than nobody acknowledged, which its log does not tell before;
         # rejoin.yml says so, and what is left then.
@@ -129,16 +149,21 @@ class Back:
             opened = {way["name"] for way in kept["ways"] if not way["closed"]}
             way = next((name for name in WAYS if name in opened and name not in taken), "")
             if not way:
-                return self.failed(f"no way is open: {kept['ways']}")
+                return verdict, ", ".join(taken), f"no way is open: {kept['ways']}"
             taken.append(way)
-            self.record["way"] = ", ".join(taken)
             named = [] if way == ATTACH else ["-e", f"semisync_rejoin_way={way}"]
-            good, kept, said = self.rejoin(*named)
+            good, kept, said = self.rejoin(host, *named)
             if not kept or (not good and kept["outcome"] != REFUSED):
-                return self.failed(f"rejoin.yml: {said[-300:]}")
-        self.scene.gone.remove(self.former)
-        self.record["equal"] = self.equal()
-        return self.record
+                return verdict, ", ".join(taken), f"rejoin.yml: {said[-300:]}"
+        self.scene.gone.remove(host)
+        return verdict, ", ".join(taken), ""
+
+    def site(self) -> str:
+        """Why site.yml fails, or empty."""
+        begin = time.time()
+        done = playbook("site", self.machines.inventory(), before=TIMEOUT, **self.environment)
+        self.write("site", begin, done.stdout + done.stderr)
+        return f"site.yml: {words(done)[-300:]}" if done.returncode else ""
 
     def failed(self, why: str) -> dict[str, Any]:
         self.record["wrong"] = why

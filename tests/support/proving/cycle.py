@@ -96,9 +96,7 @@ class Cycle:
             self.record["tarball"] = content
         # What is ended with the cycle, the last first.
         self.ends = contextlib.ExitStack()
-        # What is interrupted, and made again, is made whole or not by itself.
-        to_its_end = seed % WHOLE == 0 or (bool(self.mutant) and MUTANTS[case].back)
-        self.whole = to_its_end and not self.fault.takeover
+        self.whole = seed % WHOLE == 0 or (bool(self.mutant) and MUTANTS[case].back)
         self.returns = bool(self.fault.back) and self.whole
         # A server that lives nobody can leave alone, and under a mutant it always starts by itself.
         # Of the others it is drawn, and not by what draws the moment of the fault.

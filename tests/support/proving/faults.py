@@ -188,6 +188,14 @@ def power_back(scene: Scene) -> None:
     scene.machines.start(scene.source, server=not scene.by_files)
 
 
+def all_back(scene: Scene) -> None:
+    """Every host is switched on, as after a power cut of a rack. A replica that missed the failover
+    follows the former source again where that one's server runs.
+    """
+    power_back(scene)
+    scene.machines.start(*(host for host in scene.gone if host is not scene.source))
+
+
 def server_back(scene: Scene) -> None:
     """The server of a host that lives is started, or not."""
     if not scene.by_files:
@@ -391,6 +399,7 @@ FAULTS = {
         cut_with_replica,
         accept=(f"unread:{REPLICAS[0]}", "alone"),
         may_lose=EVERY,
+        back=all_back,
     ),
     "back": Fault(
         "power cut of a replica, which acknowledges again; then of the source",
@@ -428,6 +437,7 @@ FAULTS = {
         "power cut of the source; the controller is killed, and started again",
         cut_source,
         takeover=controller_dies,
+        back=power_back,
     ),
     "candidate": Fault(
         "power cut of the source; of the candidate during the failover, then another failover",

@@ -114,7 +114,8 @@ def of_returns(records: list[Record]) -> list[str]:
                 found[case, version, started_words(record["back"])].append(record)
     lines = head(
         "fault", "server", "the former source's server", "cycles", "verdicts", "phantoms", "ways",
-        "answers to routers", "of them that it is the source", "rows written to it",
+        "a replica that missed it", "answers to routers", "of them that it is the source",
+        "rows written to it",
         "rows differ, or it did not come back",
     )  # fmt: skip
     for (case, version, words), made in found.items():
@@ -128,6 +129,9 @@ def of_returns(records: list[Record]) -> list[str]:
                 counted([back["verdict"] for back in backs if "verdict" in back]),
                 total(backs, "phantoms"),
                 counted([back["way"] for back in backs if "way" in back]),
+                counted(
+                    [back["replica"] or "did not come back" for back in backs if "replica" in back]
+                ),
                 *(total(backs, name) for name in ("asked", "yes", "rows")),
                 sum(bool(back["wrong"]) or not back["equal"] for back in backs),
             )
