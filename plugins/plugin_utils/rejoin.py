@@ -144,10 +144,14 @@ class Rejoin(Known):
     def barred(self) -> str:
         """Why nothing is done on any way, in words."""
         if not self.row and not self.missed:
-            return (
+            words = (
                 f"the journal does not say that a failover took the source's role from"
-                f" {self.former.host}, and it follows nobody who lost it: site.yml says what it is,"
-                " and what it lacks"
+                f" {self.former.host}, and it"
+            )
+            if self.former.info is None:
+                return f"{words} was not read, which would tell whether it missed one"
+            return (
+                f"{words} follows nobody who lost it: site.yml says what it is, and what it lacks"
             )
         if waiting := former_ways.waiting(self.former):
             return waiting
@@ -184,8 +188,10 @@ class Rejoin(Known):
         astray = [one.host for one in self.others() if not sides.target_of(one, members, None)]
         if astray:
             return f"{' and '.join(astray)} follow nobody: run site.yml, or leave them out, first"
-        left = remains.to_apply(self.former) if again and self.missed else 0
-        if left and way != former_ways.SEED:
+        left = 0
+        if again and self.missed and way != former_ways.SEED:
+            left = remains.to_apply(self.former)
+        if left:
             return f"it has received {left} transactions that it does not apply: see to its applier"
         user = self.own["replication_user"]
         return former_ways.unprepared(self.former.host, self.source.host, user, look)

@@ -137,7 +137,7 @@ class Known:
         if self.former.info is not None:
             follows = held.came_back(self.former, self.members)
             has = former.from_info(self.former.host, self.former.info, follows=follows)
-            if self.missed and not self.mariadb:
+            if self.missed and self.former.channel and not self.mariadb:
                 # What it has received may have been confirmed, and is in no log of its own yet.
                 has = has._replace(gtids=remains.received(self.former))
         elif log:

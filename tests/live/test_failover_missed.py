@@ -101,6 +101,7 @@ def test_one_that_got_more_from_the_former_source_is_not_let_over_with_it(cluste
     former.sql("INSERT INTO app.alone VALUES (7)")
     eventually(lambda: away.value(ALONE) == "7")
     assert f"semisync_rejoin={away.name}" in cluster.run("site", good=False)
+    assert "(follows_held)" in cluster.run("verify", good=False)
     first = ("-e", f"semisync_rejoin={former.name}")
     assert "missed the failover" in cluster.run("rejoin", *first, "--check", good=False)
     assert "VERDICT phantoms" in cluster.rejoin("--check", good=False)

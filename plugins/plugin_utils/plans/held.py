@@ -83,6 +83,13 @@ def missed(member: Member, members: list[Member]) -> dict[str, str] | None:
     )
 
 
+def missed_words(row: dict[str, str]) -> str:
+    """What a replica has missed, as evidence."""
+    return (
+        f"its channel is to {row['host']}, whose role went to {row['to_host']} at {row['happened']}"
+    )
+
+
 def words(one: Held) -> str:
     """Why nothing is done with a host."""
     return (

@@ -8,50 +8,25 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import promise_kinds
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    promise_kinds,
+    sides_kinds,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_sources import (
     CRASH_SAFE,
     INSTALLATION,
     MANUAL,
     MARIADB,
-    MARIADB_GTID,
     MONITORING,
     SEMISYNC,
     SERVER_VARIABLES,
     SOURCE_VARIABLES,
-    SWITCH,
     Kind,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, INFO, WARNING
 
 TABLE = {
-    "two_sources": Kind(
-        CRITICAL,
-        "Two servers take writes",
-        "Each confirms transactions that the other does not have. What is written on one of them"
-        " will be lost, or has to be merged by hand, and every further minute makes it more.",
-        (SWITCH, MARIADB_GTID),
-        "Keep the clients on one of them, and make the other read-only at once (SET GLOBAL"
-        " read_only = 1). Compare what each has alone, bring over what must not be lost, and only"
-        " then let the other follow again.",
-    ),
-    "source_unclear": Kind(
-        CRITICAL,
-        "It is not clear who is the source",
-        "The servers and their journal contradict each other, and whoever acts on one of them alone"
-        " may write to the wrong server. Nothing of this collection changes anything meanwhile.",
-        (SWITCH, MARIADB_GTID),
-        "Find out who takes the clients' writes, make the others follow it, and where roles were"
-        " moved by other means, write a row into the journal: docs/operations.md.",
-    ),
-    "change_interrupted": Kind(
-        CRITICAL,
-        "A change of roles was broken off",
-        "The cluster may be between two sources, its writers may have to wait, and nothing else"
-        " changes it meanwhile.",
-        (SWITCH, MARIADB_GTID),
-        "Run switchover.yml again: it finishes the change, or takes it back.",
-    ),
+    **sides_kinds.TABLE,
     "degraded": Kind(
         CRITICAL,
         "The source replicates asynchronously now",
@@ -125,25 +100,6 @@ TABLE = {
         MANUAL + "option-files.html",
         "Mend what the evidence names: run on the server's own host, as root, and let its program"
         " with --print-defaults read the option files without an error.",
-    ),
-    "held": Kind(
-        WARNING,
-        "A former source is held",
-        "It lost its role by a failover, and may have transactions that nobody else has: its"
-        " recovery commits what waited for an acknowledgement. Nothing is started, attached or"
-        " written there.",
-        SWITCH,
-        "rejoin.yml says what it has alone before anybody starts it, and brings it back. Where"
-        " it does not come back, take it out of the inventory.",
-    ),
-    "held_takes_writes": Kind(
-        CRITICAL,
-        "A former source is back, and takes writes",
-        "Its role went to another server by a failover. Whatever is written there is on no other"
-        " server, and will be lost.",
-        SWITCH,
-        "Keep the clients away from it, and SET GLOBAL read_only = 1 there, at once. Then"
-        " rejoin.yml says what it has alone, and brings it back.",
     ),
     "not_read": Kind(
         WARNING,

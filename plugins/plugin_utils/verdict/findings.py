@@ -70,6 +70,11 @@ def evaluate(
     for one in away or []:
         name, seen = held.finding(one)
         entries.append(finding(name, one.member, seen))
+    entries += [
+        finding("follows_held", member, held.missed_words(missed))
+        for member in replicas
+        if (missed := held.missed(member, [*members, *(one.member for one in away or [])]))
+    ]
     for member in read:
         entries += (
             of_plugins(member)

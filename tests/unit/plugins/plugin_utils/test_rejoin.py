@@ -424,6 +424,25 @@ def test_behind_the_stop_of_its_io_thread_nothing_may_be_left_to_apply(run):
         run.step("judge", "db2", rejoin="db3", again=True)
 
 
+def test_whose_data_are_replaced_has_no_channel_behind_the_stop(run):
+    info = who_was_away(run)
+    key = "gtid_binlog_state" if run.mariadb else "gtid_executed"
+    info["gtid"][key] = beyond(run)
+    for host in run.values:
+        run.values[host]["judged"] = run.step("judge", host, rejoin="db3", rejoin_way="seed")
+    info["channel"] = None
+    judged = run.step("judge", "db2", rejoin="db3", rejoin_way="seed", again=True)
+    assert (judged["way"], judged["hosts"]["db3"]["missed"]) == ("seed", True)
+
+
+def test_a_replica_that_does_not_run_is_to_be_started(run):
+    run.values["db3"]["info"] = dict(UNREAD)
+    with pytest.raises(
+        cluster.RefusedError, match="was not read, which would tell whether it missed"
+    ):
+        run.step("judge", rejoin="db3")
+
+
 def test_a_former_source_waits_for_the_replicas_that_missed_the_failover(run):
     run.down(run.has)
     who_was_away(run)

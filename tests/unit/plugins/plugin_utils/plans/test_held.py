@@ -142,6 +142,12 @@ def test_a_replica_that_was_away_follows_who_lost_its_role(engine, there):
     assert [held.missed(member, cluster) for member in cluster] == [None] * 3
     away = who_was_away(cluster)
     assert held.missed(away, cluster)["host"] == "db1"
+    members, apart = held.apart(cluster)
+    (entry,) = [
+        one for one in findings.evaluate(members, away=apart) if one["id"] == "follows_held"
+    ]
+    assert (entry["host"], entry["severity"]) == ("db3", "critical")
+    assert "its channel is to db1, whose role went to db2" in entry["evidence"]
     if engine == "mariadb" and not there:
         # Since its server started it has met nobody, and only knows an address.
         away.info["channel"]["source_server_id"] = 0

@@ -537,6 +537,7 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             # See test_held.py.
             "held",
             "held_takes_writes",
+            "follows_held",
             "not_read",
             "option_files_unknown",
             "two_sources",
