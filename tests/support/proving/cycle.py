@@ -57,8 +57,8 @@ REFUSED = "did not take over"
 DONE = "done"
 # One cycle in so many runs the playbook to its end, and brings the former source back.
 WHOLE = 10
-# Seconds between two looks at the certificate.
-LOOK = 0.2
+# Seconds between two looks at the certificate, and for which a killed playbook may still write it.
+LOOK, OUTLIVED = 0.2, 3.0
 
 
 def names(case: str) -> tuple[str, str]:
@@ -199,6 +199,8 @@ class Cycle:
                 self.record["struck"] = [strike.task, round(strike.seconds, 1)]
                 strike.what(partial(end, process))
                 strike = None
+                # Ansible's workers are sessions of their own, and may outlive it for a moment.
+                time.sleep(OUTLIVED)
         text = said.read_text(encoding="utf-8")
         self.write("failover", begin, text)
         done = self.taken_over(begin) or process.returncode == 0
