@@ -115,7 +115,7 @@ def take_no_more(module: Any) -> None:
 
         wait_until(ends, module.params["timeout"], POLL)
     except ServerError as error:
-        raise ReadyError(f"its IO thread does not stop ({error}). Nothing was done") from error
+        raise ReadyError(f"its IO thread cannot be stopped and looked at: {error}") from error
 
 
 def hold(module: Any) -> dict[str, Any]:
