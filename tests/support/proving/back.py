@@ -159,7 +159,9 @@ class Back:
         return verdict, ", ".join(taken), ""
 
     def site(self) -> str:
-        """Why site.yml fails, or empty."""
+        """Why site.yml fails, or empty; nobody lets a former source take writes meanwhile."""
+        if not self.scene.by_files:
+            self.former.sql("SET GLOBAL read_only = 1")
         begin = time.time()
         done = playbook("site", self.machines.inventory(), before=TIMEOUT, **self.environment)
         self.write("site", begin, done.stdout + done.stderr)
