@@ -91,6 +91,14 @@ def test_one_without_anything_of_its_own_follows_the_new_source(cluster):
     cluster.is_whole()
 
 
+def test_one_that_a_killed_run_left_without_a_channel_is_site_ymls(cluster):
+    cluster.start(cluster.away)
+    word = "REPLICA" if cluster.away.server == "mysql" else "SLAVE"
+    cluster.away.sql(f"STOP {word}; RESET {word} ALL")
+    assert "site.yml says what it is" in cluster.rejoin(good=False)
+    cluster.is_whole()
+
+
 def test_one_that_got_more_from_the_former_source_is_not_let_over_with_it(cluster):
     """As behind a power cut of a rack: that one's server is there again, and takes writes."""
     former, away = cluster.source, cluster.away
