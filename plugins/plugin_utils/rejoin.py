@@ -95,8 +95,9 @@ class Rejoin(Known):
             self.own["rejoin_accept"],
         )
         way = self.way(judged)
+        # Where nothing is to be done nothing is in the way.
         barred = "" if way == NONE else self.barred()
-        closed = barred or self.closed(way, ways, look, again, judged)
+        closed = "" if way == NONE else barred or self.closed(way, ways, look, again, judged)
         kept = record_of(
             self.name, self.former, self.source, judged, look, ways, way, self.row, self.missed
         )
@@ -174,8 +175,6 @@ class Rejoin(Known):
         judged: Judged,
     ) -> str:
         """Why it is not done on this way, in words."""
-        if way == NONE:
-            return ""
         if way == FINISH:
             return "" if judged.verdict == former.CLEAN else f"it follows, but {ways[0].closed}"
         if way == former_ways.SEED and self.own["seed_method"] == "none":

@@ -141,7 +141,7 @@ def told(kept: dict[str, Any]) -> list[str]:
         f"  {read_words(kept)}",
     ]
     if kept["missed"]:
-        lines.append(f"  {missed_words(kept)}")
+        lines.append(f"  {away_words(kept)}")
     for one in lacking["transactions"][:TOLD]:
         lines += transaction_words(one)
     more = (lacking["count"] or 0) - min(TOLD, len(lacking["transactions"]))
@@ -168,7 +168,7 @@ def verdict_words(kept: dict[str, Any]) -> str:
     return f": {count}{unit} that {kept['source']} lacks ({lacking['gtids']})"
 
 
-def missed_words(kept: dict[str, Any]) -> str:
+def away_words(kept: dict[str, Any]) -> str:
     """What a replica that was away may have alone."""
     old, happened = kept["missed"]["from"], kept["missed"]["happened"]
     words = f"it was away when {old} lost the source's role, at {happened}"
