@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from typing import Any
 
 from ansible import constants, context
@@ -35,6 +36,7 @@ FILE = "switchover.json"
 OURS = (
     "info_from",
     "looks_from",
+    "reach_from",
     "frozen_from",
     "salvage_from",
     "plan_from",
@@ -75,6 +77,8 @@ class ActionModule(ActionBase):
 
     def failover(self, task_vars: Any) -> dict[str, Any]:
         """A step of a failover."""
+        if self._task.args["step"] == "look":
+            return self.look_for_the_dead(task_vars)
         step = failover.Failover(
             self._task.args,
             task_vars,
@@ -85,6 +89,28 @@ class ActionModule(ActionBase):
         )
         cluster.refuse(task_vars, step.name, step.members, forks(step.members))
         return step.go()
+
+    def look_for_the_dead(self, task_vars: Any) -> dict[str, Any]:
+        """The first look at a host, which is asked all that a failover asks of anybody."""
+        name, members = cluster.known_members(task_vars, "")
+        folder = results.cluster_folder(self._task.args.get("results_dir", "results"), name)
+        last = results.read_json(os.path.join(folder, results.STATE), None)
+        plan = failover.look(
+            self.wanted(task_vars),
+            last if isinstance(last, dict) else None,
+            [
+                {
+                    "address": member.address,
+                    "port": task_vars["hostvars"][member.host].get("semisync_login_port"),
+                }
+                for member in members
+                if member.host != task_vars["inventory_hostname"]
+            ],
+        )
+        result = self.on_host(plan, task_vars)
+        # What was read is as old as this at most; a host that is gone takes its time to be.
+        result.setdefault("look", {})["read_at"] = time.time()
+        return result
 
     def on_host(self, plan: dict[str, Any], task_vars: Any, **more: Any) -> dict[str, Any]:
         """The module's result."""

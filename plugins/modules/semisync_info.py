@@ -82,8 +82,9 @@ options:
     version_added: "1.0.0"
     type: float
   measure_backlog:
-    description: Whether a replica that has transactions to apply is watched for a second, or for
-      three where it applies none, so that RV(backlog) says how fast it applies.
+    description: Whether a replica that has transactions to apply is watched for a second, or for up
+      to three where it applies none, so that RV(backlog) says how fast it applies. No longer than
+      until it has applied what it had.
     type: bool
     default: false
     version_added: "1.0.0"
@@ -323,26 +324,13 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils import everything
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
-    backlog,
-    calm,
-    certificates,
-)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import (
     WAIT_FOR,
-    read_once,
     read_when,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
-    UnknownServerError,
-)
 
 # A row that is confirmed is there by now, or too late for the checkpoint.
 WATCHER_SECONDS = 3
@@ -370,29 +358,13 @@ def main() -> None:
         if params["wait_for"]:
             info, result["waited"] = read_when(module, params["wait_for"], params["wait_timeout"])
         else:
-            info = marker.patiently(lambda: read_once(module))
-    except UnknownServerError as error:
-        module.fail_json(
-            msg=(
-                f"server not identified: {error}. Supported: MySQL and Percona Server from 5.5,"
-                " MariaDB from 5.5."
-            ),
-            reason="server",
-        )
-    except ServerError as error:
-        module.fail_json(msg=login.explain(error, params), reason=login.kind(error))
+            info = everything.state(module)
+    except everything.UNREADABLE as error:
+        module.fail_json(**everything.unreadable(error, params))
     if params["asked_at"] is not None:
         asked = time.monotonic() - begin
         result["clock_ahead"] = round(info["clock"] - asked - params["asked_at"], 3)
-    result.update(info)
-    result["calm_since"] = calm.read(module, info)
-    if params["measure_backlog"]:
-        result["backlog"] = backlog.read(module) if info["channel"] else None
-    result["login"] = {key: params["login_" + key] for key in ("host", "port", "unix_socket")}
-    result.update(process.read(module, info["variables"], params["option_file"]))
-    result["answer"] = place.read(int(info["variables"]["port"] or 0))
-    result["seed"] = marker.read_marker(info["variables"].get("port"))
-    result["certificates"] = certificates.read(info["variables"], read_text)
+    result.update(everything.beside(module, info, params["measure_backlog"]))
     module.exit_json(**result)
 
 

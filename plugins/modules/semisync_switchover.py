@@ -20,7 +20,9 @@ options:
   step:
     description:
       - V(look) reads on a host what the plan needs beside M(dbre.semisync.semisync_info), and tries
-        whether the replication account can log in to the other server.
+        whether the replication account can log in to the other server. In a failover it reads what
+        that module does as well, and V(reach) tries the servers that listen elsewhere than was
+        thought.
       - V(plan) judges every premise on the controller, and refuses, or plans.
       - V(part) does a host's part.
       - V(report) says what became of it, keeps it, and fails where the role did not move.
@@ -30,7 +32,7 @@ options:
         again where nobody takes over. V(salvage) reads, on the dead source's host, the end of its
         binary log.
     type: str
-    choices: [look, plan, freeze, salvage, judge, part, thaw, report, after]
+    choices: [look, reach, plan, freeze, salvage, judge, part, thaw, report, after]
     required: true
   operation:
     description: What the steps are of; the source lives in a switchover, and is dead in a failover.
@@ -41,7 +43,10 @@ options:
     description: Name of the variable with each host's M(dbre.semisync.semisync_info) result.
     type: str
   looks_from:
-    description: Name of the variable with each host's result of O(step=look).
+    description: Name of the variable with each host's result of O(step=look), of a switchover.
+    type: str
+  reach_from:
+    description: Name of the variable with each host's result of O(step=reach).
     type: str
   frozen_from:
     description: Name of the variable with each host's result of O(step=freeze).
@@ -70,6 +75,13 @@ options:
     description: Folder for results.
     type: path
     default: results
+  option_file:
+    description: As for M(dbre.semisync.semisync_info).
+    type: path
+  journal_schema:
+    description: As for M(dbre.semisync.semisync_info).
+    type: str
+    default: important
   plan:
     description: What the action gives the module on this host.
     type: dict
@@ -151,25 +163,28 @@ reach:
     it can.
   returned: O(step=look)
   type: dict
-answered:
-  description: Members that said anything at all.
-  returned: O(step=look) of a failover
-  type: list
-  elements: str
-ended:
+look:
   description:
-    - How the server of a host ended, as systemd remembers it, with how many seconds ago; null where
-      nothing tells.
-  returned: O(step=look) of a failover, on the source
+    - What the judge needs beside the rest, which is as M(dbre.semisync.semisync_info) returns it.
+      C(running), C(filters) and C(first_gtids) are as in a switchover; C(tried) has each place at
+      which another server may listen, with C(words) for why the replication account cannot log in
+      there, and whether anybody C(answered); C(kernel_seconds) and C(server_seconds) are for how
+      long the machine and the server have run at C(read_at).
+    - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
+      ago, and whether its binary log can be read for O(step=salvage).
+  returned: O(step=look) of a failover, also with a failure
   type: dict
-  sample: {how: killed, status: 9, started_ago: 86400.0, stopping_ago: 12.0, ended_ago: 12.0}
+tried:
+  description: As under RV(look), of the places that were not tried there.
+  returned: O(step=reach)
+  type: list
+  elements: dict
 salvage:
   description:
-    - Whether the dead source's binary log can be read; C(case) names what is in the way, in
-      C(words). With O(step=salvage) how many transactions there are that the candidate lacks,
-      C(count), their C(gtids), the C(files), and the C(end) of the last; C(torn) bytes are behind
-      that, of the transaction C(torn_gtid).
-  returned: O(step=look) or O(step=salvage) of a failover, on the source
+    - How many transactions the dead source's binary log has that the candidate lacks, C(count),
+      their C(gtids), the C(files), and the C(end) of the last; C(torn) bytes are behind that, of
+      the transaction C(torn_gtid). C(case) names what is in the way, in C(words).
+  returned: O(step=salvage), on the source
   type: dict
 filters:
   description: What keeps transactions from being applied or logged.
@@ -185,18 +200,6 @@ event_scheduler:
   description: The variable of that name.
   returned: O(step=look)
   type: str
-kernel_seconds:
-  description: Since how many seconds the host's machine runs, or null.
-  returned: O(step=look) of a failover
-  type: float
-server_seconds:
-  description: Since how many seconds the server runs.
-  returned: O(step=look) of a failover, on a replica
-  type: int
-read_at:
-  description: When that was read, by the controller's clock, in seconds since 1970.
-  returned: O(step=look) of a failover, on a replica
-  type: float
 stopped:
   description: Whether the IO thread stands still.
   returned: O(step=freeze)
@@ -294,25 +297,22 @@ path:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils import everything
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     ahead,
     end,
+    parts,
     receiver,
     salvage,
     witness,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.parts import FAILOVER_PARTS
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import after, guard, look
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.parts import (
-    PARTS,
-    patiently,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import after, look
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.rules import shown
 
-STEPS = ["look", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
+STEPS = ["look", "reach", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
 
 
 def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
@@ -325,33 +325,19 @@ def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
     return {"changed": bool(steps) or fence_went, "statements": shown(steps)}
 
 
-def dead(module: Any) -> dict[str, Any]:
-    """What the host of the dead source says."""
-    if module.params["step"] == "salvage":
-        return {"changed": False, "salvage": salvage.read(module)}
-    answer = end.answer(module)
-    if module.params["files"]:
-        answer["salvage"] = salvage.look(module)
-    return answer
-
-
-def part(module: Any) -> dict[str, Any]:
-    """This host's part."""
-    if module.check_mode:
-        return {"changed": True, "outcome": "", "reason": "", "statements": []}
-    failing = module.params["operation"] == "failover"
-    kind = (FAILOVER_PARTS if failing else PARTS)[module.params["part"]]
-    warden = None
-    if module.params["mode"] == "switch":
-        # What was received may take long to be applied.
-        longest = guard.seconds(module.params) + (module.params["catch_up"] if failing else 0)
-        # Before there is any connection.
-        warden = guard.Guard(lambda stage: patiently(module, kind).recover(stage), longest)
+def look_for_the_dead(module: Any) -> dict[str, Any]:
+    """Everything about this server, and what the judge of a failover needs beside it."""
     try:
-        return kind(module, warden).go()
-    finally:
-        if warden:
-            warden.end()
+        info = everything.state(module)
+    except everything.UNREADABLE as error:
+        failure = everything.unreadable(error, module.params)
+        seen: dict[str, Any] = {}
+        if failure["reason"] == "stopped":
+            seen["ended"] = end.read(module)
+            if module.params["files"]:
+                seen["salvage"] = salvage.look(module)
+        module.fail_json(look=seen, **failure)
+    return dict(everything.beside(module, info, True), look=witness.read(module, info))
 
 
 def main() -> None:
@@ -365,6 +351,7 @@ def main() -> None:
             },
             info_from={"type": "str"},
             looks_from={"type": "str"},
+            reach_from={"type": "str"},
             frozen_from={"type": "str"},
             salvage_from={"type": "str"},
             plan_from={"type": "str"},
@@ -372,6 +359,8 @@ def main() -> None:
             parts_from={"type": "str"},
             settled={"type": "bool", "default": False},
             results_dir={"type": "path", "default": "results"},
+            option_file={"type": "path"},
+            journal_schema={"type": "str", "default": "important"},
             plan={"type": "dict"},
             password={"type": "str", "no_log": True},
             tail={"type": "str", "no_log": True},
@@ -379,17 +368,20 @@ def main() -> None:
         supports_check_mode=True,
     )
     module.params.update(module.params["plan"] or {})
-    if (module.params["plan"] or {}).get("part") == "dead":
-        module.exit_json(**dead(module))
+    if module.params["step"] == "salvage":
+        module.exit_json(changed=False, salvage=salvage.read(module))
+    login.require_driver(module)
+    if (module.params["operation"], module.params["step"]) == ("failover", "look"):
+        module.exit_json(**look_for_the_dead(module))
+    if module.params["step"] == "reach":
+        module.exit_json(tried=witness.try_all(module.params["places"], module.params))
     if module.params.get("mode") == "apply":
         connection.work(module, ahead.work, "applying what was received failed")
     if module.params["step"] == "part":
-        login.require_driver(module)
-        module.exit_json(**part(module))
+        module.exit_json(**parts.run(module))
     work = {
         ("switchover", "look"): look.answer,
         ("switchover", "after"): settle,
-        ("failover", "look"): witness.look,
         ("failover", "freeze"): receiver.stop,
         ("failover", "thaw"): receiver.start,
     }[module.params["operation"], module.params["step"]]

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.failover_known import Known
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover
@@ -35,13 +34,35 @@ UNTOUCHED = {
 display = Display()
 
 
+def look(
+    own: settings.Settings, last: dict[str, Any] | None, others: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What the module is given for the first look at a host.
+
+    Args:
+        own: this host's settings.
+        last: what verify.yml kept of its last look at the source.
+        others: where the others are thought to be.
+    """
+    return {**dead(own, last), "places": others, "user": own["replication_user"]}
+
+
+def dead(own: settings.Settings, last: dict[str, Any] | None) -> dict[str, Any]:
+    """What the module is given for a server that does not run, and is the source's then."""
+    wanted = own.get("failover_salvage")
+    return {
+        "unit": own["service"] or (last or {}).get("unit"),
+        "files": salvaged.known_files(last) if wanted else None,
+    }
+
+
 class Failover(Known):
     """The steps of one task."""
 
     def go(self) -> dict[str, Any]:
         """Do the step."""
         return {
-            "look": self.look,
+            "reach": self.reach,
             "plan": self.plan,
             "freeze": self.freeze,
             "salvage": self.salvage,
@@ -51,38 +72,19 @@ class Failover(Known):
             "report": self.settled if self.is_settled() else self.report,
         }[self.arguments["step"]]()
 
-    def look(self) -> dict[str, Any]:
-        raw = self.results_of("info_from")[self.host]
-        if self.mine is source_of(self.members) and raw.get("reason") == "stopped":
-            return self.on_host(self.dead())
-        if not self.is_replica():
-            return {"skipped": True, "skip_reason": "it is no replica that was read"}
-        peers = failover.peers(self.members, self.mine)
-        plan = {
-            "members": [peer for peer in peers if peer["host"] != self.host],
-            "user": self.own["replication_user"],
-            "token": self.token,
-        }
-        # What was read is as old as this at most; a host that is gone takes its time to be.
-        return {**self.on_host(plan), "read_at": time.time()}
-
-    def dead(self) -> dict[str, Any]:
-        """What the module is given on the source's host."""
-        last = self.last() or {}
-        files = salvaged.known_files(self.evidence())
-        wanted = self.own.get("failover_salvage") and files
-        return {
-            "part": "dead",
-            "unit": self.own["service"] or last.get("unit"),
-            "files": files if wanted else None,
-        }
+    def reach(self) -> dict[str, Any]:
+        """Try the servers that this replica has not tried where they listen."""
+        untried = failover.untried(self.peers_of(self.mine), self.tried(self.host))
+        if not untried or not self.is_replica():
+            return {"skipped": True, "skip_reason": "all have been tried"}
+        return self.on_host({"places": untried, "user": self.own["replication_user"]})
 
     def salvage(self) -> dict[str, Any]:
         """Read on the source's host what the candidate lacks of it."""
         evidence = self.evidence()
         chosen = failover_cases.candidate_of(evidence)
         able = not self.opened and not failover_outcome.not_frozen(evidence)
-        plan = self.dead()
+        plan = dead(self.own, self.last())
         if self.host != source_of(self.members).host or not (able and chosen and plan["files"]):
             return {"skipped": True, "skip_reason": "nothing is salvaged here"}
         plan["files"] = dict(plan["files"], first=chosen.channel["read_file"])

@@ -13,7 +13,7 @@ from typing import Any
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover, problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     failover_again,
     history,
@@ -91,7 +91,7 @@ class Known:
         return Evidence(
             members=self.members,
             source=self.results_of("info_from")[source_of(self.members).host],
-            looks=self.results_of("looks_from"),
+            looks=self.looks(),
             frozen=frozen,
             last=self.last(),
             settings=self.own,
@@ -100,6 +100,30 @@ class Known:
             fence=self.fence(),
             unfenced=(self.fenced() or {}).get("failed", ()),
         )
+
+    def tried(self, host: str) -> list[dict[str, Any]]:
+        """The places at which a replica has tried to log in, with what became of it."""
+        looked = self.results_of("info_from")[host].get("look") or {}
+        return [*looked.get("tried", ()), *self.results_of("reach_from")[host].get("tried", ())]
+
+    def peers_of(self, asking: Member) -> list[dict[str, Any]]:
+        """Where a replica reaches the others."""
+        peers = failover.peers(self.members, asking)
+        return [peer for peer in peers if peer["host"] != asking.host]
+
+    def looks(self) -> dict[str, Any]:
+        """host -> what was read of it beside its state: of a replica that was read, by the others'
+        names; of the source, how it ended.
+        """
+        known = {}
+        for member in self.members:
+            looked = self.results_of("info_from")[member.host].get("look") or {}
+            if member in remains.readable(self.members):
+                reached = failover.reached(self.peers_of(member), self.tried(member.host))
+                known[member.host] = {**looked, **reached}
+            else:
+                known[member.host] = {"ended": looked.get("ended")}
+        return known
 
     def fence(self) -> str:
         """Whether a hook is still to end the source, or has run; once it was seen dead, neither."""
@@ -120,11 +144,9 @@ class Known:
     def salvaged(self) -> dict[str, Any] | None:
         """What was found in the source's binary log, or of it."""
         host = source_of(self.members).host
-        for argument in ("salvage_from", "looks_from"):
-            seen = self.results_of(argument)[host].get("salvage")
-            if seen:
-                return dict(seen)
-        return None
+        looked = self.results_of("info_from")[host].get("look") or {}
+        seen = self.results_of("salvage_from")[host].get("salvage") or looked.get("salvage")
+        return dict(seen) if seen else None
 
     def last(self) -> dict[str, Any] | None:
         """What verify.yml kept of its last look; this run's own, where the source lives."""

@@ -29,6 +29,7 @@ HOST_PACKAGES = (
     "rejoin",
     "canary",
     "seed",
+    "everything",
     "netem",
     "load",
 )

@@ -24,14 +24,14 @@ PROPERTIES = ("LoadState", "ActiveState", "ExecMainCode", "ExecMainStatus", *TIM
 KINDS = {"1": "exited", "2": "killed", "3": "killed"}
 
 
-def answer(module: Any) -> dict[str, Any]:
-    """See the RETURN section of semisync_switchover."""
+def read(module: Any) -> dict[str, Any] | None:
+    """`look.ended` of the RETURN section of semisync_switchover; None where nothing tells."""
     systemctl, unit = module.get_bin_path("systemctl"), module.params["unit"]
     if not systemctl or not unit:
-        return {"changed": False, "ended": None}
+        return None
     words = [systemctl, "show", "--property=" + ",".join(PROPERTIES), service_name(unit)]
     _status, printed, _errors = command.run(module, words)
-    return {"changed": False, "ended": parse(printed, time.monotonic())}
+    return parse(printed, time.monotonic())
 
 
 def parse(printed: str, monotonic: float) -> dict[str, Any] | None:

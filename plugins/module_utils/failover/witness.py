@@ -10,7 +10,10 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
@@ -29,21 +32,49 @@ ANSWER = 2
 UPTIME = "/proc/uptime"
 
 
-def look(module: Any, server: Server, names: Names) -> dict[str, Any]:
-    """See the RETURN section of semisync_switchover."""
-    params = module.params
-    errors, answering = reach_all(params)
+def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
+    """look() by a connection of its own; where that breaks, `msg` says why."""
+    try:
+        server = Server(login.connect(module))
+        return look(module.params, server, identify(server), info)
+    except (ServerError, OSError) as error:
+        return {"failed": True, "msg": str(error)}
+
+
+def look(
+    params: dict[str, Any], server: Server, names: Names, info: dict[str, Any]
+) -> dict[str, Any]:
+    """`look` of the RETURN section of semisync_switchover.
+
+    Args:
+        params: the others' `places`, and the replication account's `user` and `password`.
+        info: what was read of the server.
+    """
     locked = server.rows(f"SELECT IS_USED_LOCK({quote_text(rules.RUN_LOCK)}) AS id")[0]["id"]
     return {
-        "changed": False,
         "running": locked is not None,
-        "reach": errors,
-        "answered": answering,
+        "tried": try_all(places(params["places"], info), params),
         "filters": filters(server, names) + skips(server),
         "first_gtids": first_gtids(server, names),
         "kernel_seconds": kernel_seconds(),
         "server_seconds": int(server.uptime()["seconds"]),
     }
+
+
+def places(members: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where the others may be reached, each place once: where the controller thinks, and where this
+    server's own source is. Whether they have TLS is not known yet; likely they do as this one.
+    """
+    channel = info["channel"] or {}
+    source = {"address": channel.get("source_host"), "port": channel.get("source_port")}
+    tls_at = {
+        (str(place["address"]), int(place["port"] or 3306)): bool(info["tls"]["on"])
+        for place in [*members, source]
+        if place["address"]
+    }
+    return [
+        {"address": address, "port": port, "tls": tls} for (address, port), tls in tls_at.items()
+    ]
 
 
 def kernel_seconds() -> float | None:
@@ -68,25 +99,22 @@ def skips(server: Server) -> list[str]:
     ]
 
 
-def reach_all(params: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """(why the replication account cannot log in to each member from here, empty where it can; the
-    members that answered at all). All at the same time: a host that is gone takes its time to be.
+def try_all(places: list[dict[str, Any]], params: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each place with `words`, why the replication account cannot log in there from here, empty
+    where it can, and whether anybody there `answered` at all. All at the same time: a host that is
+    gone takes its time to be.
     """
-    seen: dict[str, tuple[str, bool]] = {}
+    tried = [dict(place, words="it was not tried", answered=False) for place in places]
 
-    def one(peer: dict[str, Any]) -> None:
-        seen[peer["host"]] = reach(peer, params)
+    def one(place: dict[str, Any]) -> None:
+        place["words"], place["answered"] = reach(place, params)
 
-    threads = [threading.Thread(target=one, args=(peer,)) for peer in params["members"]]
+    threads = [threading.Thread(target=one, args=(place,)) for place in tried]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    errors = {
-        peer["host"]: seen.get(peer["host"], ("it was not tried", False))[0]
-        for peer in params["members"]
-    }
-    return errors, sorted(host for host, (_words, answered) in seen.items() if answered)
+    return tried
 
 
 def reach(peer: dict[str, Any], params: dict[str, Any]) -> tuple[str, bool]:

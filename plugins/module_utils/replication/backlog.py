@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a replica has received and not applied, and how fast it applies: looked at twice, where
-there is anything to apply.
+"""What a replica has received and not applied, and how fast it applies: looked at more than
+once, where there is anything to apply.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,9 +21,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
-# Seconds between two looks, and where it has applied nothing meanwhile.
+# Seconds between the first look and the last, and where it has applied nothing meanwhile.
 SECONDS = 1.0
 LONGEST = 3.0
+# Until the next look at one that may have applied all of it by then.
+PAUSE = 0.1
 
 
 class Look(NamedTuple):
@@ -95,16 +98,16 @@ def measure(
     }
     if result["left"] == 0 or position.stopped(first.channel) or first.channel["delay"]:
         return result
-    last, done = first, None
-    for seconds in (SECONDS, LONGEST):
-        sleep(max(0.0, first.at + seconds - time.monotonic()))
+    last, done, rest = first, None, result["left"]
+    for looks in itertools.count(1):
+        sleep(max(0.0, first.at + looks * PAUSE - time.monotonic()))
         last = look(server, names) or last
         done = applied_between(names, first, last)
-        if done:
+        # What had been received at the first look is the yardstick: is some of it still to apply?
+        rest = left(names, last._replace(channel=dict(last.channel, **received(first))))
+        # One that has applied all of it is not as fast as it can be, however long one looks.
+        if rest == 0 or last.at - first.at >= (SECONDS if done else LONGEST):
             break
-    # What had been received at the first look is the yardstick: is some of it still to be applied?
-    yardstick = last._replace(channel=dict(last.channel, **received(first)))
-    rest = left(names, yardstick)
     return dict(
         result,
         left=left(names, last),

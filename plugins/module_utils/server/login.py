@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -226,7 +227,7 @@ def connect_to(address: str, port: int, user: str, password: str, tls: bool, sec
 
     Args:
         tls: whether that server has TLS; it is tried first, whoever has signed the certificate.
-        seconds: for the connection, and for each answer.
+        seconds: for the connection, and for each answer. Whoever says nothing is not tried twice.
 
     Raises:
         ServerError: there is no connection.
@@ -243,12 +244,14 @@ def connect_to(address: str, port: int, user: str, password: str, tls: bool, sec
         "charset": "utf8mb4",
         "autocommit": True,
     }
+    begin = time.monotonic()
     with driver_errors():
         try:
             wanted = dict(options, ssl={"check_hostname": False}) if tls else options
             connection = mysql_driver.connect(**wanted)
         except Exception as error:  # the driver may not know the server's TLS
-            if not tls or (error.args and error.args[0] in ACCESS_DENIED):
+            late = time.monotonic() - begin >= seconds
+            if not tls or late or (error.args and error.args[0] in ACCESS_DENIED):
                 raise
             connection = mysql_driver.connect(**options)
         return connection.cursor(mysql_driver.cursors.DictCursor)

@@ -42,6 +42,36 @@ def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
     return made
 
 
+def untried(
+    peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Those of a replica's peers that it has not tried where they are."""
+    return [peer for peer in peers_of_one if try_of(peer, tried) is None]
+
+
+def try_of(peer: dict[str, Any], tried: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What became of the try of a peer, None where it was not tried: that without TLS says nothing
+    against one that has it.
+    """
+    place = (peer["address"], peer["port"])
+    for one_try in tried:
+        tells = one_try["tls"] or not (peer["tls"] and one_try["words"])
+        if tells and (one_try["address"], one_try["port"]) == place:
+            return one_try
+    return None
+
+
+def reached(peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]) -> dict[str, Any]:
+    """`reach`: peer -> why the replication account cannot log in to it from a replica, empty where
+    it can; `answered`: those that answered at all.
+    """
+    tries = {peer["host"]: try_of(peer, tried) for peer in peers_of_one}
+    return {
+        "reach": {host: one["words"] if one else "it was not tried" for host, one in tries.items()},
+        "answered": sorted(host for host, one in tries.items() if one and one["answered"]),
+    }
+
+
 def source_id(members: list[Member]) -> str:
     """What the journal knows the dead source by: its followers know it."""
     for member in members:

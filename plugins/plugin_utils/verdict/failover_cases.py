@@ -315,6 +315,8 @@ def unusable(evidence: Evidence, member: Member) -> str:
     """Why a replica that has everything cannot take over; empty where it can."""
     channel, info = member.channel, member.info
     looked = evidence.looks.get(member.host) or {}
+    if looked.get("failed"):
+        return f"what keeps it from applying could not be read: {looked['msg']}"
     if channel["last_sql_error"]:
         return f"its applier has stopped: {channel['last_sql_error']}"
     if channel["delay"]:

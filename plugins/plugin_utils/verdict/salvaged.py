@@ -30,9 +30,9 @@ REMEDIES = {
 OTHERWISE = "read its binary log by hand before anybody starts it"
 
 
-def known_files(evidence: Evidence) -> dict[str, Any] | None:
+def known_files(last: dict[str, Any] | None) -> dict[str, Any] | None:
     """Where the source's binary log is, by the last look at it."""
-    files: dict[str, Any] | None = (evidence.last or {}).get("files")
+    files: dict[str, Any] | None = (last or {}).get("files")
     return files if files and files.get("basename") else None
 
 
@@ -44,7 +44,7 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
         return None
     source, last, seen = source_of(evidence.members), evidence.last or {}, evidence.salvage
     blind = remains.unwatched(evidence)
-    if blind or not known_files(evidence):
+    if blind or not known_files(last):
         return "no_log", f"where {source.host} has its binary log is not known: " + (
             blind or "the last look is of an older version of verify.yml"
         )

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import types
 from pathlib import Path
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, failover, results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.failover import peers
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.failover import (
+    peers,
+    reached,
+    untried,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
@@ -23,9 +28,25 @@ PARTS = [
     *(CODE / "switchover" / f"{name}.py" for name in ("part", "target", "replica")),
     *(CODE / "failover").glob("*.py"),
 ]
-# What the module has of its own options, and the dead source's part.
-OPTIONS = {"password", "login_unix_socket", "login_port", "unit", "files", "mariadb", "tail"}
+# What the module has of its own options, and for the first look and a dead source.
+OPTIONS = {
+    *("operation", "password", "tail", "login_unix_socket", "login_port"),
+    *("places", "unit", "files", "mariadb"),
+}
 UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
+
+
+def looked(evidence, member):
+    """What the first look at a host says: of a replica, each place at which it tried a login."""
+    found = dict(evidence.looks.get(member.host, {}))
+    reach, answered = found.pop("reach", {}), found.pop("answered", [])
+    if member.info:
+        found["tried"] = [
+            {**peer, "words": reach[peer["host"]], "answered": peer["host"] in answered}
+            for peer in peers(evidence.members, member)
+            if peer["host"] in reach
+        ]
+    return found
 
 
 class Run:
@@ -36,13 +57,12 @@ class Run:
         (folder / "tmp").mkdir()
         self.said = []
         monkeypatch.setattr(failover.display, "display", self.said.append)
-        monkeypatch.setattr(failover.time, "time", lambda: remnants.NOW)
+        monkeypatch.setattr(time, "time", lambda: remnants.NOW)
         self.folder = folder / "results"
         evidence = remnants.evidence("mysql")
         self.values = {
             member.host: {
-                "info": member.info or UNREAD,
-                "looks": evidence.looks.get(member.host, {}),
+                "info": dict(member.info or UNREAD, look=looked(evidence, member)),
                 "semisync_replication_user": "repl",
             }
             for member in evidence.members
@@ -56,7 +76,7 @@ class Run:
         arguments = {
             "step": step,
             "info_from": "info",
-            "looks_from": "looks",
+            "reach_from": "reach",
             "frozen_from": "frozen" if step in ("judge", "thaw") else None,
             "plan_from": "judged",
             "fenced_from": "planned" if fenced else None,
@@ -86,6 +106,12 @@ class Run:
             types.SimpleNamespace(check_mode=check_mode, _uuid=step),
         )
         return made.go()
+
+    def answer(self, asking, host, words):
+        """Let a server answer a replica's login so."""
+        for tried in self.values[asking]["info"]["look"]["tried"]:
+            if tried["host"] == host:
+                tried.update(words=words, answered=True)
 
     def freeze(self):
         for host in ("db2", "db3"):
@@ -120,17 +146,35 @@ def fixture_run(monkeypatch, tmp_path):
 
 
 def test_only_replicas_that_were_read_are_touched(run):
-    assert run.step("look", "db2") == {"ran": "look", "read_at": remnants.NOW}
     assert run.step("freeze", "db2") == {"ran": "freeze"}
     assert run.step("freeze", "db1")["skipped"]
-    # Its host is asked how its server ended.
-    assert run.step("look", "db1", service="mysql@1") == {"ran": "look"}
-    assert run.given["look", "db1"] == {"part": "dead", "unit": "mysql@1", "files": None}
-    run.values["db1"]["info"] = {"unreachable": True, "msg": "no route to host"}
-    assert run.step("look", "db1")["skipped"]
-    hosts = {peer["host"]: peer for peer in run.given["look", "db2"]["members"]}
-    assert set(hosts) == {"db1", "db3"}
-    assert (hosts["db1"]["address"], hosts["db1"]["port"]) == ("db1", 3306)
+
+
+def test_the_first_look_asks_a_dead_source_s_host_how_its_server_ended():
+    last = {"unit": "mysql", "files": {"basename": "/var/lib/mysql/binlog"}}
+    own = samples.settings(service="", failover_salvage=False, replication_user="repl")
+    assert failover.look(own, last, [{"address": "db1"}]) == {
+        "unit": "mysql",
+        "files": None,
+        "places": [{"address": "db1"}],
+        "user": "repl",
+    }
+    assert failover.dead({**own, "failover_salvage": True}, last)["files"] == last["files"]
+    assert failover.dead({**own, "service": "mysql@1"}, None) == {"unit": "mysql@1", "files": None}
+
+
+def test_who_listens_elsewhere_than_was_thought_is_tried_there(run):
+    assert run.step("reach", "db2")["skipped"]
+    run.values["db3"]["info"]["variables"]["port"] = "3307"
+    assert run.step("reach", "db1")["skipped"]
+    assert run.step("reach", "db2") == {"ran": "reach"}
+    (place,) = run.given["reach", "db2"]["places"]
+    assert (place["address"], place["port"]) == ("db3", 3307)
+    # Nothing is known of a login that was not tried.
+    run.freeze()
+    assert "alone" in run.judge(failover_to="db3")["certificate"]["reason"]
+    run.values["db2"]["reach"] = {"tried": [{**place, "words": "", "answered": True}]}
+    assert run.judge(failover_to="db3")["certificate"]["to"] == "db3"
 
 
 def test_the_plan_says_the_verdict_and_every_statement_and_keeps_nothing_in_check_mode(run):
@@ -270,8 +314,8 @@ def test_what_was_stopped_is_started_where_the_judge_breaks(run):
 
 
 def test_a_replica_that_cannot_follow_is_started_again_and_named(run):
-    run.values["db3"]["looks"]["reach"] = {"db1": "refused", "db2": "access denied"}
-    run.values["db2"]["looks"]["reach"] = {"db1": "refused", "db3": "access denied"}
+    run.answer("db3", "db2", "access denied")
+    run.answer("db2", "db3", "access denied")
     run.freeze()
     assert not run.judge()["go"]
     judged = run.judge(failover_accept=["alone"])
@@ -374,7 +418,7 @@ def test_nothing_is_finished_where_a_replica_has_more_or_the_source_answers(run)
     with pytest.raises(cluster.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
         run.step("plan", "db1")
     run.values["db3"]["info"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-100"
-    run.values["db3"]["looks"]["answered"] = ["db1"]
+    run.answer("db3", "db1", "access denied")
     with pytest.raises(cluster.RefusedError, match="the source lives"):
         run.step("plan", "db1")
 
@@ -500,3 +544,14 @@ def test_a_dead_source_is_asked_for_where_its_replicas_follow_it():
 
     assert where(first) == ("10.0.0.1", 3307)
     assert where(second) == ("admin.example", 3306)
+
+
+def test_a_try_without_tls_says_nothing_against_a_server_that_has_it():
+    peer = {"host": "db3", "address": "10.0.0.3", "port": 3306, "tls": True}
+    tried = {"address": "10.0.0.3", "port": 3306, "tls": False, "words": "", "answered": True}
+    assert untried([peer], [tried]) == []
+    tried["words"] = "TLS is required"
+    assert untried([peer], [tried]) == [peer]
+    assert reached([peer], [tried])["reach"] == {"db3": "it was not tried"}
+    assert untried([dict(peer, tls=False)], [tried]) == []
+    assert reached([peer], [tried, dict(tried, tls=True)])["answered"] == ["db3"]

@@ -75,12 +75,18 @@ def test_a_replica_that_is_always_busy_is_as_fast_as_it_is(measured, names):
     assert found["seconds"] == pytest.approx(seconds) == pytest.approx(1.0)
 
 
+def test_one_that_has_applied_what_it_had_is_not_watched_any_longer(measured):
+    found, seconds = measured(MYSQL, 95, 100, 50)
+    assert (found["left"], found["applied"], found["busy"]) == (0, 5, False)
+    assert seconds == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("names", [MYSQL, MARIADB])
 def test_what_arrives_meanwhile_is_left_and_says_nothing_of_the_speed(measured, names):
     # It keeps up: it was done with what it had, and did no more than what came.
     found, _seconds = measured(names, 97, 100, 500, 80)
-    assert not found["busy"] and found["applied"] == 83 and found["left"] == 0
-    # It does not: at the second look more is left than at the first.
+    assert not found["busy"] and found["applied"] == 11 and found["left"] == 0
+    # It does not: at the last look more is left than at the first.
     found, _seconds = measured(names, 100, 200, 60, 80)
     assert found["busy"] and (found["applied"], found["left"]) == (60, 120)
 
@@ -101,7 +107,7 @@ def test_one_that_applies_nothing_is_given_three_seconds(measured):
     assert (found["applied"], found["left"]) == (0, 9000)
     assert seconds == pytest.approx(3.0)
     found, seconds = measured(MARIADB, 100, 9100, 0.5)
-    assert found["applied"] == 1 and seconds == pytest.approx(3.0)
+    assert found["applied"] == 1 and seconds == pytest.approx(2.0)
 
 
 def test_without_gtids_bytes_of_one_file_are_counted(measured):

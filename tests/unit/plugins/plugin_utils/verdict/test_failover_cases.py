@@ -283,6 +283,13 @@ def test_one_that_has_everything_and_cannot_take_over_leaves_it_to_another():
     assert names(evidence) == ["unusable:db2", "unusable:db3"]
 
 
+def test_a_candidate_that_could_not_be_looked_at_is_not_taken_for_one_that_applies_everything():
+    evidence = remnants.evidence("mysql")
+    for host in ("db2", "db3"):
+        evidence.looks[host].update(failed=True, msg="Lost connection")
+    assert names(evidence) == ["unusable:db2", "unusable:db3"]
+
+
 def test_a_pair_goes_on_only_where_somebody_takes_it_upon_themselves_that_nobody_acknowledges():
     evidence = remnants.evidence("mysql", 1, last=remnants.look("mysql", clients="1"))
     assert names(evidence) == ["alone"]

@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a replica tries the others before anybody knows where they listen."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import witness
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+
+INFO = {"channel": {"source_host": "10.0.0.1", "source_port": 3307}, "tls": {"on": True}}
+
+
+def test_each_place_is_tried_once_and_the_source_where_it_is_followed():
+    others = [{"address": "db1", "port": None}, {"address": "10.0.0.1", "port": "3307"}]
+    found = witness.places(others, INFO)
+    assert [(one["address"], one["port"]) for one in found] == [("db1", 3306), ("10.0.0.1", 3307)]
+    assert {one["tls"] for one in found} == {True}
+    # One that follows nobody has no such place.
+    assert witness.places([], dict(INFO, channel=None)) == []
+
+
+def test_a_place_that_refuses_has_answered_and_says_why(monkeypatch):
+    def connect(address, *_more):
+        raise {"db2": ServerError(Exception(1045, "denied")), "db3": ServerError(OSError("gone"))}[
+            address
+        ]
+
+    monkeypatch.setattr(witness.login, "connect_to", connect)
+    params = {"user": "repl", "password": "x"}
+    places = [{"address": name, "port": 3306, "tls": False} for name in ("db2", "db3")]
+    tried = witness.try_all(places, params)
+    assert [one["answered"] for one in tried] == [True, False]
+    assert "denied" in tried[0]["words"] and "gone" in tried[1]["words"]
+
+
+def test_a_server_that_breaks_off_meanwhile_is_said_so(monkeypatch):
+    def gone(_module):
+        raise ServerError(Exception(2013, "Lost connection"))
+
+    monkeypatch.setattr(witness.login, "connect", gone)
+    assert witness.read(None, INFO) == {"failed": True, "msg": "(2013, 'Lost connection')"}
+
+
+class Driver:
+    """One whose first answer comes so late."""
+
+    def __init__(self, clock, seconds):
+        self.clock, self.seconds, self.tries = clock, seconds, 0
+
+    def connect(self, **_options):
+        self.tries += 1
+        self.clock[0] += self.seconds
+        raise OSError("no answer")
+
+
+@pytest.mark.parametrize("seconds,tries", [(0.1, 2), (2.0, 1)])
+def test_whoever_says_nothing_is_not_tried_without_tls_as_well(monkeypatch, seconds, tries):
+    clock = [0.0]
+    driver = Driver(clock, seconds)
+    monkeypatch.setattr(login, "mysql_driver", driver)
+    monkeypatch.setattr(login.time, "monotonic", lambda: clock[0])
+    with pytest.raises(ServerError):
+        login.connect_to("db1", 3306, "repl", "x", True, 2)
+    assert driver.tries == tries
