@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import statistics
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
@@ -46,6 +47,10 @@ def ratio_point(cell: dict[str, Any], source: str) -> dict[str, Any]:
     if cell["checkpoint"] != "P8.4":
         return checkpoints.row(cell["checkpoint"], source, title, expected, observed, True)
     good = cell["ratio"]["difference"] == "none" or cell["ratio"]["value"] <= 1 + BACK_AT_BASELINE
+    runs = cell["statistics"]["n"]
+    if not good and runs < statistics.ENOUGH:
+        reason = f"{observed}; too few runs ({runs}) to tell how much they differ by themselves"
+        return checkpoints.unseen("P8.4", source, title, "no slower than the baseline", reason)
     return checkpoints.row("P8.4", source, title, "no slower than the baseline", observed, good)
 
 

@@ -60,6 +60,22 @@ def test_each_delay_of_a_suite_must_have_been_there():
 
 
 @pytest.mark.parametrize(
+    "runs,factor,outcome",
+    [(5, 1.0, "passed"), (5, 1.5, "failed"), (2, 1.0, "passed"), (2, 1.5, "unknown")],
+)
+def test_too_few_runs_do_not_tell_that_a_source_stayed_slow(runs, factor, outcome):
+    result = benchmarks.four_phases()
+    for cell in result["cells"]:
+        # The first is the warm-up.
+        del cell["repetitions"][runs + 1 :]
+    for entry in result["cells"][-1]["repetitions"]:
+        entry["seconds"] *= factor
+    row = row_of(points.points(analysis.analyse(result), "db1", RESTORED), "P8.4")
+    assert row["outcome"] == outcome
+    assert ("too few runs (2)" in str(row["reason"])) == (outcome == "unknown")
+
+
+@pytest.mark.parametrize(
     "netem,outcome,words",
     [
         (None, "unknown", "nothing was recorded of 90 ms"),
