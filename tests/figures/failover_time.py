@@ -35,6 +35,9 @@ DOCUMENT = EVIDENCE.with_suffix(".md")
 MARK = "<!-- figures -->\n"
 WRONG = ("lost", "unexpected", "twice")
 CLIENTS, BEFORE, AFTER = 50, 5, 3
+# Seconds until a client that was refused tries again. At 10 ms, as other tests have it, fifty take
+# one of this machine's cores for themselves.
+RETRY = 0.1
 # No client is told of a commit that nobody acknowledged.
 TIMEOUT_MS = 3600000
 PROFILE = {"ANSIBLE_CALLBACKS_ENABLED": "ansible.posix.profile_tasks"}
@@ -62,7 +65,7 @@ def measure(made: list[Host], tool: str, folder: pathlib.Path) -> dict[str, Any]
     same_data(made)
     assert playbook("verify", file).returncode == 0
     load = os.getloadavg()[0]
-    writers.start()
+    writers.start(retry=RETRY)
     time.sleep(BEFORE)
     forbid_restart(source)
     kill(source)
@@ -79,6 +82,7 @@ def measure(made: list[Host], tool: str, folder: pathlib.Path) -> dict[str, Any]
     return {
         "at": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "tool": tool,
+        "retry": RETRY,
         "version": new.value("SELECT VERSION()"),
         "to_first": round(first - begin, 1),
         "without": round(gap, 1),
@@ -92,32 +96,39 @@ def measure(made: list[Host], tool: str, folder: pathlib.Path) -> dict[str, Any]
     }
 
 
+def kind(record: dict[str, Any]) -> tuple[str, str, float]:
+    """What is comparable: the tool, the server's version, the clients' patience."""
+    return record["tool"], record["version"], record.get("retry", 0.01)
+
+
 def tables(records: list[dict[str, Any]]) -> str:
     """What was seen, and the tasks of each server's quickest failover."""
     lines = [
-        "| tool | server | failovers | seconds from its start to the first confirmed commit:"
-        " median, worst | rows confirmed | lost | unexpected | twice | semi-sync on the new source"
-        " behind it | verdicts | worst load before |",
-        "|---" * 11 + "|",
+        "| tool | server | clients try again in | failovers | seconds from its start to the first"
+        " confirmed commit: median, worst | rows confirmed | lost | unexpected | twice"
+        " | semi-sync on the new source behind it | verdicts | worst load before |",
+        "|---" * 12 + "|",
     ]
-    kinds = sorted({(one["tool"], one["version"]) for one in records})
-    for tool, version in kinds:
-        seen = [one for one in records if (one["tool"], one["version"]) == (tool, version)]
+    kinds = sorted({kind(one) for one in records})
+    for tool, version, retry in kinds:
+        seen = [one for one in records if kind(one) == (tool, version, retry)]
         firsts = [one["to_first"] for one in seen]
         sums = " | ".join(str(sum(one[word] for one in seen)) for word in ("confirmed", *WRONG))
         verdicts = ", ".join(sorted({one["verdict"] or "says nothing" for one in seen}))
+        semisync = ", ".join(sorted({one["semisync"] for one in seen}))
         lines.append(
-            f"| {tool} | {version} | {len(seen)} | {statistics.median(firsts):.1f},"
-            f" {max(firsts):.1f} | {sums} | {', '.join(sorted({one['semisync'] for one in seen}))}"
+            f"| {tool} | {version} | {retry * 1000:.0f} ms | {len(seen)}"
+            f" | {statistics.median(firsts):.1f}, {max(firsts):.1f} | {sums} | {semisync}"
             f" | {verdicts} | {max(one['load'] for one in seen):.1f} |"
         )
-    for tool, version in kinds:
-        seen = [one for one in records if (one["tool"], one["version"]) == (tool, version)]
+    for tool, version, retry in kinds:
+        seen = [one for one in records if kind(one) == (tool, version, retry)]
         best = min(seen, key=lambda one: one["to_first"])
         if best["tasks"]:
             lines += [
                 "",
-                f"{version}, {best['to_first']} s to the first commit, {best['ended']} s in all:",
+                f"{version}, clients that try again in {retry * 1000:.0f} ms: {best['to_first']} s"
+                f" to the first commit, {best['ended']} s in all:",
                 "",
                 "| task | seconds |",
                 "|---|---|",

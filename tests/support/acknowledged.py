@@ -11,6 +11,8 @@ from typing import Any
 from support.live_hosts import Host, run
 
 RELEASES = {"mysql": "", "mariadb": "12"}
+# Seconds between a client's rows, and that it waits for an answer.
+PAUSE, PATIENCE = 0.25, 30
 CLIENTS = pathlib.Path(__file__).with_name("clients") / "keep_writing.py"
 
 
@@ -39,8 +41,10 @@ class Writers:
             " CREATE USER app@'%' IDENTIFIED BY 'app'; GRANT ALL ON app.* TO app@'%';"
         )
 
-    def start(self, address: str | None = None) -> None:
-        """Let them write: to an address, or to whichever server takes it."""
+    def start(self, address: str | None = None, retry: float | None = None) -> None:
+        """Let them write: to an address, or to whichever server takes it; each again in so many
+        seconds where it was refused, by default at once.
+        """
         to = address or ",".join(f"{server.name}:3306" for server in self.servers)
         run("docker", "cp", CLIENTS, f"{self.host.name}:/root/keep_writing.py")
         run(
@@ -51,8 +55,8 @@ class Writers:
             "sh",
             "-c",
             "python3 /root/keep_writing.py"
-            f" {to} {self.clients}"
-            " /root/stop-writing /root/written.json >/root/writers.log 2>&1",
+            f" {to} {self.clients} /root/stop-writing /root/written.json"
+            f"{f' {PAUSE} {retry} {PATIENCE}' if retry else ''} >/root/writers.log 2>&1",
         )
 
     def stop(self, seconds: float = 90) -> dict[str, Any]:

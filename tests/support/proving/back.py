@@ -1,5 +1,5 @@
-"""The former source comes back: it must not take writes, rejoin.yml judges it, and brings it back
-as its verdict allows; then all hosts have the same rows.
+"""The former source comes back, and who was lost with it: none may take writes, rejoin.yml judges
+each, and brings it back as its verdict allows; then all hosts have the same rows.
 """
 
 from __future__ import annotations
@@ -66,26 +66,30 @@ class Back:
         it, and whether a row comes to it.
         """
         assert self.fault.back
-        asking = None if self.fault.lives else self.ask()
+        asking = [] if self.fault.lives else self.ask_all()
         try:
             self.fault.back(self.scene)
             if not asking:
                 # Routers close the connections of one that lived when they have asked it again.
                 time.sleep(NOTICED)
-                asking = self.ask()
+                asking = self.ask_all()
             before = self.rows()
             time.sleep(ASKED)
             self.record["rows"] = self.rows() - before
-            said = asking.communicate(timeout=ASKED + 10)[0]
+            said = [json.loads(one.communicate(timeout=ASKED + 10)[0]) for one in asking]
         finally:
-            if asking:
-                asking.kill()
-                asking.wait()
-        answers = json.loads(said)
-        self.record["asked"], self.record["yes"] = sum(answers.values()), answers.get("200", 0)
+            for one in asking:
+                one.kill()
+                one.wait()
+        self.record["asked"] = sum(sum(answers.values()) for answers in said)
+        self.record["yes"] = sum(answers.get("200", 0) for answers in said)
 
-    def ask(self) -> subprocess.Popen[str]:
-        url = f"http://{self.former.address}:{ANSWER}/source"
+    def ask_all(self) -> list[subprocess.Popen[str]]:
+        """Ask each host that comes back whether it is the source, as routers do."""
+        return [self.ask(host) for host in self.scene.gone]
+
+    def ask(self, host: Machine) -> subprocess.Popen[str]:
+        url = f"http://{host.address}:{ANSWER}/source"
         inside = ("ip", "netns", "exec", uml_net.NAMESPACE, sys.executable)
         pipe = subprocess.PIPE
         return subprocess.Popen(

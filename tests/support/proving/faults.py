@@ -46,7 +46,7 @@ SHORT, GIVEN_UP = 2000, 8
 # During which tasks of failover.yml its controller, or the candidate, dies, and for how many
 # seconds at most such a task has been running.
 TASKS = (
-    "Read what the judge needs",
+    "Read everything about the server, and try",
     "Stop the IO threads alone",
     "Judge what was received",
     "Apply, attach, and open",
@@ -446,5 +446,6 @@ FAULTS = {
         accept=(f"unread:{REPLICAS[0]}", f"unread:{SOURCE}", "alone", "unwatched"),
         may_lose=EVERY,
         takeover=candidate_dies,
+        back=all_back,
     ),
 }
