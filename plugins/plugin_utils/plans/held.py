@@ -29,7 +29,7 @@ class Held(NamedTuple):
 def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[Member], list[Held]]:
     """(the members of a cluster, those that are held).
 
-    Whoever follows a member and is read-only has come back by somebody's hand.
+    Whoever is read-only and follows a member, none that is held, has come back by somebody's hand.
 
     Args:
         members: the inventory's.
@@ -64,9 +64,24 @@ def is_it(member: Member, row: dict[str, str]) -> bool:
 
 
 def came_back(member: Member, members: list[Member]) -> bool:
-    if member.info is None or sides.takes_writes(member):
+    """Whether a server that lost the source's role follows the cluster again. What is left of its
+    channel of before is no way back: one that stands still, or is to another that lost it.
+    """
+    channel = sides.channel_of(member)
+    if channel and channel["io_running"] == "No":
         return False
-    return sides.target_of(member, members, None) is not None
+    rows, by_host = sides.held_rows(members), {one.host: one for one in members}
+    followed, seen = member, {member.host}
+    while True:
+        if followed.info is None or sides.takes_writes(followed):
+            return False
+        target = sides.target_of(followed, members, None)
+        if target is None or target in seen:
+            return False
+        followed = by_host[target]
+        seen.add(target)
+        if not any(is_it(followed, row) for row in rows):
+            return True
 
 
 def missed(member: Member, members: list[Member]) -> dict[str, str] | None:

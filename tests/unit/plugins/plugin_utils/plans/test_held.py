@@ -83,6 +83,38 @@ def test_it_is_back_when_it_follows_a_member_and_is_read_only(engine):
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+@pytest.mark.parametrize("io_thread", ["Connecting", "No"])
+@pytest.mark.parametrize("first_is_back", [False, True])
+def test_the_second_to_lose_its_role_is_not_back_by_its_channel_to_the_first(
+    engine, first_is_back, io_thread
+):
+    """db2 took over from db1 and died; db3 took over from db2, which has its old channel still."""
+    cluster = after_failover(engine, came_up(engine, read_only="ON"))
+    first, second, third = cluster
+    row = dict(ROW, host="db2", to_host="db3", id=sides.identity(second))
+    third.info["held"] = [*third.info["held"], row]
+    third.info["journal"] = dict(third.info["journal"], number=4, from_host="db2", to_host="db3")
+    second.info["channel"] = dict(third.info["channel"], source_host="db1", io_running=io_thread)
+    second.info["channel"].update(
+        {"source_uuid": remnants.SOURCE} if engine == "mysql" else {"source_server_id": 1}
+    )
+    second.info["variables"]["read_only"] = "ON"
+    if first_is_back:
+        first.info["channel"] = dict(third.info["channel"], source_host="db3")
+        first.info["channel"].update(source_uuid=None, source_server_id=None)
+    third.info["channel"] = None
+    third.info["variables"]["read_only"] = "OFF"
+    members, away = held.apart(cluster)
+    expected = ["db1", "db2"] if not first_is_back else ["db2"] if io_thread == "No" else []
+    assert hosts([one.member for one in away]) == expected
+    assert first_is_back or sides.decide(members).source == "db3"
+    # A ring is no way back either.
+    first.info["channel"] = dict(second.info["channel"], source_host="db2")
+    first.info["channel"].update(source_uuid=None, source_server_id=None)
+    assert len(held.apart(cluster)[1]) == 2
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_consent_to_overwrite_its_data_makes_it_a_replica_once_it_is_read_only(engine):
     old = came_up(engine, read_only="ON")
     members, away = held.apart(after_failover(engine, old), ["db1"])
