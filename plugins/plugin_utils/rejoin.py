@@ -202,6 +202,7 @@ class Rejoin(Known):
         own = {
             "down": bool(look.get("down")),
             "missed": bool(self.missed),
+            "leaves": self.leaves,
             "unit": self.own["service"] or (info or {}).get("unit") or look.get("unit"),
             "datadir": info["variables"]["datadir"] if info else look.get("datadir"),
             "option_file": place,

@@ -29,6 +29,7 @@ class Known:
         former: who comes back: a former source, or a replica that missed its failover.
         row: what the journal says of the failover that left the former source behind, or None.
         missed: the same of the one that a replica missed, as long as it follows that source.
+        leaves: whether its channel is to a server that lost its role, and may be stopped.
         source: whom it shall follow.
         away: other former sources, which have no part in this.
 
@@ -68,6 +69,7 @@ class Known:
         self.missed = None if self.row else held.missed(self.former, every)
         if self.former.info is not None and self.former.channel is None:
             self.missed = self.missed or self.planned().get("missed")
+        self.leaves = bool(self.missed or held.missed(self.former, every))
         left, away = held.apart(every)
         self.away = [one.member for one in away if one.member is not self.former]
         decided = sides.decide(left)

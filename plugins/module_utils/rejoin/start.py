@@ -69,9 +69,9 @@ def ready(module: Any) -> dict[str, Any]:
         path = "" if params["missed"] else fence.put(*place_of(params), WORDS, (*more, *cut))
     except OSError as error:
         raise ReadyError(f"its option file cannot be written: {error}. Nothing was done") from error
-    if params["missed"]:
-        take_no_more(module)
     kept, down = {"kept": "", "not_kept": ""}, params["down"]
+    if params["leaves"] and not down:
+        take_no_more(module)
     if not down:
         # A stop in order would confirm what came to wait for an acknowledgement since it was read.
         close(module)
@@ -95,8 +95,8 @@ def place_of(params: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def take_no_more(module: Any) -> None:
-    """Have a replica that missed a failover take nothing more from the source that it follows, and
-    apply what it has received, as far as its applier runs.
+    """Have a server that follows one which lost its role take nothing more from that, and apply
+    what it has received, as far as its applier runs.
 
     Raises:
         ReadyError: it does not stop.
@@ -218,7 +218,7 @@ def release(module: Any, server: Server, names: Names) -> dict[str, Any]:
     channel = channels.default_channel(server.channels(names))
     if channel:
         running = (channel["io_running"], channel["sql_running"]) != ("No", "No")
-        if running and not module.params["missed"]:
+        if running and not module.params["leaves"]:
             module.fail_json(msg=f"it follows {channel['source_host']}: stop that first")
         # What is left of its time as a replica; all of it is applied.
         steps += [*([rules.stop(names)] if running else []), *rules.forget_steps(names)]

@@ -91,10 +91,17 @@ def missed(member: Member, members: list[Member]) -> dict[str, str] | None:
     Args:
         members: all of the inventory's, also those that are held.
     """
-    target = sides.target_of(member, members, None)
+    target, channel = sides.target_of(member, members, None), sides.channel_of(member) or {}
     followed = next((other for other in members if other.host == target), None)
+    # A channel that ran knows whom it followed; one that cannot be read does not.
+    number = str(channel.get("source_uuid") or channel.get("source_server_id") or "")
     return next(
-        (row for row in sides.held_rows(members) if followed and is_it(followed, row)), None
+        (
+            row
+            for row in sides.held_rows(members)
+            if followed and is_it(followed, row) and number in ("", row["id"])
+        ),
+        None,
     )
 
 

@@ -389,7 +389,8 @@ def test_a_replica_that_missed_the_failover_is_judged_and_brought_over(run):
     assert run.step("look", "db3", rejoin="db3") == {"ran": "look"}
     judged = run.step("judge", rejoin="db3")
     assert (judged["go"], judged["way"], judged["host"]) == (True, "attach", "db3")
-    assert (judged["away"], judged["hosts"]["db3"]["missed"]) == (["db1"], True)
+    own = judged["hosts"]["db3"]
+    assert (judged["away"], own["missed"], own["leaves"]) == (["db1"], True, True)
     # The former source is held as before: the journal's row is about the replica.
     own = info["variables"]["server_id" if run.mariadb else "server_uuid"]
     assert judged["hosts"]["db2"]["entry"]["from_id"] == own
@@ -433,6 +434,23 @@ def test_whose_data_are_replaced_has_no_channel_behind_the_stop(run):
     info["channel"] = None
     judged = run.step("judge", "db2", rejoin="db3", rejoin_way="seed", again=True)
     assert (judged["way"], judged["hosts"]["db3"]["missed"]) == ("seed", True)
+
+
+def test_who_lost_its_role_after_another_leaves_what_is_left_of_its_channel_to_that(run):
+    """db3 took over from db1, and db2 from db3, whose channel to db1 tries again."""
+    info = who_was_away(run)
+    number = info["variables"]["server_id" if run.mariadb else "server_uuid"]
+    row = dict(run.new["held"][0], host="db3", to_host="db2", id=number)
+    run.new["held"] = [*run.new["held"], row]
+    run.new["journal"] = dict(run.new["journal"], number=4, from_host="db3")
+    info["channel"]["io_running"] = "Connecting"
+    judged = run.step("judge", "db2", rejoin="db3")
+    own = judged["hosts"]["db3"]
+    assert (judged["way"], own["missed"], own["leaves"]) == ("attach", False, True)
+    assert judged["hosts"]["db2"]["entry"]["from_id"] == number
+    # A channel to anybody else is somebody's.
+    info["channel"].update(source_host="10.9.9.9", source_uuid="elsewhere", source_server_id=99)
+    assert not run.step("judge", "db2", rejoin="db3")["hosts"]["db3"]["leaves"]
 
 
 def test_a_replica_that_does_not_run_is_to_be_started(run):
