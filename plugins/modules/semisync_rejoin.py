@@ -148,7 +148,12 @@ missed:
   returned: O(step=judge)
   type: dict
 away:
-  description: Other former sources, which have no part in it.
+  description: Other former sources, and RV(behind), which have no part in it.
+  returned: O(step=judge)
+  type: list
+  elements: str
+behind:
+  description: Other replicas that missed the failover, and are brought over by runs of their own.
   returned: O(step=judge)
   type: list
   elements: str

@@ -27,6 +27,8 @@ DEFAULT = "default"
 # The fact that rejoin.yml gives a host which may come back, for the rest of its run.
 CLEARED = "__semisync_rejoin_cleared"
 REPLACED = "__semisync_rejoin_replaced"
+# And the one of a replica that another run is to bring over.
+BEHIND = "__semisync_rejoin_behind"
 
 display = Display()
 
@@ -74,6 +76,7 @@ def members(
         HeldError: a failover left this host behind.
     """
     name, cluster = known_members(task_vars, info_from, active_only, own)
+    cluster = [one for one in cluster if not task_vars["hostvars"][one.host].get(BEHIND)]
     cluster, away = apart(task_vars, cluster)
     decided = sides.decide(cluster)
     if len({member.host for member in cluster}) == len(cluster) and decided.source is not None:

@@ -16,7 +16,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
-    held,
     problems,
     sides,
     switchover,
@@ -127,6 +126,7 @@ class Rejoin(Known):
             "way": way,
             "hosts": self.hosts(way, look),
             "away": [member.host for member in self.away],
+            "behind": [member.host for member in self.behind],
             "missed": self.missed,
             "record": kept,
         }
@@ -156,13 +156,11 @@ class Rejoin(Known):
             )
         if waiting := former_ways.waiting(self.former):
             return waiting
-        behind = [one.host for one in self.others() if held.missed(one, self.members)]
-        if behind:
-            missed = f"{' and '.join(behind)} missed the failover: "
-            return missed + (
-                f"leave them out of the inventory until {self.former.host} follows"
-                if self.missed
-                else f"let them follow {self.source.host} first (semisync_rejoin={behind[0]})"
+        if self.behind and not self.missed:
+            hosts = [member.host for member in self.behind]
+            return (
+                f"{' and '.join(hosts)} missed the failover: let them follow {self.source.host}"
+                f" first (semisync_rejoin={hosts[0]})"
             )
         return ""
 

@@ -31,7 +31,8 @@ class Known:
         missed: the same of the one that a replica missed, as long as it follows that source.
         leaves: whether its channel is to a server that lost its role, and may be stopped.
         source: whom it shall follow.
-        away: other former sources, which have no part in this.
+        behind: other replicas that missed the failover, and follow that source still.
+        away: who has no part in this: other former sources, and with a replica those.
 
     Args:
         arguments: the task's.
@@ -72,6 +73,13 @@ class Known:
         self.leaves = bool(self.missed or held.missed(self.former, every))
         left, away = held.apart(every)
         self.away = [one.member for one in away if one.member is not self.former]
+        # One after the other: who missed it too is brought over by a run of its own.
+        self.behind = [
+            member for member in left if member is not self.former and held.missed(member, every)
+        ]
+        if self.missed:
+            self.away += self.behind
+            left = [member for member in left if member not in self.behind]
         decided = sides.decide(left)
         self.refuse(
             problems.of_inventory(name, every)

@@ -1,5 +1,5 @@
-"""A replica that was away while another took over: it follows the former source as before, and
-rejoin.yml says what it has alone, and brings it over; the former source is held all the while.
+"""A replica that was away while another took over, or two: each follows the former source as
+before, and rejoin.yml says what it has alone, and brings it over; that one is held all the while.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ ALONE = "SELECT GROUP_CONCAT(id) FROM app.alone"
 
 
 class Cluster:
-    """Three hosts whose second replica has taken over while the first one was away."""
+    """Hosts whose last replica has taken over while the others were away."""
 
     def __init__(self, made, folder):
         self.folder = folder
-        self.source, self.away, self.new = made
+        self.source, *self.missing, self.new = made
+        self.away = self.missing[0]
         self.file = inventory(
             folder, {made[0]: {}}, {host: {} for host in made[1:]}, semisync_timeout=3600000
         )
@@ -35,8 +36,9 @@ class Cluster:
         assert (done.returncode == 0) is good, done.stdout + done.stderr
         return words(done)
 
-    def rejoin(self, *arguments, good=True):
-        return self.run("rejoin", "-e", f"semisync_rejoin={self.away.name}", *arguments, good=good)
+    def rejoin(self, *arguments, good=True, host=None):
+        named = f"semisync_rejoin={(host or self.away).name}"
+        return self.run("rejoin", "-e", named, *arguments, good=good)
 
     def write(self, host):
         host.sql("INSERT INTO app.written VALUES ()")
@@ -51,32 +53,43 @@ class Cluster:
         assert "is held" in self.run("verify")
         self.write(self.new)
         rows = self.new.value(COUNT)
-        eventually(lambda: self.away.value(COUNT) == rows)
-        assert io_thread(self.away) == "Yes"
+        for host in self.missing:
+            eventually(lambda host=host: host.value(COUNT) == rows)
+            assert io_thread(host) == "Yes"
 
 
-@pytest.fixture(params=["mysql", "mariadb"], name="cluster")
-def fixture_cluster(request, tmp_path):
-    server = request.param
-    wanted = ((name, server, RELEASES[server]) for name in ("source", "replica1", "replica2"))
+def failed_over(server, folder, replicas):
+    """A fixture's body: all but the last replica are away, and the source has died."""
+    names = ["source", *(f"replica{number}" for number in range(1, replicas + 1))]
+    wanted = ((name, server, RELEASES[server]) for name in names)
     for made in hosts(*wanted, turn="live-failover-missed"):
-        cluster = Cluster(made, tmp_path)
+        cluster = Cluster(made, folder)
         cluster.run("site")
         cluster.source.sql(
             "CREATE DATABASE app; CREATE TABLE app.written (id INT PRIMARY KEY AUTO_INCREMENT);"
             " CREATE TABLE app.alone (id INT PRIMARY KEY)"
         )
         cluster.run("verify")
-        for host in (cluster.away, cluster.source):
+        for host in (*cluster.missing, cluster.source):
             forbid_restart(host)
             kill(host)
-            if host is cluster.away:
+            if host is cluster.missing[-1]:
                 cluster.write(cluster.source)
-        accepted = f"semisync_failover_accept=unread:{cluster.away.name},alone"
-        cluster.run("failover", "-e", accepted)
-        assert certificate(tmp_path)["to"] == cluster.new.name
+        unread = ",".join(f"unread:{host.name}" for host in cluster.missing)
+        cluster.run("failover", "-e", f"semisync_failover_accept={unread},alone")
+        assert certificate(folder)["to"] == cluster.new.name
         cluster.write(cluster.new)
         yield cluster
+
+
+@pytest.fixture(params=["mysql", "mariadb"], name="cluster")
+def fixture_cluster(request, tmp_path):
+    yield from failed_over(request.param, tmp_path, 2)
+
+
+@pytest.fixture(params=["mysql", "mariadb"], name="four")
+def fixture_four(request, tmp_path):
+    yield from failed_over(request.param, tmp_path, 3)
 
 
 def test_one_without_anything_of_its_own_follows_the_new_source(cluster):
@@ -89,6 +102,18 @@ def test_one_without_anything_of_its_own_follows_the_new_source(cluster):
     # Once more there is nothing to do.
     assert "follows" in cluster.rejoin()
     cluster.is_whole()
+
+
+def test_of_two_that_were_away_one_run_brings_one_over_and_leaves_the_other(four):
+    first, second = four.missing
+    for host in four.missing:
+        four.start(host)
+    before = second.fingerprint()
+    assert f"{first.name} follows {four.new.name}" in four.rejoin()
+    assert second.fingerprint() == before
+    assert f"semisync_rejoin={second.name}" in four.run("site", good=False)
+    assert f"{second.name} follows {four.new.name}" in four.rejoin(host=second)
+    four.is_whole()
 
 
 def test_one_that_a_killed_run_left_without_a_channel_is_site_ymls(cluster):

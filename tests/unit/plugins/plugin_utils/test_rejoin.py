@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import types
 
@@ -83,7 +84,7 @@ class Run:
         task_vars = {
             **self.values[host],
             "hostvars": self.values,
-            "groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]},
+            "groups": {"semisync_source": ["db1"], "semisync_replica": list(self.values)[1:]},
             "inventory_hostname": host,
             "ansible_play_hosts": list(self.values),
             "ansible_play_hosts_all": list(self.values),
@@ -434,6 +435,26 @@ def test_whose_data_are_replaced_has_no_channel_behind_the_stop(run):
     info["channel"] = None
     judged = run.step("judge", "db2", rejoin="db3", rejoin_way="seed", again=True)
     assert (judged["way"], judged["hosts"]["db3"]["missed"]) == ("seed", True)
+
+
+def test_of_several_that_missed_the_failover_one_run_brings_one_over(run):
+    info = who_was_away(run)
+    fourth = copy.deepcopy(info)
+    fourth["variables"].update(server_id="4", server_uuid=remnants.uuid("db4"))
+    run.values["db4"] = {"info": fourth, "looks": {}}
+    judged = run.step("judge", rejoin="db3")
+    assert (judged["go"], judged["behind"], judged["away"]) == (True, ["db4"], ["db1", "db4"])
+    # For the rest of that run nobody counts it.
+    run.values["db4"][cluster.BEHIND] = True
+    variables = {"hostvars": run.values, "inventory_hostname": "db2"}
+    groups = {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3", "db4"]}
+    variables.update(groups=groups, ansible_play_hosts=[], ansible_play_hosts_all=[])
+    assert [one.host for one in cluster.members(variables, "info")[1]] == ["db2", "db3"]
+    # Once it follows, the next run has one left.
+    info["channel"].update(run.values["db2"]["info"]["channel"] or {}, source_host="db2")
+    info["channel"].update(source_uuid=None, source_server_id=None)
+    del run.values["db4"][cluster.BEHIND]
+    assert run.step("judge", rejoin="db4")["behind"] == []
 
 
 def test_who_lost_its_role_after_another_leaves_what_is_left_of_its_channel_to_that(run):
