@@ -28,6 +28,8 @@ class Member:
     Attributes:
         group: source or replica, by the inventory's group: how its cluster began.
         replaced: whether all its data are to be replaced, whatever it holds: rejoin.yml's way seed.
+        missed: what the journal says of the failover that this replica missed, whose source it
+            follows still; None where it missed none.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Member:
         self.host, self.side, self.info, self.error = host, side, info, error
         self.group = side
         self.replaced = False
+        self.missed: dict[str, str] | None = None
         self.address, self.explicit_id = address or host, explicit_id
         self.settings = Settings() if settings is None else settings
 

@@ -45,6 +45,8 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
     away = [one for one in known if one.member.host not in given_up]
     gone = [one.member for one in away]
     left = [member for member in members if member not in gone]
+    for member in left:
+        member.missed = missed(member, members)
     for one in known:
         # Whatever the inventory says: it is the source no more. One that takes writes claims to be,
         # and is refused for that before its data are replaced.

@@ -190,6 +190,8 @@ def of_channel(member: Member, source: Member, members: list[Member]) -> list[st
     channel = member.channel
     if channel is None:
         return []
+    if member.missed:
+        return [missed_words(member, source, member.missed)]
     uuid, number = channel["source_uuid"], int(channel["source_server_id"] or 0)
     right_uuid, right_number = (
         source.info["variables"]["server_uuid"],
@@ -203,19 +205,24 @@ def of_channel(member: Member, source: Member, members: list[Member]) -> list[st
         return []
     if named == right:
         return []
-    words = (
-        f"{member.host} replicates from another source:"
-        f" {channel['source_host']}:{channel['source_port']} ({known_by} {named}), not from"
-        f" {source.host} ({right})"
-    )
     row = next((row for row in sides.held_rows(members) if row["id"] == named), None)
     if row:
-        return [
-            f"{words}; it was away when {row['host']} lost its role: rejoin.yml with"
-            f" semisync_rejoin={member.host} says whether it has what {source.host} lacks, and lets"
-            " it follow"
-        ]
-    return [f"{words}; correct the inventory or point it there yourself"]
+        # It is no host of the inventory any more, and rejoin.yml asks all that had a part.
+        return [f"{missed_words(member, source, row)}; put {row['host']} back for that"]
+    return [
+        f"{member.host} replicates from another source:"
+        f" {channel['source_host']}:{channel['source_port']} ({known_by} {named}), not from"
+        f" {source.host} ({right}); correct the inventory or point it there yourself"
+    ]
+
+
+def missed_words(member: Member, source: Member, row: dict[str, str]) -> str:
+    """Of a replica that missed a failover, who brings it over."""
+    return (
+        f"{member.host} was away when {row['host']} lost its role, and follows it still: rejoin.yml"
+        f" with semisync_rejoin={member.host} says whether it has what {source.host} lacks, and"
+        " lets it follow"
+    )
 
 
 def of_new_replica(
