@@ -5,6 +5,7 @@ before, and rejoin.yml says what it has alone, and brings it over; that one is h
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
@@ -18,6 +19,10 @@ pytestmark = pytest.mark.long
 
 COUNT = "SELECT COUNT(*) FROM app.written"
 ALONE = "SELECT GROUP_CONCAT(id) FROM app.alone"
+
+
+def has_rows(host, rows):
+    return host.value(COUNT) == rows
 
 
 class Cluster:
@@ -54,7 +59,7 @@ class Cluster:
         self.write(self.new)
         rows = self.new.value(COUNT)
         for host in self.missing:
-            eventually(lambda host=host: host.value(COUNT) == rows)
+            eventually(partial(has_rows, host, rows))
             assert io_thread(host) == "Yes"
 
 
