@@ -74,9 +74,7 @@ class Known:
         left, away = held.apart(every)
         self.away = [one.member for one in away if one.member is not self.former]
         # One after the other: who missed it too is brought over by a run of its own.
-        self.behind = [
-            member for member in left if member is not self.former and held.missed(member, every)
-        ]
+        self.behind = [one for one in left if one.missed and one is not self.former]
         if self.missed:
             self.away += self.behind
             left = [member for member in left if member not in self.behind]
