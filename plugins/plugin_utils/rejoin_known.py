@@ -67,10 +67,10 @@ class Known:
         )
         # It is no former source, and was away when one lost its role. Once its channel is gone this
         # run alone knows that.
-        self.missed = None if self.row else held.missed(self.former, every)
+        followed = held.missed(self.former, every)
+        self.missed, self.leaves = None if self.row else followed, bool(followed)
         if self.former.info is not None and self.former.channel is None:
             self.missed = self.missed or self.planned().get("missed")
-        self.leaves = bool(self.missed or held.missed(self.former, every))
         left, away = held.apart(every)
         self.away = [one.member for one in away if one.member is not self.former]
         # One after the other: who missed it too is brought over by a run of its own.

@@ -26,6 +26,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
 from support.acknowledged import RELEASES, Writers, judge, rows_of, same_data  # noqa: E402
+from support.clients.keep_writing import RETRY as AT_ONCE  # noqa: E402
 from support.dying import certificate, forbid_restart, kill  # noqa: E402
 from support.live_hosts import Host, hosts, inventory, playbook  # noqa: E402
 from support.mha import Mha  # noqa: E402
@@ -98,7 +99,7 @@ def measure(made: list[Host], tool: str, folder: pathlib.Path) -> dict[str, Any]
 
 def kind(record: dict[str, Any]) -> tuple[str, str, float]:
     """What is comparable: the tool, the server's version, the clients' patience."""
-    return record["tool"], record["version"], record.get("retry", 0.01)
+    return record["tool"], record["version"], record.get("retry", AT_ONCE)
 
 
 def tables(records: list[dict[str, Any]]) -> str:

@@ -8,11 +8,10 @@ import time
 from collections import Counter
 from typing import Any
 
+from support.clients.keep_writing import PATIENCE, PAUSE
 from support.live_hosts import Host, run
 
 RELEASES = {"mysql": "", "mariadb": "12"}
-# Seconds between a client's rows, and that it waits for an answer.
-PAUSE, PATIENCE = 0.25, 30
 CLIENTS = pathlib.Path(__file__).with_name("clients") / "keep_writing.py"
 
 

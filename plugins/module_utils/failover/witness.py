@@ -53,7 +53,7 @@ def look(
     locked = server.rows(f"SELECT IS_USED_LOCK({quote_text(rules.RUN_LOCK)}) AS id")[0]["id"]
     return {
         "running": locked is not None,
-        "tried": try_all(places(params["places"], info), params),
+        "tried": try_all(places_of(params["places"], info), params),
         "filters": filters(server, names) + skips(server),
         "first_gtids": first_gtids(server, names),
         "kernel_seconds": kernel_seconds(),
@@ -61,7 +61,7 @@ def look(
     }
 
 
-def places(members: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
+def places_of(others: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
     """Where the others may be reached, each place once: where the controller thinks, and where this
     server's own source is. Whether they have TLS is not known yet; likely they do as this one.
     """
@@ -69,7 +69,7 @@ def places(members: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str
     source = {"address": channel.get("source_host"), "port": channel.get("source_port")}
     tls_at = {
         (str(place["address"]), int(place["port"] or 3306)): bool(info["tls"]["on"])
-        for place in [*members, source]
+        for place in [*others, source]
         if place["address"]
     }
     return [

@@ -95,7 +95,7 @@ def missed(member: Member, members: list[Member]) -> dict[str, str] | None:
     """
     target, channel = sides.target_of(member, members, None), sides.channel_of(member) or {}
     followed = next((other for other in members if other.host == target), None)
-    # A channel that ran knows whom it followed; one that cannot be read does not.
+    # A channel that ran knows whom it followed; one that has met nobody does not.
     number = str(channel.get("source_uuid") or channel.get("source_server_id") or "")
     return next(
         (

@@ -15,11 +15,11 @@ INFO = {"channel": {"source_host": "10.0.0.1", "source_port": 3307}, "tls": {"on
 
 def test_each_place_is_tried_once_and_the_source_where_it_is_followed():
     others = [{"address": "db1", "port": None}, {"address": "10.0.0.1", "port": "3307"}]
-    found = witness.places(others, INFO)
+    found = witness.places_of(others, INFO)
     assert [(one["address"], one["port"]) for one in found] == [("db1", 3306), ("10.0.0.1", 3307)]
     assert {one["tls"] for one in found} == {True}
     # One that follows nobody has no such place.
-    assert witness.places([], dict(INFO, channel=None)) == []
+    assert witness.places_of([], dict(INFO, channel=None)) == []
 
 
 def test_a_place_that_refuses_has_answered_and_says_why(monkeypatch):
