@@ -1,0 +1,279 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Breadth first over all that can happen in a world, equal moments once; the judge is asked in each
+for every way to run a failover there, and its answer is held against the truth.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
+
+from model import world
+from model.adapter import Adapter, Asked, Verdict, key_of
+from model.state import (
+    BEGUN, BEGUN_LOW, BROKEN_A, DISK, DUMP_A, EPOCH, FIRST, GOT, HAND, KILLQ, LOOK_A, LOOK_B, MOST,
+    NOW, OK, ORDERLY, OURS, PHASE, RESTARTED, ROWS, RUNS, SRC, STOPS, STRANGER, TOLD, UP, WORDS_A,
+    Rules, begin, begun_of, block, blocks, look_of, put_look, seconds, shapes, told_at,
+)  # fmt: skip
+
+# What happened that a certificate may assume away: in whose words it must say so, then.
+ASSUMPTIONS: dict[int, str] = {
+    HAND: r"semi-sync on \S+ was not changed by hand",
+    KILLQ: r"ended by KILL",
+    ORDERLY: r"not stopped in order|not told to shut down",
+    RESTARTED: r"started again",
+    STRANGER: r"no other replica acknowledged",
+}
+PATTERNS = {bit: re.compile(pattern) for bit, pattern in ASSUMPTIONS.items()}
+# A judge of before there were assumptions is held against histories without them.
+SILENT = HAND | KILLQ | STRANGER
+FALSE_PROOF, FALSE_WINDOW, FALSE_UNTIL = "proven", "window", "until"
+
+
+class Lie(NamedTuple):
+    """A moment in which the judge says what is not so.
+
+    Attributes:
+        kind: FALSE_PROOF, FALSE_WINDOW or FALSE_UNTIL.
+        moment: in which it was asked.
+        asked: how.
+        verdict: what it said.
+        lost: the numbers of the commits that are missing, and when their clients heard OK.
+    """
+
+    kind: str
+    moment: bytes
+    asked: Asked
+    verdict: Verdict
+    lost: tuple[tuple[int, float], ...]
+
+
+class Class:
+    """All moments in which a failover sees the same.
+
+    Attributes:
+        verdict: what the judge says of it.
+        truths: what was true, and how the mask of what happened since, to the first such moment.
+        moment, asked: of the first.
+    """
+
+    __slots__ = ("asked", "moment", "truths", "verdict")
+
+    def __init__(self, verdict: Verdict, moment: bytes, asked: Asked) -> None:
+        self.verdict, self.moment, self.asked = verdict, moment, asked
+        self.truths: dict[bytes, bytes] = {}
+
+
+class Search:
+    """One world, searched.
+
+    Args:
+        rules: of it.
+        keep: whether every class of moments keeps its truths, for mutants and for completeness.
+    """
+
+    def __init__(self, rules: Rules, keep: bool = True) -> None:
+        self.rules, self.keep = rules, keep
+        self.adapter = Adapter(rules)
+        self.seen: dict[bytes, tuple[bytes | None, str, int, tuple[int, ...]]] = {}
+        self.classes: dict[bytes, Class] = {}
+        self.lies: list[Lie] = []
+        self.asked = 0
+        self.depth = 0
+        self.depths: list[int] = []
+        self.assumed: set[int] = set()
+
+    # Moments
+
+    def canonical(self, s: bytes) -> tuple[bytes, tuple[int, ...]]:
+        """The same moment with its replicas in order, and which came to which place."""
+        if self.rules.replicas == 1:
+            return bytes(s), (0,)
+        made, order = shapes(bytes(s), self.rules)[0]
+        if order == tuple(range(len(order))):
+            return made, order
+        n = bytearray(made)
+        for controller in (0, 1):
+            number = look_of(made, controller)
+            if number:
+                put_look(n, controller, self.adapter.move(number, order))
+        if begun_of(made):
+            n[BEGUN], n[BEGUN_LOW] = divmod(self.adapter.move(begun_of(made), order), 256)
+        return bytes(n), order
+
+    def first(self) -> bytes:
+        s = begin(self.rules)
+        if self.rules.looked:
+            s = bytes(self.looks(s, 0))
+        return self.canonical(s)[0]
+
+    def looks(self, s: bytes, controller: int) -> bytearray:
+        """verify.yml keeps a look."""
+        n = bytearray(s)
+        put_look(n, controller, self.adapter.look(s, controller))
+        n[BROKEN_A + controller] = n[WORDS_A + controller] = 0
+        # It forgets what an interrupted failover left.
+        if controller == 0:
+            n[BEGUN] = n[BEGUN_LOW] = 0
+        for at in blocks(self.rules):
+            n[at + DUMP_A + controller] = 0
+            if not n[at + UP]:
+                n[at + EPOCH] |= 1
+        return n
+
+    def next(self, s: bytes) -> Iterator[tuple[str, int, bytearray]]:
+        """Everything that can happen next."""
+        for name, number, n in world.steps(s, self.rules):
+            if name.startswith("ours_") and n[OURS] and not s[OURS]:
+                # The look is spent before anything is written or changed.
+                put_look(n, 0, self.adapter.spend(look_of(s, 0), s[NOW]))
+            yield name, number, n
+        if s[SRC] == RUNS and not s[PHASE]:
+            for name, controller in world.LOOKS.items():
+                if name in self.rules.events:
+                    yield name, -1, self.looks(s, controller)
+        if "interrupted" in self.rules.events and not s[PHASE] and not begun_of(s):
+            asked = Asked(gone=s[SRC] in (RUNS, STOPS))
+            number = self.adapter.begun(s, asked)
+            if number:
+                n = bytearray(s)
+                n[BEGUN], n[BEGUN_LOW] = divmod(number, 256)
+                yield "interrupted", -1, n
+
+    def ways(self, s: bytes) -> Iterator[Asked]:
+        """How failover.yml may be run in a moment."""
+        controllers = [0] if look_of(s, 0) == look_of(s, 1) or not look_of(s, 1) else [0, 1]
+        for controller in controllers:
+            yield Asked(controller, gone=True)
+            if s[SRC] > STOPS:
+                yield Asked(controller)
+                yield Asked(controller, salvage=True)
+                yield Asked(controller, log=False)
+
+    # Truth
+
+    def lost(self, s: bytes, verdict: Verdict) -> tuple[tuple[int, float], ...]:
+        """Commits of clients that were told OK and are not on the new source."""
+        has = s[block(verdict.chosen) + GOT]
+        if verdict.salvaged:
+            has = max(has, s[DISK])
+        return tuple(
+            (number, at)
+            for number in range(has, MOST)
+            if not s[ROWS] & 1 << number and (at := told_at(s[TOLD + number])) is not None
+        )
+
+    def lie(self, s: bytes, asked: Asked, verdict: Verdict) -> str:
+        """Which lie a verdict is in this moment; empty if it is none."""
+        if verdict.chosen < 0:
+            return ""
+        lost = self.lost(s, verdict)
+        if not lost:
+            return ""
+        kind = ""
+        if verdict.words == certificate.PROVEN:
+            kind = FALSE_PROOF
+        elif verdict.words == certificate.WINDOW and not all(
+            verdict.begin <= at <= verdict.end for _number, at in lost
+        ):
+            kind = FALSE_WINDOW
+        elif any(at < verdict.until for _number, at in lost):
+            kind = FALSE_UNTIL
+        return kind if kind and not self.excused(s, asked, verdict) else ""
+
+    def excused(self, s: bytes, asked: Asked, verdict: Verdict) -> bool:
+        """Whether something happened that the certificate says it takes not to have."""
+        happened = s[BROKEN_A + asked.controller]
+        if not happened:
+            return False
+        if not verdict.assumes and SAYS_NOTHING:
+            return bool(happened & SILENT)
+        return any(
+            happened & bit and any(pattern.search(words) for words in verdict.assumes)
+            for bit, pattern in PATTERNS.items()
+        )
+
+    def ask(self, s: bytes) -> None:
+        """The judge, every way, in a moment."""
+        rules, classes = self.rules, self.classes
+        for asked in self.ways(s):
+            key = key_of(s, rules, asked)
+            known = classes.get(key)
+            if known is None:
+                known = classes[key] = Class(self.adapter.judge(s, asked), s, asked)
+            self.asked += 1
+            verdict = known.verdict
+            if self.keep:
+                truth = s[TOLD:FIRST] + s[BROKEN_A + asked.controller : BROKEN_A + asked.controller + 1]
+                if truth not in known.truths:
+                    known.truths[truth] = s
+            if verdict.chosen >= 0 and verdict.words != "refused":
+                kind = self.lie(s, asked, verdict)
+                if kind:
+                    self.lies.append(Lie(kind, s, asked, verdict, self.lost(s, verdict)))
+
+    # The search
+
+    def run(self, most: int, depth: int = 99, until: float | None = None) -> Search:
+        """Go on until there are so many moments, or it has gone so deep, or it is too late."""
+        first = self.first()
+        self.seen[first] = (None, "", -1, ())
+        self.ask(first)
+        layer = [first]
+        seen = self.seen
+        while layer and self.depth < depth and len(seen) < most:
+            self.depths.append(len(layer))
+            after: list[bytes] = []
+            for s in layer:
+                for name, number, made in self.next(s):
+                    n, order = self.canonical(made)
+                    if n in seen:
+                        continue
+                    seen[n] = (s, name, number, order)
+                    after.append(n)
+                    self.ask(n)
+                if len(seen) >= most or (until is not None and time.monotonic() > until):
+                    self.depth += 1
+                    return self
+            layer = after
+            self.depth += 1
+        return self
+
+    def history(self, moment: bytes) -> list[tuple[str, int]]:
+        """The events that led to a moment, with replicas as they were named at the beginning."""
+        back: list[tuple[str, int, tuple[int, ...]]] = []
+        at: bytes | None = moment
+        while at is not None:
+            at, name, number, order = self.seen[at]
+            if at is not None:
+                back.append((name, number, order))
+        names = list(range(self.rules.replicas))
+        told = []
+        for name, number, order in reversed(back):
+            told.append((name, names[number] if number >= 0 else -1))
+            names = [names[old] for old in order]
+        return told
+
+    def named(self, moment: bytes) -> list[int]:
+        """Which replica, as named at the beginning, is at each place in a moment."""
+        chain: list[tuple[int, ...]] = []
+        at: bytes | None = moment
+        while at is not None:
+            at, _name, _number, order = self.seen[at]
+            if at is not None:
+                chain.append(order)
+        names = list(range(self.rules.replicas))
+        for order in reversed(chain):
+            names = [names[old] for old in order]
+        return names
+
+
+# Set where the judge has no assumptions yet.
+SAYS_NOTHING = not hasattr(certificate, "assumes")
+_ = (LOOK_A, LOOK_B, seconds, OK)
