@@ -212,6 +212,7 @@ def revive(run):
     """Let the source answer us."""
     info = samples.captured("mysql", "source")
     info["variables"]["server_uuid"] = remnants.SOURCE
+    info["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-100"
     run.values["db1"]["info"] = info
     for host in ("db2", "db3"):
         run.values[host]["info"]["connection_id"] = 30
