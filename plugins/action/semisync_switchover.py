@@ -108,14 +108,20 @@ class ActionModule(ActionBase):
             ],
         )
         result = self.on_host(plan, task_vars)
-        # What was read is as old as this at most; a host that is gone takes its time to be.
-        result.setdefault("look", {})["read_at"] = time.time()
+        # Between these moments all of it was read; a host that is gone takes its time to be.
+        result.setdefault("look", {}).update(
+            asked_at=result["asked_at"], read_at=result["answered_at"]
+        )
         return result
 
     def on_host(self, plan: dict[str, Any], task_vars: Any, **more: Any) -> dict[str, Any]:
         """The module's result."""
         arguments = {name: value for name, value in self._task.args.items() if name not in OURS}
-        return self._execute_module(MODULE, dict(arguments, plan=plan, **more), task_vars=task_vars)
+        asked_at = time.time()
+        arguments = dict(arguments, plan=plan, **more)
+        result: dict[str, Any] = self._execute_module(MODULE, arguments, task_vars=task_vars)
+        # By the controller's clock: those of hosts are not compared with it.
+        return dict(result, asked_at=asked_at, answered_at=time.time())
 
     def wanted(self, task_vars: Any) -> settings.Settings:
         """This host's settings.
@@ -281,8 +287,8 @@ class ActionModule(ActionBase):
             results.now(),
             self._task.check_mode,
         )
-        seen = next(member.info for member in members if member.host == plan["to"])
-        shelf.keep_look(seen)
+        if source_of(members).host == plan["to"]:
+            shelf.keep_look(members)
 
 
 def clusters_of(task_vars: Any) -> dict[str, str]:

@@ -23,6 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     remains,
     salvaged,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.evidence import peers_of, tried
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
 # What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
@@ -52,6 +53,7 @@ def dead(own: settings.Settings, last: dict[str, Any] | None) -> dict[str, Any]:
     wanted = own.get("failover_salvage")
     return {
         "unit": own["service"] or (last or {}).get("unit"),
+        "error_log": (last or {}).get("error_log"),
         "files": salvaged.known_files(last) if wanted else None,
     }
 
@@ -74,7 +76,8 @@ class Failover(Known):
 
     def reach(self) -> dict[str, Any]:
         """Try the servers that this replica has not tried where they listen."""
-        untried = failover.untried(self.peers_of(self.mine), self.tried(self.host))
+        known = tried(self.host, self.read())
+        untried = failover.untried(peers_of(self.members, self.mine), known)
         if not untried or not self.is_replica():
             return {"skipped": True, "skip_reason": "all have been tried"}
         return self.on_host({"places": untried, "user": self.own["replication_user"]})
@@ -131,7 +134,7 @@ class Failover(Known):
         # Whether it has to be seen dead before anything is touched.
         lives = evidence.fence == remains.AHEAD and bool(kept["fenced"])
         if lives and self.speaks():
-            self.shelf().keep_look(source_of(self.members).info)
+            self.shelf().keep_look(self.members)
         return {"changed": False, "certificate": kept, "lives": lives}
 
     def plan_again(self, opened: failover_again.Opened, evidence: Evidence) -> dict[str, Any]:
@@ -285,7 +288,9 @@ class Failover(Known):
         """Keep the first look at the new source, of whose host this is."""
         if self.host != self.judged()["certificate"]["to"]:
             return {"skipped": True, "skip_reason": "it is not the new source"}
-        self.shelf().keep_look(self.mine.info)
+        self.shelf().keep_look(
+            [one.but(side="source" if one is self.mine else "replica") for one in self.members]
+        )
         return {"changed": False}
 
     def keep(self, kept: dict[str, Any]) -> str | None:

@@ -21,7 +21,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_pre
     purged,
     version,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains, salvaged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    past,
+    relay_logs,
+    remains,
+    salvaged,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
 # What semisync_hook_fence can do about a source that may live.
@@ -185,7 +190,7 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
 
 def of_reading(evidence: Evidence) -> Iterator[Case]:
     """Case 2: too few were read."""
-    if remains.enough(evidence):
+    if relay_logs.enough(evidence):
         return
     for host, why in sorted(remains.unread(evidence).items()):
         yield Case(
@@ -194,11 +199,11 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
             "bring it back without starting its replication, and run this again",
             True,
         )
-    if remains.strangers(evidence):
+    others = relay_logs.strangers(evidence)
+    if others:
         yield Case(
             "unread:others",
-            f"{remains.strangers(evidence)} replicas acknowledged at the last look that this"
-            " inventory does not have",
+            f"a commit may be only on replicas that are not in this inventory: {'; '.join(others)}",
             "add them to the inventory",
             True,
         )
@@ -206,10 +211,10 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
 
 def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
     """Cases 5 and 6: read, but not with all that it acknowledged."""
-    if remains.enough(evidence):
+    if relay_logs.enough(evidence):
         return
     for member in remains.readable(evidence.members):
-        words = remains.lost_relay_log(evidence, member)
+        words = relay_logs.lost(evidence, member)
         if words:
             yield Case(
                 f"restarted:{member.host}",
@@ -229,7 +234,8 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
         yield Case(f"salvage_{wrong[0]}", wrong[1], salvaged.remedy(wrong[0]), True)
     if salvaged.covers(evidence):
         return
-    blind, lapse = remains.unwatched(evidence), remains.window(evidence)
+    blind, lapse = past.unwatched(evidence), past.window(evidence)
+    unknown = past.since_unknown(evidence)
     source = source_of(evidence.members).host
     if blind:
         yield Case(
@@ -238,12 +244,13 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
             "its error log says whether semi-sync was switched off; run verify.yml from cron",
             True,
         )
-    elif lapse and lapse.known:
+    elif unknown or (lapse and lapse.known):
+        since = f"since {remains.stamp(lapse.begin)}" if lapse else f"({unknown})"
         yield Case(
             "degraded",
-            f"{source} was degraded since {remains.stamp(lapse.begin)}: what it confirmed from"
-            " then on may be on no replica",
-            "read its binary log, if its disk can be read, before anybody starts it",
+            f"{source} was degraded {since}: what it confirmed from then on may be on no replica",
+            "read its binary log (semisync_failover_salvage), if its disk can be read, before it is"
+            " started",
             True,
         )
 
@@ -259,6 +266,25 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
                 "everybody would get them, or nobody: find out what they are",
                 True,
             )
+    gone = salvaged.gone(evidence)
+    if gone:
+        yield Case(
+            "lacks_look",
+            f"{source_of(evidence.members).host} had {gone} at the last look"
+            f" ({past.look(evidence)['at']}), and no replica that was read has it",
+            "bring back the replica that has it, or read the source's binary log"
+            " (semisync_failover_salvage)",
+            True,
+        )
+    filters = past.look(evidence).get("binlog_filters")
+    if filters:
+        yield Case(
+            "unlogged",
+            f"{source_of(evidence.members).host} leaves rows out of its binary log:"
+            f" {', '.join(filters)}; no replica has them",
+            "take them from its disk afterwards, and remove the filter",
+            True,
+        )
     if not remains.supersets(evidence):
         yield Case(
             "incomparable",
@@ -293,10 +319,12 @@ def of_chosen(evidence: Evidence) -> Iterator[Case]:
     followers = followers_of(evidence, chosen)
     needed = new_wait_count(chosen)
     if len(followers) < needed:
+        others = left_behind(evidence, chosen)
+        why = "; ".join(f"{host}: {words}" for host, words in sorted(others.items()))
         yield Case(
             "alone",
             f"{len(followers)} replicas could acknowledge what {chosen.host} commits, and a commit"
-            f" waits for {needed}",
+            f" waits for {needed}" + (f" ({why})" if why else ""),
             "bring another replica back first, or accept that nobody acknowledges until then",
             True,
         )
@@ -367,6 +395,8 @@ def stays_behind(evidence: Evidence, member: Member, chosen: Member) -> str:
         return f"its version {member.info['version']} is older than {chosen.info['version']}"
     if channel["last_sql_error"]:
         return f"its applier has stopped: {channel['last_sql_error']}"
+    if channel["delay"]:
+        return f"it is delayed by {channel['delay']} s, and follows when it has applied everything"
     enabled = member.info["semisync"]["replica"]["variables"].get("enabled")
     return "" if values.same_value(enabled, "ON") else "semi-sync's replica side is off"
 

@@ -155,12 +155,17 @@ def test_the_first_look_asks_a_dead_source_s_host_how_its_server_ended():
     own = samples.settings(service="", failover_salvage=False, replication_user="repl")
     assert failover.look(own, last, [{"address": "db1"}]) == {
         "unit": "mysql",
+        "error_log": None,
         "files": None,
         "places": [{"address": "db1"}],
         "user": "repl",
     }
     assert failover.dead({**own, "failover_salvage": True}, last)["files"] == last["files"]
-    assert failover.dead({**own, "service": "mysql@1"}, None) == {"unit": "mysql@1", "files": None}
+    assert failover.dead({**own, "service": "mysql@1"}, None) == {
+        "unit": "mysql@1",
+        "error_log": None,
+        "files": None,
+    }
 
 
 def test_who_listens_elsewhere_than_was_thought_is_tried_there(run):
@@ -207,7 +212,10 @@ def revive(run):
     """Let the source answer us."""
     info = samples.captured("mysql", "source")
     info["variables"]["server_uuid"] = remnants.SOURCE
+    info["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-100"
     run.values["db1"]["info"] = info
+    for host in ("db2", "db3"):
+        run.values[host]["info"]["connection_id"] = 30
 
 
 HOOKED = {"hook_fence": "/hooks/power.yml", "failover_accept": ["source_answers"]}

@@ -88,7 +88,8 @@ MYSQL = [
     (source(), "source_unclear", False),
     (all_gone, "no_replica", False),
     (gone, "unread:db3", True),
-    (last(clients="3"), "unread:others", True),
+    (last(strangers=1), "unread:others", True),
+    (last(strangers=None, clients="3"), "unread:others", True),
     (change("db3", uptime=300), "restarted:db3", None),
     (change("db3", uptime=300, look__kernel_seconds=300.0), "restarted:db3", True),
     (change("db3", uptime=300, look__kernel_seconds=None), "restarted:db3", True),
@@ -291,7 +292,7 @@ def test_a_candidate_that_could_not_be_looked_at_is_not_taken_for_one_that_appli
 
 
 def test_a_pair_goes_on_only_where_somebody_takes_it_upon_themselves_that_nobody_acknowledges():
-    evidence = remnants.evidence("mysql", 1, last=remnants.look("mysql", clients="1"))
+    evidence = remnants.evidence("mysql", 1, last=remnants.look("mysql", acknowledgers={}))
     assert names(evidence) == ["alone"]
     assert failover_cases.refused(evidence, ["alone"]) == []
 
