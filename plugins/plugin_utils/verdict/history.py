@@ -56,7 +56,7 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
         gtid=info["gtid"].get("gtid_executed") or info["gtid"].get("gtid_binlog_state") or "",
         error_log=info.get("error_log"),
         binlog_filters=info.get("binlog_filters"),
-        settings_row=int((info.get("journal") or {}).get("settings_row") or 0),
+        settings_row=int(info.get("settings_row") or 0),
     )
     return state
 

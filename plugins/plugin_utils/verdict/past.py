@@ -192,8 +192,7 @@ def changed_elsewhere(evidence: Evidence) -> bool:
     """
     before = look(evidence).get("settings_row")
     rows = [
-        int((member.info.get("journal") or {}).get("settings_row") or 0)
-        for member in remains.readable(evidence.members)
+        int(member.info.get("settings_row") or 0) for member in remains.readable(evidence.members)
     ]
     return before is not None and max(rows, default=0) > int(before)
 
