@@ -22,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     failover_outcome,
     remains,
     salvaged,
+    successor,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.evidence import peers_of, tried
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
@@ -85,7 +86,7 @@ class Failover(Known):
     def salvage(self) -> dict[str, Any]:
         """Read on the source's host what the candidate lacks of it."""
         evidence = self.evidence()
-        chosen = failover_cases.candidate_of(evidence)
+        chosen = successor.candidate_of(evidence)
         able = not self.opened and not failover_outcome.not_frozen(evidence)
         plan = dead(self.own, self.last())
         if self.host != source_of(self.members).host or not (able and chosen and plan["files"]):
@@ -111,7 +112,7 @@ class Failover(Known):
         evidence = self.evidence()
         if self.opened:
             return self.plan_again(self.opened, evidence)
-        chosen = failover_cases.candidate_of(evidence) if remains.readable(self.members) else None
+        chosen = successor.candidate_of(evidence) if remains.readable(self.members) else None
         accepted = self.own["failover_accept"]
         refused = failover_cases.refused(evidence, accepted)
         kept = certificate.record(self.name, self.token, evidence, accepted, chosen, self.fenced())
@@ -168,11 +169,11 @@ class Failover(Known):
         """How many acknowledgements the new source waits for before it opens; none where somebody
         has accepted that.
         """
-        needed = failover_cases.new_wait_count(chosen)
-        return needed if len(failover_cases.followers_of(evidence, chosen)) >= needed else 0
+        needed = successor.new_wait_count(chosen)
+        return needed if len(successor.followers_of(evidence, chosen)) >= needed else 0
 
     def statements(self, evidence: Evidence, chosen: Member) -> list[dict[str, str]]:
-        followers = failover_cases.followers_of(evidence, chosen)
+        followers = successor.followers_of(evidence, chosen)
         others = [
             member
             for member in remains.readable(self.members)
@@ -203,7 +204,7 @@ class Failover(Known):
             *failover_outcome.not_frozen(evidence),
             *failover_cases.refused(evidence, accepted),
         ]
-        chosen = None if refused else failover_cases.candidate_of(evidence)
+        chosen = None if refused else successor.candidate_of(evidence)
         kept = certificate.record(self.name, self.token, evidence, accepted, chosen, self.fenced())
         if refused or not chosen:
             kept["outcome"] = "refused"
@@ -213,7 +214,7 @@ class Failover(Known):
             # For a run that is to finish this one.
             begun = dict(kept, outcome=failover_again.BEGUN)
             results.write_json(os.path.join(self.folder(), results.BEGUN), begun)
-        followers = failover_cases.followers_of(evidence, chosen)
+        followers = successor.followers_of(evidence, chosen)
         hosts = {
             member.host: failover.arguments(
                 member,

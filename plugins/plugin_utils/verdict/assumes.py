@@ -51,4 +51,5 @@ def of_replicas(evidence: Evidence) -> Iterator[str]:
         return
     for member in remains.readable(evidence.members):
         if relay_logs.is_restarted(evidence, member) and not relay_logs.lost(evidence, member):
-            yield f"replication on {member.host} was not reset by hand after its server started"
+            at = past.look(evidence)["at"]
+            yield f"replication on {member.host} was not reset by hand after {at}"

@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     premises,
     remains,
     salvaged,
+    successor,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
@@ -156,7 +157,7 @@ def record(
         },
         "differences": remains.differences(evidence),
         "salvage": salvaged.summary(evidence),
-        "left_behind": failover_cases.left_behind(evidence, chosen) if chosen else {},
+        "left_behind": successor.left_behind(evidence, chosen) if chosen else {},
         "last_look": evidence.last,
         "source_seen_at": None if past.unwatched(evidence) else (evidence.last or {})["at"],
         "source_ended_at": remains.stamp_of(past.ended_at(evidence)),

@@ -16,8 +16,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
-    failover_cases,
     remains,
+    successor,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
@@ -201,7 +201,7 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
 
 def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:
     """Who can follow the target."""
-    able = failover_cases.followers_of(evidence, opened.target)
+    able = successor.followers_of(evidence, opened.target)
     return [member for member in able if member.host != opened.source]
 
 
@@ -212,7 +212,7 @@ def finishing(opened: Opened, kept: dict[str, Any], followers: list[Member]) -> 
         kept: certificate_of() it.
         followers: followers_of() it.
     """
-    needed = failover_cases.new_wait_count(opened.target)
+    needed = successor.new_wait_count(opened.target)
     return {
         "mode": "finish",
         "token": kept["token"],

@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     past,
     relay_logs,
     remains,
+    successor,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict.remnants import (
@@ -30,7 +31,7 @@ RUN = "2026-11-18T130640.000000Z"
 
 def record(evidence, accepted=()):
     return certificate.record(
-        "shop", "feed", evidence, list(accepted), failover_cases.candidate_of(evidence)
+        "shop", "feed", evidence, list(accepted), successor.candidate_of(evidence)
     )
 
 

@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import failover_cases, remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    failover_cases,
+    remains,
+    successor,
+)
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict.remnants import (
@@ -270,7 +274,7 @@ def test_the_candidate_has_what_any_has_received_whoever_is_named(wanted, receiv
         of(evidence, host).info["channel"]["retrieved"] = f"{SOURCE}:1-{number}"
         of(evidence, host).info["gtid"]["gtid_executed"] = f"{SOURCE}:1-{190 - number}"
         of(evidence, host).info["gtid"]["gtid_executed"] = f"{SOURCE}:1-{min(90, 190 - number)}"
-    chosen = failover_cases.candidate_of(evidence)
+    chosen = successor.candidate_of(evidence)
     assert (chosen.host if chosen else None) == expected
     assert names(evidence) == ([] if expected else ["lacks:db2"])
 
@@ -278,9 +282,9 @@ def test_the_candidate_has_what_any_has_received_whoever_is_named(wanted, receiv
 def test_one_that_has_everything_and_cannot_take_over_leaves_it_to_another():
     evidence = remnants.evidence("mysql")
     change("db2", look__filters=["Replicate_Do_DB = shop"])(evidence)
-    assert failover_cases.candidate_of(evidence).host == "db3"
+    assert successor.candidate_of(evidence).host == "db3"
     change("db3", channel__delay=60)(evidence)
-    assert failover_cases.candidate_of(evidence) is None
+    assert successor.candidate_of(evidence) is None
     assert names(evidence) == ["unusable:db2", "unusable:db3"]
 
 

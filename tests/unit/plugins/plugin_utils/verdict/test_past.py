@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     past,
     relay_logs,
     remains,
+    successor,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
@@ -40,7 +41,7 @@ def upto(engine, number):
 def judged(evidence, accepted=()):
     """The certificate when everything was applied."""
     evidence = remnants.frozen(evidence)
-    chosen = failover_cases.candidate_of(evidence)
+    chosen = successor.candidate_of(evidence)
     kept = certificate.record("shop", "feed", evidence, list(accepted), chosen)
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
     part = {"outcome": "done", "reason": "", "points": points}
@@ -123,7 +124,7 @@ def test_another_controller_s_change_voids_the_look_when_it_is_seen(engine):
 @pytest.mark.parametrize("row,verdict", [(None, PROVEN), (3, PROVEN), (4, WINDOW)])
 def test_a_change_that_shows_when_all_is_applied_takes_the_proof_back(row, verdict):
     evidence = remnants.frozen(remnants.evidence("mysql", last=looks("mysql", settings_row=3)))
-    chosen = failover_cases.candidate_of(evidence)
+    chosen = successor.candidate_of(evidence)
     kept = certificate.record("shop", "feed", evidence, [], chosen)
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
     part = {"outcome": "done", "reason": "", "points": points, "settings_row": row}
