@@ -26,11 +26,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
 from unit import samples
 
 from model.state import (
-    APPLIED, APPLIER, BLOCK, BOOT, BORN, COUNT, DISK, DUMP_A, ENABLED, ENDED, EPOCH, EXITED, FIRST,
+    APPLIED, APPLIER, BLOCK, BOOT, BORN, COUNT, DUMP_A, ENABLED, ENDED, EPOCH, EXITED, FIRST,
     GOT, IO, LINE, LOG, LONG_SECONDS, MOST, NO, NOW, OFF, OPEN, OUTSIDE, PHASE, POWERLESS, ROWS,
     RUNS, SEEN_APPLIED, SEEN_APPLIER, SEEN_BORN, SEEN_EPOCH, SEEN_GOT, SHORT, SHORT_SECONDS,
     SHUTDOWN, SQL, SRC, STARTED, STARTED_AGAIN, STATUS, STOPPED_KILLED, STOPPING, STOPS, TIMEOUT,
-    TOLD, UP, WAITS, WNR, WORDS_A, YES, Rules, begun_of, block, blocks, look_of, seconds, since,
+    TOLD, UP, WAITS, WNR, WORDS_A, YES, Rules, begun_of, block, blocks, look_of, on_disk, seconds, since,
     size,
 )  # fmt: skip
 
@@ -52,12 +52,17 @@ class Asked(NamedTuple):
         gone: whether the source's host does not answer.
         salvage: whether semisync_failover_salvage is on.
         log: whether the error log of a dead source could be read.
+        late: a replica whose IO thread was not stopped, and that receives and acknowledges after it
+            was read, its line being back; -1 is none.
+        stuck: whether the new source's applier stood still, so that it applied nothing more.
     """
 
     controller: int = 0
     gone: bool = False
     salvage: bool = False
     log: bool = True
+    late: int = -1
+    stuck: bool = False
 
 
 class Verdict(NamedTuple):
@@ -104,7 +109,7 @@ def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
             s[NOW],
             asked.controller * 8 + asked.gone * 4 + asked.salvage * 2 + asked.log,
             s[SRC] if not asked.gone else 255,
-            s[PHASE],
+            s[PHASE] + 2 * asked.stuck + 4 * (asked.late + 1),
         )
     )
     look = s[look_at(asked.controller) : look_at(asked.controller) + 2]
@@ -112,7 +117,7 @@ def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
     parts = [head, look, begun]
     if not asked.gone:
         words = s[WORDS_A + asked.controller] if asked.log else 0
-        parts.append(bytes((s[STARTED], s[STOPPING], s[ENDED], words, s[DISK] * asked.salvage)))
+        parts.append(bytes((s[STARTED], s[STOPPING], s[ENDED], words, on_disk(s) * asked.salvage)))
     rows = s[ROWS]
     dumps = DUMP_A + asked.controller
     for at in blocks(rules):
@@ -473,7 +478,7 @@ class Adapter:
             }
             frozen[host(number)] = {
                 "changed": True,
-                "stopped": True,
+                "stopped": number != asked.late,
                 "was": "Connecting",
                 "at": now + 1 + self.rules.skew[1],
                 "read_at": now + 1 + self.rules.skew[1],
@@ -490,7 +495,7 @@ class Adapter:
         if asked.salvage and not asked.gone:
             gtids = [
                 f"0-{server_id(-1)}-{BASE + n}" if self.mariadb else f"{uuid(-1)}:{BASE + n}"
-                for n in range(best + 1, s[DISK] + 1)
+                for n in range(best + 1, on_disk(s) + 1)
             ]
             salvage[SOURCE] = {
                 "salvage": {
@@ -532,7 +537,7 @@ class Adapter:
             return refusal(tuple(barred) or ("no candidate",))
         accepted = [case.name for case in cases]
         record = certificate.record("shop", "feed", known, accepted, chosen)
-        points = [{"id": "C6", "good": True, "observed": "all", "expected": "all"}]
+        points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
         if record["salvage"]:
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
         target = {"outcome": "done", "reason": "", "points": points, "timeline": []}

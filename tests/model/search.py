@@ -17,9 +17,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certi
 from model import world
 from model.adapter import Adapter, Asked, Verdict, key_of
 from model.state import (
-    BEGUN, BEGUN_LOW, BROKEN_A, DISK, DUMP_A, EPOCH, FIRST, GOT, HAND, KILLQ, LOOK_A, LOOK_B, MOST,
-    NOW, OK, ORDERLY, OURS, PHASE, RESTARTED, ROWS, RUNS, SRC, STOPS, STRANGER, TOLD, UP, WORDS_A,
-    Rules, begin, begun_of, block, blocks, look_of, put_look, seconds, shapes, told_at,
+    ACKED, APPLIED, BEGUN, BEGUN_LOW, BROKEN_A, DUMP_A, EPOCH, FIRST, GOT, HAND, HELD, IO, KILLQ, LOG, MOST, NOW, OK, ORDERLY, OURS,
+    OUTSIDE, PHASE, RESET, RESTARTED, ROWS, RUNS, SQL, SRC, STOPS, STRANGER, TOLD, UP, WORDS_A,
+    Rules, begin, begun_of, block, blocks, look_of, on_disk, put_look, shapes, told_at,
 )  # fmt: skip
 
 # What happened that a certificate may assume away: in whose words it must say so, then.
@@ -29,6 +29,7 @@ ASSUMPTIONS: dict[int, str] = {
     ORDERLY: r"not stopped in order|not told to shut down",
     RESTARTED: r"started again",
     STRANGER: r"no other replica acknowledged",
+    RESET: r"replication on \S+ was not reset by hand after \d",
 }
 PATTERNS = {bit: re.compile(pattern) for bit, pattern in ASSUMPTIONS.items()}
 # A judge of before there were assumptions is held against histories without them.
@@ -61,13 +62,16 @@ class Class:
         verdict: what the judge says of it.
         truths: what was true, and how the mask of what happened since, to the first such moment.
         moment, asked: of the first.
+        depth: how many events led there.
+        times: how many moments it has.
     """
 
-    __slots__ = ("asked", "moment", "truths", "verdict")
+    __slots__ = ("asked", "depth", "moment", "times", "truths", "verdict")
 
     def __init__(self, verdict: Verdict, moment: bytes, asked: Asked) -> None:
         self.verdict, self.moment, self.asked = verdict, moment, asked
         self.truths: dict[bytes, bytes] = {}
+        self.depth = self.times = 0
 
 
 class Search:
@@ -151,29 +155,62 @@ class Search:
         controllers = [0] if look_of(s, 0) == look_of(s, 1) or not look_of(s, 1) else [0, 1]
         for controller in controllers:
             yield Asked(controller, gone=True)
+            if s[SRC] == RUNS:
+                for number, at in enumerate(blocks(self.rules)):
+                    still = s[at + UP] or s[at + IO] or s[at + OUTSIDE]
+                    if not still and s[at + ACKED] < s[LOG]:
+                        yield Asked(controller, gone=True, late=number)
             if s[SRC] > STOPS:
                 yield Asked(controller)
                 yield Asked(controller, salvage=True)
                 yield Asked(controller, log=False)
+                if any(
+                    (s[at + HELD] or s[at + SQL]) and s[at + APPLIED] < s[at + GOT]
+                    for at in blocks(self.rules)
+                ):
+                    yield Asked(controller, stuck=True)
 
     # Truth
 
-    def lost(self, s: bytes, verdict: Verdict) -> tuple[tuple[int, float], ...]:
+    def lost(self, s: bytes, asked: Asked, verdict: Verdict) -> tuple[tuple[int, float], ...]:
         """Commits of clients that were told OK and are not on the new source."""
-        has = s[block(verdict.chosen) + GOT]
+        has = s[block(verdict.chosen) + (APPLIED if asked.stuck else GOT)]
+        if asked.late >= 0:
+            at = block(asked.late)
+            n = world.heal(s, self.rules, at) or bytearray(s)
+            n = world.receive(n, self.rules, at) or n
+            s = bytes(world.acknowledge(n, self.rules, at) or n)
         if verdict.salvaged:
-            has = max(has, s[DISK])
+            has = max(has, on_disk(s))
         return tuple(
             (number, at)
             for number in range(has, MOST)
             if not s[ROWS] & 1 << number and (at := told_at(s[TOLD + number])) is not None
         )
 
+    def missing(self, s: bytes, asked: Asked) -> bool:
+        """Whether a commit that was told OK is on none that could take over."""
+        could = [s[at + GOT] for at in blocks(self.rules) if not (s[at + UP] or s[at + OUTSIDE])]
+        has = max(could, default=0)
+        if asked.salvage:
+            has = max(has, on_disk(s))
+        return any(
+            s[TOLD + number] >= OK and not s[ROWS] & 1 << number for number in range(has, MOST)
+        )
+
+    def risky(self, s: bytes, asked: Asked) -> bool:
+        """Whether a commit that was told OK is not on everybody that could take over."""
+        if asked.late >= 0:
+            return True
+        field = APPLIED if asked.stuck else GOT
+        least = min((s[at + field] for at in blocks(self.rules) if not s[at + UP]), default=0)
+        return any(s[TOLD + number] >= OK for number in range(least, MOST))
+
     def lie(self, s: bytes, asked: Asked, verdict: Verdict) -> str:
         """Which lie a verdict is in this moment; empty if it is none."""
         if verdict.chosen < 0:
             return ""
-        lost = self.lost(s, verdict)
+        lost = self.lost(s, asked, verdict)
         if not lost:
             return ""
         kind = ""
@@ -207,7 +244,9 @@ class Search:
             known = classes.get(key)
             if known is None:
                 known = classes[key] = Class(self.adapter.judge(s, asked), s, asked)
+                known.depth = self.depth + 1
             self.asked += 1
+            known.times += 1
             verdict = known.verdict
             if self.keep:
                 truth = s[TOLD:FIRST] + s[BROKEN_A + asked.controller : BROKEN_A + asked.controller + 1]
@@ -216,7 +255,7 @@ class Search:
             if verdict.chosen >= 0 and verdict.words != "refused":
                 kind = self.lie(s, asked, verdict)
                 if kind:
-                    self.lies.append(Lie(kind, s, asked, verdict, self.lost(s, verdict)))
+                    self.lies.append(Lie(kind, s, asked, verdict, self.lost(s, asked, verdict)))
 
     # The search
 
@@ -274,6 +313,5 @@ class Search:
         return names
 
 
-# Set where the judge has no assumptions yet.
+# Set if the judge has no assumptions yet.
 SAYS_NOTHING = not hasattr(certificate, "assumes")
-_ = (LOOK_A, LOOK_B, seconds, OK)

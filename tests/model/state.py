@@ -62,13 +62,14 @@ FIRST = TOLD + MOST
     OPEN,  # 1 once somebody let writers in
     DUMP_A,  # 1 where the error log says, since A's look, that a dump to it was started
     DUMP_B,
+    HELD,  # 1 while a session on it holds a lock that its applier waits for
     SEEN_GOT,  # what the first look of a failover read
     SEEN_APPLIED,
     SEEN_BORN,
     SEEN_EPOCH,
     SEEN_APPLIER,
-) = range(20)
-BLOCK = 20
+) = range(21)
+BLOCK = 21
 
 # How the source's server is.
 RUNS, STOPS, EXITED, KILLED, STOPPED_KILLED, SHUT_KILLED, POWERLESS = range(7)
@@ -76,7 +77,7 @@ SHORT, LONG = 0, 1
 # What a client was told of its commit: nothing yet, or it waits, or it never heard, or OK.
 UNUSED, WAITS, NEVER, OK = range(4)
 # Bits of BROKEN.
-HAND, KILLQ, ORDERLY, RESTARTED, STRANGER = 1, 2, 4, 8, 16
+HAND, KILLQ, ORDERLY, RESTARTED, STRANGER, RESET = 1, 2, 4, 8, 16, 32
 # Bits of WORDS.
 SHUTDOWN, OFF, STARTED_AGAIN = 1, 2, 4
 
@@ -105,6 +106,8 @@ class Rules(NamedTuple):
         wnr: wait_no_replica at first.
         looked: whether controller A has looked when the world begins.
         strangers: how many of the replicas the inventory does not have.
+        prompt: whether replicas receive, acknowledge and apply at once, as those of a quiet host
+            do; what is to be late there is cut off or held.
     """
 
     engine: str
@@ -121,6 +124,7 @@ class Rules(NamedTuple):
     wnr: int = 1
     looked: bool = True
     strangers: int = 0
+    prompt: bool = False
 
     @property
     def mariadb(self) -> bool:
@@ -150,6 +154,11 @@ def block(number: int) -> int:
 def blocks(rules: Rules) -> range:
     """Where each of them does."""
     return range(FIRST, FIRST + rules.replicas * BLOCK, BLOCK)
+
+
+def on_disk(s: bytes) -> int:
+    """How many transactions whoever reads a dead source's binary log finds there."""
+    return s[DISK] if s[SRC] == POWERLESS else s[LOG]
 
 
 def seconds(minute: int) -> float:

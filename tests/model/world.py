@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from model.state import *  # noqa: F403
 from model.state import (
     ACKED, APPLIED, APPLIER, BEGUN, BEGUN_LOW, BLOCK, BOOT, BORN, BROKEN_A, BROKEN_B, COUNT, DISK,
-    DUMP_A, DUMP_B, ENABLED, ENDED, EPOCH, EXITED, GOT, HAND, IO, KILLED, KILLQ, LINE, LOG, MOST,
-    NEVER, NO, NOW, OFF, OK, OPEN, ORDERLY, OURS, OUTSIDE, PHASE, POWERLESS, RESTARTED, ROWS, RUNS,
+    DUMP_A, DUMP_B, ENABLED, ENDED, EPOCH, EXITED, GOT, HAND, HELD, IO, KILLED, KILLQ, LINE, LOG, MOST,
+    NEVER, NO, NOW, OFF, OK, OPEN, ORDERLY, OURS, OUTSIDE, PHASE, POWERLESS, RESET, RESTARTED, ROWS, RUNS,
     SEEN_GOT, SHORT, SHUT_KILLED, SHUTDOWN, SQL, SRC, STARTED, STARTED_AGAIN, STATUS,
     STOPPED_KILLED, STOPPING, STOPS, STRANGER, TIMEOUT, TOLD, UNUSED, UP, WAITS, WNR, WORDS_A,
     WORDS_B, YES, Rules, blocks,
@@ -178,7 +178,7 @@ def deliver(s: bytes, rules: Rules, at: int) -> bytearray | None:
 
 
 def apply(s: bytes, rules: Rules, at: int) -> bytearray | None:
-    if s[at + UP] or s[at + SQL] or s[at + APPLIED] >= s[at + GOT]:
+    if s[at + UP] or s[at + SQL] or s[at + HELD] or s[at + APPLIED] >= s[at + GOT]:
         return None
     n = bytearray(s)
     n[at + APPLIED] = n[at + GOT]
@@ -246,6 +246,16 @@ def reset_slave(s: bytes, rules: Rules, at: int) -> bytearray | None:
     n[at + IO] = n[at + SQL] = 0
     renew_applier(n, at)
     attach(n, at)
+    breaks(n, RESET)
+    return n
+
+
+def hold(s: bytes, rules: Rules, at: int) -> bytearray | None:
+    """LOCK TABLES on a replica: its applier stands still."""
+    if s[at + UP] or s[at + HELD]:
+        return None
+    n = bytearray(s)
+    n[at + HELD] = 1
     return n
 
 
@@ -254,6 +264,7 @@ def born(s: bytes, rules: Rules, at: int, lost: bool) -> bytearray:
     if lost or rules.mariadb or rules.recovery:
         throw_away(n, at)
     n[at + UP] = n[at + IO] = n[at + SQL] = n[at + EPOCH] = n[at + APPLIER] = n[at + OPEN] = 0
+    n[at + HELD] = 0
     n[at + BORN] = n[NOW] + 1
     attach(n, at)
     return settle(n, rules)
@@ -494,6 +505,7 @@ OF_REPLICA: dict[str, EventOf] = {
     "stop_slave": threads(1, 1),
     "start_slave": threads(0, 0),
     "reset_slave": reset_slave,
+    "hold": hold,
     "restart": restart,
     "power_replica": power,
     "die": die,
@@ -507,6 +519,15 @@ WHILE_LOOKED = ("minute", "receive", "acknowledge", "restart", "power_replica", 
                 "start_slave", "reset_slave", "undone")  # fmt: skip
 
 
+def flow(s: bytearray, rules: Rules) -> bytearray:
+    """Everything that replicas do by themselves where nothing keeps them."""
+    for _turn in range(2):
+        for at in blocks(rules):
+            for event in (receive, acknowledge, apply):
+                s = event(s, rules, at) or s  # type: ignore[arg-type]
+    return s
+
+
 def steps(s: bytes, rules: Rules) -> Iterator[tuple[str, int, bytearray]]:
     """(event, which replica or -1, the next moment) for all that can happen but looks."""
     for name in rules.events:
@@ -516,10 +537,10 @@ def steps(s: bytes, rules: Rules) -> Iterator[tuple[str, int, bytearray]]:
         if of_cluster:
             n = of_cluster(s, rules)
             if n is not None:
-                yield name, -1, n
+                yield name, -1, flow(n, rules) if rules.prompt else n
         elif name in OF_REPLICA:
             of_replica = OF_REPLICA[name]
             for number, at in enumerate(blocks(rules)):
                 n = of_replica(s, rules, at)
                 if n is not None:
-                    yield name, number, n
+                    yield name, number, flow(n, rules) if rules.prompt else n

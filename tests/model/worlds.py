@@ -48,6 +48,7 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
         "everything": (Rules(engine, 2, events=ALL, timeout=LONG), 2.0),
         "everything, clocks apart": (Rules(engine, 1, events=ALL, timeout=SHORT, skew=(-200, 200)), 1.0),
     }
+    made |= {f"hosts: {name}": (rules, 0.4) for name, rules in on_hosts(engine).items()}
     if mysql:
         made |= {
             "two acknowledgements": (of(2, LINES, STARTS, count=2, timeout=LONG), 1.0),
@@ -56,3 +57,29 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
             "sync_relay_log off": (of(2, STARTS, LINES, sync_relay_log=False), 0.7),
         }
     return made
+
+
+def on_hosts(engine: str) -> dict[str, Rules]:
+    """Those whose replicas do at once what nothing keeps them from, as on quiet hosts: their histories
+    can be done by hand.
+    """
+
+    def of(replicas: int, *events: str, **more: object) -> Rules:
+        known = ("commit", "minute", "look", "kill", *events)
+        return Rules(engine, replicas, events=known, prompt=True, **more)  # type: ignore[arg-type]
+
+    return {
+        "threads": of(1, "stop_io", "start_io", timeout=SHORT),
+        "starts": of(1, "hold", "restart", "cut", "heal", recovery=True),
+        "both threads": of(1, "hold", "stop_slave", "start_slave", "cut"),
+        "reset": of(1, "hold", "reset_slave", "restart", "cut"),
+        "ends": of(1, "cut", "heal", "stop", "stopped", "shut_and_kill", "start"),
+        "by hand": of(1, "cut", "heal", "kill_query", "hand_off", "hand_on", "hand_timeout"),
+        "site.yml": of(1, "cut", "ours_timeout", "ours_goes_on", "look_b"),
+        "gone": of(2, "die", "hold", "cut"),
+        "inventory": of(2, "edit_inventory", "cut", "heal", "look"),
+        "strangers": of(2, "edit_inventory", "cut", "heal", strangers=1),
+        "interrupted": of(2, "interrupted", "open", "start", "die", "cut", "heal", most=3),
+        "between": of(1, "first_look", "restart", "hold", "cut"),
+        "power": of(1, "cut", "power", "start", sync_binlog=False, timeout=SHORT),
+    }
