@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -19,20 +18,70 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     failover_again,
     failover_cases,
     failover_outcome,
-    former,
     history,
     remains,
 )
-from unit import samples
 
 from model.state import (
-    APPLIED, APPLIER, BLOCK, BOOT, BORN, COUNT, DUMP_A, ENABLED, ENDED, EPOCH, EXITED, FIRST,
-    GOT, IO, LINE, LOG, LONG_SECONDS, MOST, NO, NOW, OFF, OPEN, OUTSIDE, PHASE, POWERLESS, ROWS,
-    RUNS, SEEN_APPLIED, SEEN_APPLIER, SEEN_BORN, SEEN_EPOCH, SEEN_GOT, SHORT, SHORT_SECONDS,
-    SHUTDOWN, SQL, SRC, STARTED, STARTED_AGAIN, STATUS, STOPPED_KILLED, STOPPING, STOPS, TIMEOUT,
-    TOLD, UP, WAITS, WNR, WORDS_A, YES, Rules, begun_of, block, blocks, look_of, on_disk, seconds, since,
-    size,
+    APPLIED,
+    APPLIER,
+    BLOCK,
+    BOOT,
+    BORN,
+    COUNT,
+    DUMP_A,
+    ENABLED,
+    ENDED,
+    EPOCH,
+    EXITED,
+    GOT,
+    IO,
+    LINE,
+    LOG,
+    LONG_SECONDS,
+    MOST,
+    NO,
+    NOW,
+    OFF,
+    OPEN,
+    OUTSIDE,
+    PHASE,
+    POWERLESS,
+    ROWS,
+    RUNS,
+    SEEN_APPLIED,
+    SEEN_APPLIER,
+    SEEN_BORN,
+    SEEN_EPOCH,
+    SEEN_GOT,
+    SHORT,
+    SHORT_SECONDS,
+    SHUTDOWN,
+    SQL,
+    SRC,
+    STARTED,
+    STARTED_AGAIN,
+    STATUS,
+    STOPPED_KILLED,
+    STOPPING,
+    STOPS,
+    TIMEOUT,
+    TOLD,
+    UP,
+    WAITS,
+    WNR,
+    WORDS_A,
+    YES,
+    Rules,
+    begun_of,
+    block,
+    blocks,
+    look_of,
+    on_disk,
+    seconds,
+    since,
 )  # fmt: skip
+from unit import samples
 
 SOURCE = "source"
 # What was committed before the world began.

@@ -35,7 +35,9 @@ def table(search: Search) -> dict[str, dict[str, Any]]:
         if verdict.words == certificate.PROVEN:
             continue
         # What is assumed not to have happened is no excuse for saying less.
-        lossy = [s for truth, s in known.truths.items() if not truth[-1] and search.missing(s, asked)]
+        lossy = [
+            s for truth, s in known.truths.items() if not truth[-1] and search.missing(s, asked)
+        ]
         whole = [s for s in known.truths.values() if not search.missing(s, asked)]
         if not whole:
             continue

@@ -4,10 +4,11 @@
 """Whether a certificate can lie: every history of a small world, judged by the real code.
 
 judge.py [--moments N] [--minutes M] [--engine mysql|mariadb …] [--world NAME …]
-    [--document PATH] [--replays PATH] [--no-mutants]
+    [--document PATH] [--replays PATH] [--no-mutants] [--short]
 
-Exits with 1 where a verdict was false, where a mistake in the judge was not shown by any history, or
-where something can happen that is neither in the world nor assumed. --document writes the tables.
+Exits with 1 if a verdict was false, if a mistake in the judge was not shown by any history, or if
+something can happen that is neither in the world nor assumed. --document writes the tables; --short
+is for `make test`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from model.state import Rules  # noqa: E402
 # So many classes of moments are judged with each mistake, in each world.
 MUTATED = 1500
 LONGEST = 12
+SHORT = 70_000
 
 
 def arguments() -> argparse.Namespace:
@@ -43,7 +45,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--document", type=pathlib.Path)
     parser.add_argument("--replays", type=pathlib.Path)
     parser.add_argument("--no-mutants", action="store_true")
-    return parser.parse_args()
+    parser.add_argument("--short", action="store_true")
+    options = parser.parse_args()
+    if options.short:
+        options.moments, options.minutes, options.no_mutants = SHORT, 2, True
+    return options
 
 
 def counterexample(search: Search, mutant: Mutant, most: int) -> tuple[Search, Lie] | None:
@@ -82,9 +88,9 @@ def search_world(
     rules: Rules, moments: int, until: float, best: dict[str, Any], options: argparse.Namespace
 ) -> dict[str, Any]:
     """One world; what is to be known of it as plain data."""
-    begun = time.monotonic()
+    begun = time.process_time()
     search = Search(rules).run(moments, until=until)
-    spent = time.monotonic() - begun
+    spent = time.process_time() - begun
     lies: dict[str, dict[str, Any]] = {}
     for lie in search.lies:
         one = lies.setdefault(lie.kind, {"count": 0, "story": stories.story(search, lie)})
@@ -148,7 +154,13 @@ def search_engine(engine: str, options: argparse.Namespace) -> dict[str, Any]:
             flush=True,
         )
     made = [replay for one in found.values() for replay in one.pop("replays")]
-    return {"engine": engine, "worlds": found, "mutants": best, "replays": shortest(made)}
+    return {
+        "cpu": round(time.process_time()),
+        "engine": engine,
+        "worlds": found,
+        "mutants": best,
+        "replays": shortest(made),
+    }
 
 
 def main() -> int:
@@ -191,7 +203,9 @@ def said(found: list[dict[str, Any]], seconds: float, options: argparse.Namespac
                 wrong += 1
                 print(f"\nThe mistake {mutant.name} is shown by {min(steps)} steps at least")
     if not options.world:
-        matched = {bit for engine in found for one in engine["worlds"].values() for bit in one["matched"]}
+        matched = {
+            bit for engine in found for one in engine["worlds"].values() for bit in one["matched"]
+        }
         for bit, pattern in ASSUMPTIONS.items():
             if bit not in matched:
                 wrong += 1
@@ -199,7 +213,8 @@ def said(found: list[dict[str, Any]], seconds: float, options: argparse.Namespac
     moments = sum(one["moments"] for engine in found for one in engine["worlds"].values())
     asked = sum(one["asked"] for engine in found for one in engine["worlds"].values())
     print(
-        f"\n{moments} distinct moments, {asked} verdicts, {round(seconds)} s:"
+        f"\n{moments} distinct moments, {asked} verdicts, {round(seconds)} s"
+        f" ({', '.join(str(engine['cpu']) for engine in found)} s of processors):"
         f" {'no verdict was false' if not wrong else f'{wrong} things are wrong'}"
     )
     return 1 if wrong else 0

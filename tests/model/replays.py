@@ -84,7 +84,9 @@ def lies_of(search: Search) -> list[tuple[str, str, Lie]]:
                     kind = search.lie(s, asked, verdict)
                     if kind:
                         lost = search.lost(s, asked, verdict)
-                        found.append((mutant.name, mutant.words, Lie(kind, s, asked, verdict, lost)))
+                        found.append(
+                            (mutant.name, mutant.words, Lie(kind, s, asked, verdict, lost))
+                        )
                         left -= 1
                         break
                 if not left:

@@ -17,9 +17,48 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certi
 from model import world
 from model.adapter import Adapter, Asked, Verdict, key_of
 from model.state import (
-    ACKED, APPLIED, BEGUN, BEGUN_LOW, BROKEN_A, DUMP_A, EPOCH, FIRST, GOT, HAND, HELD, IO, KILLQ, LOG, MOST, NOW, OK, ORDERLY, OURS,
-    OUTSIDE, PHASE, RESET, RESTARTED, ROWS, RUNS, SQL, SRC, STOPS, STRANGER, TOLD, UP, WORDS_A,
-    Rules, begin, begun_of, block, blocks, look_of, on_disk, put_look, shapes, told_at,
+    ACKED,
+    APPLIED,
+    BEGUN,
+    BEGUN_LOW,
+    BROKEN_A,
+    DUMP_A,
+    EPOCH,
+    FIRST,
+    GOT,
+    HAND,
+    HELD,
+    IO,
+    KILLQ,
+    LOG,
+    MOST,
+    NOW,
+    OK,
+    ORDERLY,
+    OURS,
+    OUTSIDE,
+    PHASE,
+    RESET,
+    RESTARTED,
+    ROWS,
+    RUNS,
+    SQL,
+    SRC,
+    STOPS,
+    STRANGER,
+    TOLD,
+    UP,
+    WORDS_A,
+    Rules,
+    begin,
+    begun_of,
+    block,
+    blocks,
+    look_of,
+    on_disk,
+    put_look,
+    shapes,
+    told_at,
 )  # fmt: skip
 
 # What happened that a certificate may assume away: in whose words it must say so, then.
@@ -249,7 +288,9 @@ class Search:
             known.times += 1
             verdict = known.verdict
             if self.keep:
-                truth = s[TOLD:FIRST] + s[BROKEN_A + asked.controller : BROKEN_A + asked.controller + 1]
+                truth = (
+                    s[TOLD:FIRST] + s[BROKEN_A + asked.controller : BROKEN_A + asked.controller + 1]
+                )
                 if truth not in known.truths:
                     known.truths[truth] = s
             if verdict.chosen >= 0 and verdict.words != "refused":

@@ -95,9 +95,7 @@ def story(search: Search, lie: Lie) -> list[str]:
     told = [setting(search.rules)]
     if search.rules.looked:
         told.append("controller A: verify.yml keeps a look (everything is well)")
-    told += [
-        WORDS[event].format(it=host(number)) for event, number in search.history(lie.moment)
-    ]
+    told += [WORDS[event].format(it=host(number)) for event, number in search.history(lie.moment)]
     told.append(way(lie.asked, names))
     if lie.verdict.chosen < 0:
         return [*told, f"it refuses: {', '.join(lie.verdict.reasons)}"]

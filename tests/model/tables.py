@@ -50,7 +50,9 @@ def of_worlds(engine: dict[str, Any]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name, one in engine["worlds"].items():
         said = one["verdicts"]
-        false = "; ".join(f"{lie['count']} {KINDS[kind]}" for kind, lie in one["lies"].items()) or "0"
+        false = (
+            "; ".join(f"{lie['count']} {KINDS[kind]}" for kind, lie in one["lies"].items()) or "0"
+        )
         counts = [
             said.get(words, 0)
             for words in ("proven", "proven but for the degraded window", "not proven", "refused")
@@ -73,12 +75,16 @@ def of_mutants(found: list[dict[str, Any]]) -> Iterator[str]:
             str(by_engine.get(engine, {}).get(mutant.name, {}).get("steps", "none"))
             for engine in ("mysql", "mariadb")
         ]
-        words = f"{mutant.words}{f' (this world is too poor: {mutant.poor})' if mutant.poor else ''}"
+        words = (
+            f"{mutant.words}{f' (this world is too poor: {mutant.poor})' if mutant.poor else ''}"
+        )
         yield f"| {mutant.name} | {words} | {' | '.join(cells)} |"
     yield ""
     for mutant in MUTANTS:
         known = [
-            by_engine[engine][mutant.name] for engine in by_engine if mutant.name in by_engine[engine]
+            by_engine[engine][mutant.name]
+            for engine in by_engine
+            if mutant.name in by_engine[engine]
         ]
         if known:
             shortest = min(known, key=lambda one: one["steps"])
@@ -103,11 +109,15 @@ def of_completeness(found: list[dict[str, Any]]) -> Iterator[str]:
         merged: dict[str, dict[str, Any]] = {}
         for one in engine["worlds"].values():
             for reason, row in one["incomplete"].items():
-                known = merged.setdefault(reason, {"theorem": 0, "caution": 0, "loses": [], "alike": []})
+                known = merged.setdefault(
+                    reason, {"theorem": 0, "caution": 0, "loses": [], "alike": []}
+                )
                 for name in known:
-                    known[name] = (known[name] or row[name]) if name in ("loses", "alike") else known[
-                        name
-                    ] + row[name]
+                    known[name] = (
+                        (known[name] or row[name])
+                        if name in ("loses", "alike")
+                        else known[name] + row[name]
+                    )
         yield f"### {'MySQL' if engine['engine'] == 'mysql' else 'MariaDB'}\n"
         yield "| reason | theorem | caution |"
         yield "|---|---|---|"

@@ -10,11 +10,27 @@ from model.state import LONG, SHORT, Rules
 
 TRAFFIC = ("commit", "commit_everywhere", "deliver", "apply", "minute", "look", "kill")
 LINES = ("cut", "heal")
-THREADS = ("stop_io", "start_io", "stop_sql", "start_sql", "stop_slave", "start_slave", "reset_slave")
+THREADS = (
+    "stop_io",
+    "start_io",
+    "stop_sql",
+    "start_sql",
+    "stop_slave",
+    "start_slave",
+    "reset_slave",
+)
 STARTS = ("restart", "power_replica", "die")
 ENDS = ("stop", "stopped", "shut_and_kill", "power", "start")
 BY_HAND = ("hand_off", "hand_on", "hand_timeout", "hand_count", "hand_wnr", "kill_query")
-OURS = ("ours_off", "ours_on", "ours_timeout", "ours_count", "ours_wnr", "ours_goes_on", "ours_dies")
+OURS = (
+    "ours_off",
+    "ours_on",
+    "ours_timeout",
+    "ours_count",
+    "ours_wnr",
+    "ours_goes_on",
+    "ours_dies",
+)
 MEMBERS = ("edit_inventory", "cut", "heal", "die")
 RUNS = ("first_look", "undone", "interrupted", "open", "restart", "stop_slave", "start_slave")
 ALL = tuple(dict.fromkeys((*world.OF_CLUSTER, *world.OF_REPLICA, *world.LOOKS, "interrupted")))
@@ -46,7 +62,10 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
         "runs of two": (of(2, RUNS, timeout=LONG), 0.7),
         "three replicas": (of(3, LINES, STARTS, timeout=SHORT), 1.0),
         "everything": (Rules(engine, 2, events=ALL, timeout=LONG), 2.0),
-        "everything, clocks apart": (Rules(engine, 1, events=ALL, timeout=SHORT, skew=(-200, 200)), 1.0),
+        "everything, clocks apart": (
+            Rules(engine, 1, events=ALL, timeout=SHORT, skew=(-200, 200)),
+            1.0,
+        ),
     }
     made |= {f"hosts: {name}": (rules, 0.4) for name, rules in on_hosts(engine).items()}
     if mysql:
