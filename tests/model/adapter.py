@@ -22,65 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     remains,
 )
 
-from model.state import (
-    APPLIED,
-    APPLIER,
-    BLOCK,
-    BOOT,
-    BORN,
-    COUNT,
-    DUMP_A,
-    ENABLED,
-    ENDED,
-    EPOCH,
-    EXITED,
-    GOT,
-    IO,
-    LINE,
-    LOG,
-    LONG_SECONDS,
-    MOST,
-    NO,
-    NOW,
-    OFF,
-    OPEN,
-    OUTSIDE,
-    PHASE,
-    POWERLESS,
-    ROWS,
-    RUNS,
-    SEEN_APPLIED,
-    SEEN_APPLIER,
-    SEEN_BORN,
-    SEEN_EPOCH,
-    SEEN_GOT,
-    SHORT,
-    SHORT_SECONDS,
-    SHUTDOWN,
-    SQL,
-    SRC,
-    STARTED,
-    STARTED_AGAIN,
-    STATUS,
-    STOPPED_KILLED,
-    STOPPING,
-    STOPS,
-    TIMEOUT,
-    TOLD,
-    UP,
-    WAITS,
-    WNR,
-    WORDS_A,
-    YES,
-    Rules,
-    begun_of,
-    block,
-    blocks,
-    look_of,
-    on_disk,
-    seconds,
-    since,
-)  # fmt: skip
+from model.state import *
 from unit import samples
 
 SOURCE = "source"
@@ -182,8 +124,6 @@ def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
 
 
 def look_at(controller: int) -> int:
-    from model.state import LOOK_A
-
     return LOOK_A + 2 * controller
 
 
@@ -235,7 +175,7 @@ class Adapter:
         return self.look_memo[key]
 
     def seen_by_look(self, s: bytes) -> bytes:
-        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], bool(waits(s))))
+        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], bool(waiting(s))))
         return source + b"".join(
             bytes((s[at + OUTSIDE], s[at + LINE], s[at + UP]))
             + (b"" if s[at + UP] else s[at + IO : at + APPLIED + 1] + s[at + BORN : at + OUTSIDE])
@@ -304,16 +244,16 @@ class Adapter:
             for number, at in enumerate(blocks(self.rules))
             if not (s[at + UP] or s[at + LINE] or s[at + IO])
         ]
-        executed = s[LOG] if self.mariadb else s[LOG] - len(waits(s))
+        executed = s[LOG] if self.mariadb else s[LOG] - len(waiting(s))
         status = {
             "status": "ON" if s[STATUS] else "OFF",
             "clients": str(len(attached)),
-            "wait_sessions": str(len(waits(s))),
+            "wait_sessions": str(len(waiting(s))),
             "yes_tx": str(s[YES]),
             "no_tx": str(s[NO]),
             "no_times": str(min(s[NO], 1)),
         }
-        timeout = SHORT_SECONDS if s[TIMEOUT] == SHORT else LONG_SECONDS
+        timeout = TIMEOUTS[s[TIMEOUT]]
         running = {
             "enabled": "ON" if s[ENABLED] else "OFF",
             "timeout": str(int(1000 * timeout)),
@@ -349,7 +289,7 @@ class Adapter:
             variables=variables,
             semisync=semisync,
             gtid=gtid,
-            calm_since=clock if s[STATUS] and not waits(s) else None,
+            calm_since=clock if s[STATUS] and not waiting(s) else None,
             connection_id=1000,
             applier_ids=[],
             registered=[
@@ -626,10 +566,6 @@ class Adapter:
         accepted = [case.name for case in cases]
         kept = certificate.record("shop", "feed", known, accepted, chosen)
         return self.number_of(dict(kept, outcome=failover_again.BEGUN))
-
-
-def waits(s: bytes) -> list[int]:
-    return [number for number in range(MOST) if s[TOLD + number] == WAITS]
 
 
 def refusal(reasons: tuple[str, ...]) -> Verdict:

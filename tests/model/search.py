@@ -16,50 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certi
 
 from model import world
 from model.adapter import Adapter, Asked, Verdict, key_of
-from model.state import (
-    ACKED,
-    APPLIED,
-    BEGUN,
-    BEGUN_LOW,
-    BROKEN_A,
-    DUMP_A,
-    EPOCH,
-    FIRST,
-    GOT,
-    HAND,
-    HELD,
-    IO,
-    KILLQ,
-    LOG,
-    MOST,
-    NOW,
-    OK,
-    ORDERLY,
-    OURS,
-    OUTSIDE,
-    PHASE,
-    RESET,
-    RESTARTED,
-    ROWS,
-    RUNS,
-    SQL,
-    SRC,
-    STOPS,
-    STRANGER,
-    TOLD,
-    UP,
-    WORDS_A,
-    Rules,
-    begin,
-    begun_of,
-    block,
-    blocks,
-    look_of,
-    on_disk,
-    put_look,
-    shapes,
-    told_at,
-)  # fmt: skip
+from model.state import *
 
 # What happened that a certificate may assume away: in whose words it must say so, then.
 ASSUMPTIONS: dict[int, str] = {
@@ -234,7 +191,7 @@ class Search:
         if asked.salvage:
             has = max(has, on_disk(s))
         return any(
-            s[TOLD + number] >= OK and not s[ROWS] & 1 << number for number in range(has, MOST)
+            is_ok(s[TOLD + number]) and not s[ROWS] & 1 << number for number in range(has, MOST)
         )
 
     def risky(self, s: bytes, asked: Asked) -> bool:
@@ -243,7 +200,7 @@ class Search:
             return True
         field = APPLIED if asked.stuck else GOT
         least = min((s[at + field] for at in blocks(self.rules) if not s[at + UP]), default=0)
-        return any(s[TOLD + number] >= OK for number in range(least, MOST))
+        return any(is_ok(s[TOLD + number]) for number in range(least, MOST))
 
     def lie(self, s: bytes, asked: Asked, verdict: Verdict) -> str:
         """Which lie a verdict is in this moment; empty if it is none."""

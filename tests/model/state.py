@@ -19,7 +19,7 @@ from typing import NamedTuple
     DISK,  # how many of them its disk keeps through a power cut
     ENABLED,
     STATUS,
-    TIMEOUT,  # SHORT or LONG
+    TIMEOUT,  # SHORT, LONG or MEDIUM
     WNR,  # wait_no_replica
     COUNT,  # wait_for_replica_count
     YES,  # yes_tx
@@ -73,9 +73,11 @@ BLOCK = 21
 
 # How the source's server is.
 RUNS, STOPS, EXITED, KILLED, STOPPED_KILLED, SHUT_KILLED, POWERLESS = range(7)
-SHORT, LONG = 0, 1
-# What a client was told of its commit: nothing yet, or it waits, or it never heard, or OK.
-UNUSED, WAITS, NEVER, OK = range(4)
+SHORT, LONG, MEDIUM = 0, 1, 2
+# What a client was told of its commit: UNUSED, NEVER, or 2 + 4 * the minute + one of these: it waits
+# since then, or it heard OK then, or so much later as a source gives up after a timeout.
+UNUSED, NEVER, FIRST_TOLD = 0, 1, 2
+SINCE, OK, LATE, LATER = range(4)
 # Bits of BROKEN.
 HAND, KILLQ, ORDERLY, RESTARTED, STRANGER, RESET = 1, 2, 4, 8, 16, 32
 # Bits of WORDS.
@@ -84,7 +86,9 @@ SHUTDOWN, OFF, STARTED_AGAIN = 1, 2, 4
 MINUTE = 60.0
 # Seconds since 1970 when the world begins; not at a whole second, as it never is.
 BEGINS = 1795000000.7
-SHORT_SECONDS, LONG_SECONDS = 10.0, 36000.0
+# Of a minute that is neither the first nor the last of a wait, the medium timeout has half.
+TIMEOUTS = {SHORT: 10.0, LONG: 36000.0, MEDIUM: 90.0}
+LATENESS = {OK: 0.0, LATE: 10.0, LATER: 30.0}
 
 
 class Rules(NamedTuple):
@@ -94,7 +98,7 @@ class Rules(NamedTuple):
         engine: mysql or mariadb.
         replicas: how many.
         count: wait_for_replica_count at first.
-        timeout: SHORT or LONG at first.
+        timeout: SHORT, LONG or MEDIUM at first.
         recovery: relay_log_recovery of the replicas.
         sync_relay_log: whether it is 1 there.
         sync_binlog: whether it is 1 on the source.
@@ -171,11 +175,31 @@ def since(field: int) -> float:
     return BEGINS - 5 * 86400 if field == 0 else seconds(field - 1)
 
 
+def mark(minute: int, kind: int) -> int:
+    """What a byte of TOLD says of a client that waits since a minute, or heard OK then."""
+    return FIRST_TOLD + 4 * minute + kind
+
+
+def is_waiting(told: int) -> bool:
+    return told >= FIRST_TOLD and (told - FIRST_TOLD) % 4 == SINCE
+
+
+def is_ok(told: int) -> bool:
+    return told >= FIRST_TOLD and (told - FIRST_TOLD) % 4 != SINCE
+
+
+def minute_of(told: int) -> int:
+    return (told - FIRST_TOLD) // 4
+
+
 def told_at(told: int) -> float | None:
-    """When a client heard OK; None where it did not. Odd ones gave up after the short timeout."""
-    if told < OK:
-        return None
-    return seconds((told - OK) // 2) + (SHORT_SECONDS if (told - OK) % 2 else 0)
+    """When a client heard OK; None if it did not."""
+    return seconds(minute_of(told)) + LATENESS[(told - FIRST_TOLD) % 4] if is_ok(told) else None
+
+
+def waiting(s: bytes) -> list[int]:
+    """The commits whose clients wait."""
+    return [number for number in range(MOST) if is_waiting(s[TOLD + number])]
 
 
 def look_of(s: bytes, controller: int) -> int:

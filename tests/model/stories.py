@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from model.adapter import Asked, host
 from model.search import Lie, Search
-from model.state import LONG, Rules, told_at
+from model.state import BEGINS, TIMEOUTS, Rules
 
 # {it} is a replica; "—" begins what is not done by hand.
 WORDS = {
@@ -23,7 +23,7 @@ WORDS = {
     "kill_query": "source: KILL QUERY of the commit that waits; its client is told OK",
     "hand_off": "source: SET GLOBAL rpl_semi_sync_…_enabled = 0",
     "hand_on": "source: SET GLOBAL rpl_semi_sync_…_enabled = 1; its status is ON at once",
-    "hand_timeout": "source: SET GLOBAL rpl_semi_sync_…_timeout to the other of 10 s and 10 h",
+    "hand_timeout": "source: SET GLOBAL rpl_semi_sync_…_timeout to the other of 10 s and 36000 s",
     "hand_count": "source: SET GLOBAL rpl_semi_sync_…_wait_for_replica_count to the other of 1 and 2",
     "hand_wnr": "source: SET GLOBAL rpl_semi_sync_…_wait_no_replica to the other value",
     "ours_off": "controller A: benchmark.yml is about to switch semi-sync off: its look is spent, a"
@@ -67,7 +67,7 @@ def setting(rules: Rules) -> str:
     more = [
         f"{rules.replicas} replica{'s' if rules.replicas > 1 else ''}",
         f"a commit waits for {rules.count}",
-        f"timeout {'10 h' if rules.timeout == LONG else '10 s'}",
+        f"timeout {TIMEOUTS[rules.timeout]:g} s",
     ]
     more += ["wait_no_replica OFF"] * (not rules.wnr)
     more += ["relay_log_recovery ON"] * rules.recovery
@@ -113,5 +113,4 @@ def story(search: Search, lie: Lie) -> list[str]:
 
 def clock(at: float) -> str:
     """A time since the world began."""
-    begin = told_at(3) or 0
-    return f"{at - begin + 0.7:+.1f} s"
+    return f"{at - BEGINS:+.1f} s"

@@ -12,73 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from model.state import *  # noqa: F403
-from model.state import (
-    ACKED,
-    APPLIED,
-    APPLIER,
-    BLOCK,
-    BOOT,
-    BORN,
-    BROKEN_A,
-    BROKEN_B,
-    COUNT,
-    DISK,
-    DUMP_A,
-    DUMP_B,
-    ENABLED,
-    ENDED,
-    EPOCH,
-    EXITED,
-    GOT,
-    HAND,
-    HELD,
-    IO,
-    KILLED,
-    KILLQ,
-    LINE,
-    LOG,
-    MOST,
-    NEVER,
-    NO,
-    NOW,
-    OFF,
-    OK,
-    OPEN,
-    ORDERLY,
-    OURS,
-    OUTSIDE,
-    PHASE,
-    POWERLESS,
-    RESET,
-    RESTARTED,
-    ROWS,
-    RUNS,
-    SEEN_GOT,
-    SHORT,
-    SHUT_KILLED,
-    SHUTDOWN,
-    SQL,
-    SRC,
-    STARTED,
-    STARTED_AGAIN,
-    STATUS,
-    STOPPED_KILLED,
-    STOPPING,
-    STOPS,
-    STRANGER,
-    TIMEOUT,
-    TOLD,
-    UNUSED,
-    UP,
-    WAITS,
-    WNR,
-    WORDS_A,
-    WORDS_B,
-    YES,
-    Rules,
-    blocks,
-)  # fmt: skip
+from model.state import *
 
 Event = Callable[[bytes, Rules], "bytearray | None"]
 EventOf = Callable[[bytes, Rules, int], "bytearray | None"]
@@ -109,31 +43,27 @@ def clients(s: bytes, rules: Rules) -> int:
     return sum(connected(s, at) for at in blocks(rules))
 
 
-def waiting(s: bytes) -> list[int]:
-    return [number for number in range(MOST) if s[TOLD + number] == WAITS]
-
-
 def confirm(s: bytearray, rules: Rules) -> None:
     """Tell those that wait and have their acknowledgements; go back to ON where all is there."""
     acked = sorted((s[at + ACKED] for at in blocks(rules)), reverse=True)
     reached = acked[s[COUNT] - 1] if s[COUNT] <= len(acked) else 0
     for number in waiting(s):
         if number < reached:
-            s[TOLD + number] = OK + 2 * s[NOW]
+            s[TOLD + number] = mark(s[NOW], OK)
             s[YES] += 1
     if s[ENABLED] and not s[STATUS] and reached >= s[LOG] > 0:
         s[STATUS] = 1
         say(s, OFF)
 
 
-def release(s: bytearray, late: int = 0) -> None:
+def release(s: bytearray, late: int = OK) -> None:
     """Tell all that wait, though no replica has it."""
     for number in waiting(s):
-        s[TOLD + number] = OK + 2 * s[NOW] + late
+        s[TOLD + number] = mark(s[NOW], late)
         s[NO] += 1
 
 
-def fall_back(s: bytearray, late: int = 0) -> None:
+def fall_back(s: bytearray, late: int = OK) -> None:
     release(s, late)
     s[STATUS] = 0
     say(s, OFF)
@@ -185,9 +115,10 @@ def write(s: bytes, rules: Rules, row: bool = False) -> bytearray | None:
     if row:
         n[ROWS] |= 1 << number
     if n[STATUS]:
-        n[TOLD + number] = WAITS
+        # Since when it waits matters only where that can end within the world.
+        n[TOLD + number] = mark(n[NOW] if n[TIMEOUT] == MEDIUM else 0, SINCE)
     else:
-        n[TOLD + number] = OK + 2 * n[NOW]
+        n[TOLD + number] = mark(n[NOW], OK)
         n[NO] += n[ENABLED]
     return settle(n, rules)
 
@@ -247,8 +178,12 @@ def minute(s: bytes, rules: Rules) -> bytearray | None:
     if s[NOW] >= rules.minutes:
         return None
     n = bytearray(s)
-    if n[SRC] == RUNS and n[STATUS] and n[TIMEOUT] == SHORT and waiting(n):
-        fall_back(n, late=1)
+    late = waiting(n) if n[SRC] == RUNS and n[STATUS] else []
+    if late and n[TIMEOUT] == SHORT:
+        fall_back(n, LATE)
+    elif n[TIMEOUT] == MEDIUM and any(minute_of(n[TOLD + one]) < n[NOW] for one in late):
+        # What waits for less is released with it: the source is OFF then.
+        fall_back(n, LATER)
     n[NOW] += 1
     n[DISK] = n[LOG]
     return n
@@ -421,7 +356,7 @@ def kill_query(s: bytes, rules: Rules) -> bytearray | None:
     if not rules.mariadb or not waiting(s) or s[SRC] != RUNS:
         return None
     n = bytearray(s)
-    n[TOLD + waiting(s)[0]] = OK + 2 * n[NOW]
+    n[TOLD + waiting(s)[0]] = mark(n[NOW], OK)
     n[YES] += 1
     breaks(n, KILLQ)
     return n
@@ -479,7 +414,7 @@ def ours_begins(what: str) -> Event:
 
 def ours_goes_on(s: bytes, rules: Rules) -> bytearray | None:
     """It changes it, its row being confirmed."""
-    if not s[OURS] or s[TOLD + s[ROWS].bit_length() - 1] < OK:
+    if not s[OURS] or not is_ok(s[TOLD + s[ROWS].bit_length() - 1]):
         return None
     n = changed(s, rules, CHANGES[s[OURS] - 1])
     if n is not None:

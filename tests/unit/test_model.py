@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small world of `make judge`: that it knows what servers do, and that its judge can be wrong."""
+"""The small world of `make judge`: it knows what servers do, and a mistaken judge is caught in it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,16 @@ def test_a_commit_is_confirmed_by_an_acknowledgement_and_not_by_a_receipt():
 def test_a_short_timeout_confirms_without_a_replica_and_a_long_one_does_not():
     short = RULES._replace(timeout=state.SHORT)
     s = after(short, "commit", "minute")
-    assert told(s) == state.BEGINS + state.SHORT_SECONDS
+    assert told(s) == state.BEGINS + state.TIMEOUTS[state.SHORT]
     assert not s[state.STATUS]
     assert told(after(RULES, "commit", "minute")) is None
+
+
+def test_a_timeout_counts_from_when_a_commit_began_to_wait():
+    medium = RULES._replace(timeout=state.MEDIUM)
+    s = after(medium, "commit", "minute")
+    assert told(s) is None
+    assert told(after(medium, "commit", "minute", "minute")) == state.BEGINS + 90
 
 
 def test_an_orderly_stop_confirms_what_waits_and_a_kill_does_not():
@@ -118,7 +125,7 @@ def test_the_judge_sees_nothing_of_what_clients_were_told():
         bytearray(after(rules, "commit", "kill")),
         bytearray(after(rules, "commit", "kill")),
     )
-    told_ok[state.TOLD] = state.OK
+    told_ok[state.TOLD] = state.mark(0, state.OK)
     asked = adapter.Asked()
     assert adapter.key_of(told_ok, rules, asked) == adapter.key_of(not_told, rules, asked)
     judge = adapter.Adapter(rules)
