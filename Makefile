@@ -196,8 +196,9 @@ rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server;
 	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
 
 .PHONY: judge
-judge: ## every history of a small world, judged by the real code: no verdict may be false; the tables go to docs/evidence/judge.md; SHORT=1: two minutes of it
+judge: ## every history of a small world, judged by the real code: no verdict may be false; the tables go to docs/evidence/judge.md; SHORT=1: two minutes of it; LONG=1: histories of 50 events, too
 	@$(tools) python tests/model/judge.py $(if $(SHORT),--short,--document docs/evidence/judge.md --replays tests/model/replays.json)
+	@$(if $(LONG),$(tools) python -m pytest -q tests/model,true)
 
 .PHONY: prove
 prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, TARBALL, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and two mistakes

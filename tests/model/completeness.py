@@ -49,6 +49,6 @@ def table(search: Search) -> dict[str, dict[str, Any]]:
         name = "loses" if lossy else "alike"
         if not one[name]:
             s = lossy[0] if lossy else whole[0]
-            lost = tuple()
+            lost: tuple[tuple[int, float], ...] = ()
             one[name] = stories.story(search, Lie("", s, asked, verdict, lost))
     return made

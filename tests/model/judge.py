@@ -58,16 +58,9 @@ def counterexample(search: Search, mutant: Mutant, most: int) -> tuple[Search, L
         with mistaken(mutant):
             anew = Search(search.rules).run(MUTATED)
         return (anew, anew.lies[0]) if anew.lies else None
-    left = MUTATED
     with mistaken(mutant):
-        for known in search.classes.values():
+        for known, risky in search.risks(MUTATED):
             if known.depth >= most:
-                return None
-            risky = [s for s in known.truths.values() if search.risky(s, known.asked)]
-            if not risky:
-                continue
-            left -= 1
-            if not left:
                 return None
             found = lie_of(search, known, risky)
             if found:
@@ -109,6 +102,9 @@ def search_world(
     if not options.no_mutants:
         for mutant in MUTANTS:
             before = best.get(mutant.name)
+            if before and not rules.prompt:
+                # A shorter one is looked for in the worlds that hosts can do.
+                continue
             found = counterexample(search, mutant, before["steps"] - 1 if before else LONGEST)
             if found is None:
                 continue
@@ -137,7 +133,7 @@ def search_engine(engine: str, options: argparse.Namespace) -> dict[str, Any]:
     chosen = {
         name: one
         for name, one in worlds.worlds(engine).items()
-        if not options.world or name in options.world
+        if not options.world or name.startswith(tuple(options.world))
     }
     shares = sum(share for _rules, share in chosen.values())
     until = time.monotonic() + 60 * options.minutes

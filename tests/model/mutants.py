@@ -131,13 +131,15 @@ MUTANTS = (
            ((past, "spent", always(None)), (past, "changed_elsewhere", always(False)))),
     Mutant("A6 (journal)", "a change by another controller's playbook is not seen",
            ((past, "changed_elsewhere", always(False)),)),
-    Mutant("A7", "nothing is said of what was taken for granted", ((assumes, "listed", always(["-"])),)),
+    Mutant("A7", "nothing is said of what was taken for granted",
+           ((assumes, "listed", always(["-"])),)),
     Mutant("A8", "a start of the applier, or a reset, is not seen",
            ((relay_logs, "lost_by_reset", always("")),)),
     Mutant("A9", "a KILL of a commit that waits is not among what is assumed",
            ((assumes, "listed",
              after(lambda lines, *_more: [one for one in lines if "KILL" not in one] or ["-"])),)),
-    Mutant("A10", "strangers are counted, not identified", ((relay_logs, "strangers", lambda _r: counted),)),
+    Mutant("A10", "strangers are counted, not identified",
+           ((relay_logs, "strangers", lambda _right: counted),)),
     Mutant("A11", "a source that was started again is taken to have kept its binary log's end",
            ((past, "started_since", always(False)),)),
     Mutant("A12", "a look at another server counts", ((past, "elsewhere", always("")),),
@@ -145,7 +147,8 @@ MUTANTS = (
     Mutant("calm", "a commit that waits is taken to have begun at the look",
            ((history, "calm_at", after(lambda _kept, _saved, state, _past: state["at"])),)),
     Mutant("no replica", "wait_no_replica is taken to be ON",
-           ((past.values, "same_value", lambda right: lambda one, other: other == "ON" or right(one, other)),)),
+           ((past.values, "same_value",
+             lambda right: lambda one, other: other == "ON" or right(one, other)),)),
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from model.mutants import MUTANTS, mistaken
 from model.search import Lie, Search
 from model.state import SHORT
 
-EACH = 10
+EACH, MOST = 10, 1500
 # Of one mistake there are no more than these.
 ALIKE = 2
 STEPS = {
@@ -72,12 +72,9 @@ def lies_of(search: Search) -> list[tuple[str, str, Lie]]:
             continue
         left = ALIKE
         with mistaken(mutant):
-            for known in search.classes.values():
+            for known, risky in search.risks(MOST):
                 asked = known.asked
                 if asked.late >= 0 or asked.stuck or asked.salvage:
-                    continue
-                risky = [s for s in known.truths.values() if search.risky(s, asked)]
-                if not risky:
                     continue
                 verdict = search.adapter.judge(known.moment, asked)
                 for s in risky:

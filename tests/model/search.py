@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 
-from model import world
+from model import rejoins, world
 from model.adapter import Adapter, Asked, Verdict, key_of
 from model.state import *
 
@@ -30,18 +30,22 @@ ASSUMPTIONS: dict[int, str] = {
 PATTERNS = {bit: re.compile(pattern) for bit, pattern in ASSUMPTIONS.items()}
 # A judge of before there were assumptions is held against histories without them.
 SILENT = HAND | KILLQ | STRANGER
-FALSE_PROOF, FALSE_WINDOW, FALSE_UNTIL = "proven", "window", "until"
+FALSE_PROOF, FALSE_WINDOW, FALSE_UNTIL, FALSE_CLEAN = "proven", "window", "until", "clean"
+
+
+PLAIN = Asked()
 
 
 class Lie(NamedTuple):
     """A moment in which the judge says what is not so.
 
     Attributes:
-        kind: FALSE_PROOF, FALSE_WINDOW or FALSE_UNTIL.
+        kind: FALSE_PROOF, FALSE_WINDOW or FALSE_UNTIL; FALSE_CLEAN if it is rejoin's.
         moment: in which it was asked.
         asked: how.
         verdict: what it said.
         lost: the numbers of the commits that are missing, and when their clients heard OK.
+        more: what is wrong, if that is not all.
     """
 
     kind: str
@@ -49,6 +53,7 @@ class Lie(NamedTuple):
     asked: Asked
     verdict: Verdict
     lost: tuple[tuple[int, float], ...]
+    more: str = ""
 
 
 class Class:
@@ -84,6 +89,7 @@ class Search:
         self.seen: dict[bytes, tuple[bytes | None, str, int, tuple[int, ...]]] = {}
         self.classes: dict[bytes, Class] = {}
         self.lies: list[Lie] = []
+        self.risked: list[tuple[Class, list[bytes]]] | None = None
         self.asked = 0
         self.depth = 0
         self.depths: list[int] = []
@@ -202,6 +208,20 @@ class Search:
         least = min((s[at + field] for at in blocks(self.rules) if not s[at + UP]), default=0)
         return any(is_ok(s[TOLD + number]) for number in range(least, MOST))
 
+    def risks(self, most: int) -> list[tuple[Class, list[bytes]]]:
+        """The classes, those of the shortest histories first, of which some moment can make a lie;
+        and those moments.
+        """
+        if self.risked is None:
+            self.risked = []
+            for known in self.classes.values():
+                moments = [s for s in known.truths.values() if self.risky(s, known.asked)]
+                if moments:
+                    self.risked.append((known, moments))
+                if len(self.risked) == most:
+                    break
+        return self.risked
+
     def lie(self, s: bytes, asked: Asked, verdict: Verdict) -> str:
         """Which lie a verdict is in this moment; empty if it is none."""
         if verdict.chosen < 0:
@@ -232,6 +252,13 @@ class Search:
             for bit, pattern in PATTERNS.items()
         )
 
+    def unclean(self, s: bytes, verdict: Verdict) -> str:
+        """What rejoin.yml would call clean after this failover, and is not."""
+        rules = self.rules
+        new = s[block(verdict.chosen) + GOT]
+        power = s[SRC] == POWERLESS
+        return rejoins.wrong(rules.engine, s[LOG], on_disk(s), new, rules.sync_binlog, power)
+
     def ask(self, s: bytes) -> None:
         """The judge, every way, in a moment."""
         rules, classes = self.rules, self.classes
@@ -254,6 +281,8 @@ class Search:
                 kind = self.lie(s, asked, verdict)
                 if kind:
                     self.lies.append(Lie(kind, s, asked, verdict, self.lost(s, asked, verdict)))
+                if asked == PLAIN and (words := self.unclean(s, verdict)):
+                    self.lies.append(Lie(FALSE_CLEAN, s, asked, verdict, (), words))
 
     # The search
 

@@ -74,8 +74,8 @@ BLOCK = 21
 # How the source's server is.
 RUNS, STOPS, EXITED, KILLED, STOPPED_KILLED, SHUT_KILLED, POWERLESS = range(7)
 SHORT, LONG, MEDIUM = 0, 1, 2
-# What a client was told of its commit: UNUSED, NEVER, or 2 + 4 * the minute + one of these: it waits
-# since then, or it heard OK then, or so much later as a source gives up after a timeout.
+# What a client was told of its commit: UNUSED, NEVER, or 2 + 4 * the minute + one of these: it
+# waits since then, or it heard OK then, or as much later as a source gives up after a timeout.
 UNUSED, NEVER, FIRST_TOLD = 0, 1, 2
 SINCE, OK, LATE, LATER = range(4)
 # Bits of BROKEN.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A history as a person can follow it on hosts: what is done where, and what the servers then do."""
+"""A history as a person can follow it on hosts: what is done where, and what servers do then."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ WORDS = {
     "hand_off": "source: SET GLOBAL rpl_semi_sync_…_enabled = 0",
     "hand_on": "source: SET GLOBAL rpl_semi_sync_…_enabled = 1; its status is ON at once",
     "hand_timeout": "source: SET GLOBAL rpl_semi_sync_…_timeout to the other of 10 s and 36000 s",
-    "hand_count": "source: SET GLOBAL rpl_semi_sync_…_wait_for_replica_count to the other of 1 and 2",
+    "hand_count": "source: SET GLOBAL rpl_semi_sync_…_wait_for_replica_count to 2, or back to 1",
     "hand_wnr": "source: SET GLOBAL rpl_semi_sync_…_wait_no_replica to the other value",
     "ours_off": "controller A: benchmark.yml is about to switch semi-sync off: its look is spent, a"
     " row `settings` is written",
-    "ours_on": "controller A: benchmark.yml is about to switch semi-sync on: look spent, row written",
-    "ours_timeout": "controller A: site.yml is about to set the other timeout: look spent, row written",
-    "ours_count": "controller A: site.yml is about to set the other wait count: look spent, row written",
+    "ours_on": "controller A: benchmark.yml is about to switch it on: look spent, row written",
+    "ours_timeout": "controller A: site.yml is about to set the timeout: look spent, row written",
+    "ours_count": "controller A: site.yml is about to set the count: look spent, row written",
     "ours_wnr": "controller A: site.yml is about to set wait_no_replica: look spent, row written",
-    "ours_goes_on": "controller A: the row is confirmed, and the playbook changes it",
+    "ours_goes_on": "controller A: the playbook changes it (though its row may not be confirmed)",
     "ours_dies": "controller A: the playbook is interrupted before it changes anything",
     "first_look": "controller A: failover.yml reads everybody",
     "undone": "controller A: that failover.yml is undone",
@@ -107,6 +107,7 @@ def story(search: Search, lie: Lie) -> list[str]:
     told += [
         f"row {number + 1}, told OK at {clock(at)}, is not on {chosen}" for number, at in lie.lost
     ]
+    told += [lie.more] if lie.more else []
     told += [f"assumed: {words}" for words in lie.verdict.assumes]
     return told
 

@@ -13,12 +13,17 @@ from model.mutants import MUTANTS
 
 HEAD = """# What the judge of a failover says in a small world
 
-Written by `make judge`; not by hand. The world is in `tests/model/`: a source, its replicas and what
-can happen to them, with who was told OK, and when. The judge is the collection's own, given what the
-modules would return. A moment is distinct from all others of its world; one that is reached by
-several histories counts once.
+Written by `make judge`; not by hand. The world is in `tests/model/`: a source, its replicas and
+what can happen to them, with who was told OK, and when. The judge is the collection's own, given
+what the modules would return. A moment is distinct from all others of its world; one that is
+reached by several histories counts once.
 """
-KINDS = {"proven": "proven", "window": "outside the window", "until": 'before "proven until"'}
+KINDS = {
+    "proven": "proven",
+    "window": "outside the window",
+    "until": 'before "proven until"',
+    "clean": "clean",
+}
 
 
 def write(path: pathlib.Path, found: list[dict[str, Any]], seconds: float) -> None:
@@ -46,7 +51,8 @@ def total(every: list[dict[str, Any]], name: str) -> str:
 
 def of_worlds(engine: dict[str, Any]) -> Iterator[str]:
     yield f"## {'MySQL' if engine['engine'] == 'mysql' else 'MariaDB'}\n"
-    yield "| world | begins as | moments | events | judged | proven | window | not proven | refused | false |"
+    columns = "moments | events | judged | proven | window | not proven | refused | false"
+    yield f"| world | begins as | {columns} |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name, one in engine["worlds"].items():
         said = one["verdicts"]
@@ -101,9 +107,9 @@ def numbered(story: list[str]) -> Iterator[str]:
 def of_completeness(found: list[dict[str, Any]]) -> Iterator[str]:
     yield "## What is not proven although nothing is missing\n"
     yield (
-        "A theorem: another history that looks the same to the failover, and in which nothing happened"
-        " that a certificate assumes away, loses a row; no judge can say more. Caution: none of those"
-        " that were met does.\n"
+        "A theorem: another history that looks the same to the failover, and in which nothing"
+        " happened that a certificate assumes away, loses a row; no judge can say more. Caution:"
+        " none of those that were met does.\n"
     )
     for engine in found:
         merged: dict[str, dict[str, Any]] = {}

@@ -352,7 +352,7 @@ def start(s: bytes, rules: Rules) -> bytearray | None:
 
 
 def kill_query(s: bytes, rules: Rules) -> bytearray | None:
-    """KILL QUERY of a commit that waits; MariaDB tells its client OK, and counts it as confirmed."""
+    """KILL QUERY of a commit that waits; MariaDB tells its client OK, and counts it so."""
     if not rules.mariadb or not waiting(s) or s[SRC] != RUNS:
         return None
     n = bytearray(s)
@@ -413,8 +413,8 @@ def ours_begins(what: str) -> Event:
 
 
 def ours_goes_on(s: bytes, rules: Rules) -> bytearray | None:
-    """It changes it, its row being confirmed."""
-    if not s[OURS] or not is_ok(s[TOLD + s[ROWS].bit_length() - 1]):
+    """It changes it; after a while without the row being confirmed, too."""
+    if not s[OURS]:
         return None
     n = changed(s, rules, CHANGES[s[OURS] - 1])
     if n is not None:

@@ -47,7 +47,8 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
     def of(replicas: int, *groups: tuple[str, ...], **more: object) -> Rules:
         return Rules(engine, replicas, events=only(TRAFFIC, *groups), **more)  # type: ignore[arg-type]
 
-    made = {
+    made = {f"hosts: {name}": (rules, 0.7) for name, rules in on_hosts(engine).items()}
+    made |= {
         "lines": (of(2, LINES, timeout=SHORT), 1.0),
         "lines, a pair": (of(1, LINES, ("receive", "acknowledge"), timeout=SHORT, most=4), 0.5),
         "relay logs": (of(1, THREADS, STARTS, timeout=LONG), 1.0),
@@ -67,7 +68,6 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
             1.0,
         ),
     }
-    made |= {f"hosts: {name}": (rules, 0.7) for name, rules in on_hosts(engine).items()}
     if mysql:
         made |= {
             "two acknowledgements": (of(2, LINES, STARTS, count=2, timeout=LONG), 1.0),
@@ -79,8 +79,8 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
 
 
 def on_hosts(engine: str) -> dict[str, Rules]:
-    """Worlds whose replicas do at once what nothing keeps them from, as on quiet hosts: what happened
-    there can be done by hand. Few kinds of events each, so that histories are long.
+    """Worlds whose replicas do at once what nothing keeps them from, as on quiet hosts: what
+    happened there can be done by hand. Few kinds of events each, so that histories are long.
     """
 
     def of(replicas: int, *events: str, **more: object) -> Rules:

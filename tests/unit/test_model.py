@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The small world of `make judge`: it knows what servers do, and a mistaken judge is caught in it."""
+"""The small world of `make judge`: it knows what servers do, and catches a mistaken judge."""
 
 from __future__ import annotations
 
