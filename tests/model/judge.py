@@ -25,9 +25,10 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / ".config/collections")]
 
 from model import completeness, speed, stories, tables, worlds  # noqa: E402
+from model.kinds import PATTERNS
 from model.mutants import MUTANTS, Mutant, mistaken  # noqa: E402
 from model.replays import replays_of, shortest  # noqa: E402
-from model.search import ASSUMPTIONS, PATTERNS, Class, Lie, Search  # noqa: E402
+from model.search import Class, Lie, Search  # noqa: E402
 from model.state import Rules  # noqa: E402
 
 # So many classes of moments are judged with each mistake, in each world.
@@ -199,13 +200,10 @@ def said(found: list[dict[str, Any]], seconds: float, options: argparse.Namespac
                 wrong += 1
                 print(f"\nThe mistake {mutant.name} is shown by {min(steps)} steps at least")
     if not options.world:
-        matched = {
-            bit for engine in found for one in engine["worlds"].values() for bit in one["matched"]
-        }
-        for bit, pattern in ASSUMPTIONS.items():
-            if bit not in matched:
-                wrong += 1
-                print(f"\nNo certificate assumed anything like {pattern!r}")
+        worlds_of = [one for engine in found for one in engine["worlds"].values()]
+        for words in problems({bit for one in worlds_of for bit in one["matched"]}):
+            wrong += 1
+            print(f"\n{words}")
     moments = sum(one["moments"] for engine in found for one in engine["worlds"].values())
     asked = sum(one["asked"] for engine in found for one in engine["worlds"].values())
     print(

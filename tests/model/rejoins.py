@@ -88,7 +88,7 @@ def wrong(engine: str, log: int, disk: int, new: int, synced: bool, power: bool)
             engine, logged, new, own, False, synced, power
         ):
             return (
-                f"rejoin.yml calls it clean: its tables have {log} transactions, its log {disk}, and"
-                f" the new source {new} of them and {own} of its own"
+                f"rejoin.yml calls it clean: its tables have {log} transactions, its log {disk},"
+                f" and the new source {new} of them and {own} of its own"
             )
     return ""

@@ -7,7 +7,6 @@ for every way to run a failover there, and its answer is held against the truth.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,20 +15,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certi
 
 from model import rejoins, world
 from model.adapter import Adapter, Asked, Verdict, key_of
+from model.kinds import PATTERNS
 from model.state import *
 
-# What happened that a certificate may assume away: in whose words it must say so, then.
-ASSUMPTIONS: dict[int, str] = {
-    HAND: r"semi-sync on \S+ was not changed by hand",
-    KILLQ: r"ended by KILL",
-    ORDERLY: r"not stopped in order|not told to shut down",
-    RESTARTED: r"started again",
-    STRANGER: r"no other replica acknowledged",
-    RESET: r"replication on \S+ was not reset by hand after \d",
-}
-PATTERNS = {bit: re.compile(pattern) for bit, pattern in ASSUMPTIONS.items()}
-# A judge of before there were assumptions is held against histories without them.
-SILENT = HAND | KILLQ | STRANGER
 FALSE_PROOF, FALSE_WINDOW, FALSE_UNTIL, FALSE_CLEAN = "proven", "window", "until", "clean"
 
 
@@ -245,8 +233,6 @@ class Search:
         happened = s[BROKEN_A + asked.controller]
         if not happened:
             return False
-        if not verdict.assumes and SAYS_NOTHING:
-            return bool(happened & SILENT)
         return any(
             happened & bit and any(pattern.search(words) for words in verdict.assumes)
             for bit, pattern in PATTERNS.items()
@@ -338,7 +324,3 @@ class Search:
         for order in reversed(chain):
             names = [names[old] for old in order]
         return names
-
-
-# Set if the judge has no assumptions yet.
-SAYS_NOTHING = not hasattr(certificate, "assumes")

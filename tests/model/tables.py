@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+from model.kinds import KINDS, OUTSIDE
 from model.mutants import MUTANTS
 
 HEAD = """# What the judge of a failover says in a small world
@@ -41,6 +42,7 @@ def lines(found: list[dict[str, Any]], seconds: float) -> Iterator[str]:
     )
     for engine in found:
         yield from of_worlds(engine)
+    yield from of_kinds()
     yield from of_mutants(found)
     yield from of_completeness(found)
 
@@ -68,6 +70,18 @@ def of_worlds(engine: dict[str, Any]) -> Iterator[str]:
             f" {one['classes']} | {' | '.join(map(str, counts))} | {false} |"
         )
     yield ""
+
+
+def of_kinds() -> Iterator[str]:
+    yield "## What can happen, and what may be assumed\n"
+    yield "| what | in the world as | a certificate may assume that it did not, in words like |"
+    yield "|---|---|---|"
+    for one in KINDS:
+        names = ", ".join(f"`{name}`" for name in one.events)
+        assumed = one.assumed.replace("|", "`, `").replace("\\S+", "HOST").replace(" \\d", "")
+        yield f"| {one.words} | {names} | {f'`{assumed}`' if assumed else 'no'} |"
+    yield "\nNot in it:\n"
+    yield "\n".join(f"- {words}" for words in OUTSIDE) + "\n"
 
 
 def of_mutants(found: list[dict[str, Any]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import functools
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from model import speed, stories
 from model.search import Search
 from model.state import LONG, MEDIUM, SHORT, Rules
