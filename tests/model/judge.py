@@ -25,7 +25,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / ".config/collections")]
 
 from model import completeness, speed, stories, tables, worlds  # noqa: E402
-from model.kinds import PATTERNS
+from model.kinds import PATTERNS, problems  # noqa: E402
 from model.mutants import MUTANTS, Mutant, mistaken  # noqa: E402
 from model.replays import replays_of, shortest  # noqa: E402
 from model.search import Class, Lie, Search  # noqa: E402

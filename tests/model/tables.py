@@ -19,7 +19,7 @@ what can happen to them, with who was told OK, and when. The judge is the collec
 what the modules would return. A moment is distinct from all others of its world; one that is
 reached by several histories counts once.
 """
-KINDS = {
+FALSE = {
     "proven": "proven",
     "window": "outside the window",
     "until": 'before "proven until"',
@@ -59,7 +59,7 @@ def of_worlds(engine: dict[str, Any]) -> Iterator[str]:
     for name, one in engine["worlds"].items():
         said = one["verdicts"]
         false = (
-            "; ".join(f"{lie['count']} {KINDS[kind]}" for kind, lie in one["lies"].items()) or "0"
+            "; ".join(f"{lie['count']} {FALSE[kind]}" for kind, lie in one["lies"].items()) or "0"
         )
         counts = [
             said.get(words, 0)
