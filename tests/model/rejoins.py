@@ -11,7 +11,7 @@ import functools
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
 
-from model.adapter import BASE, server_id, uuid
+from model.results import BASE, server_id, uuid
 
 VERSIONS = {"mysql": "9.7.4", "mariadb": "10.11.19"}
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from model import stories
-from model.adapter import Asked, host
 from model.mutants import MUTANTS, mistaken
+from model.results import Asked, host
 from model.search import Lie, Search
 from model.state import SHORT
 
@@ -103,7 +103,7 @@ def replays_of(search: Search) -> list[dict[str, Any]]:
                 "replicas": rules.replicas,
                 "settings": {
                     "timeout": "short" if rules.timeout == SHORT else "long",
-                    "wait_for_replica_count": rules.count,
+                    "wait_for_replica_count": rules.acks,
                     "wait_no_replica": bool(rules.wnr),
                     "relay_log_recovery": rules.recovery,
                     "sync_relay_log": 1 if rules.sync_relay_log else 10000,

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 
-from model import rejoins, world
-from model.adapter import Adapter, Asked, Verdict, key_of
+from model import events, rejoins, world
+from model.adapter import Adapter, Verdict, key_of
 from model.kinds import PATTERNS
+from model.results import Asked
 from model.state import *
 
 FALSE_PROOF, FALSE_WINDOW, FALSE_UNTIL, FALSE_CLEAN = "proven", "window", "until", "clean"
@@ -85,7 +86,7 @@ class Search:
 
     # Moments
 
-    def canonical(self, s: bytes) -> tuple[bytes, tuple[int, ...]]:
+    def canonical(self, s: Moment) -> tuple[bytes, tuple[int, ...]]:
         """The same moment with its replicas in order, and which came to which place."""
         if self.rules.replicas == 1:
             return bytes(s), (0,)
@@ -123,13 +124,13 @@ class Search:
 
     def next(self, s: bytes) -> Iterator[tuple[str, int, bytearray]]:
         """Everything that can happen next."""
-        for name, number, n in world.steps(s, self.rules):
+        for name, number, n in events.steps(s, self.rules):
             if name.startswith("ours_") and n[OURS] and not s[OURS]:
                 # The look is spent before anything is written or changed.
                 put_look(n, 0, self.adapter.spend(look_of(s, 0), s[NOW]))
             yield name, number, n
         if s[SRC] == RUNS and not s[PHASE]:
-            for name, controller in world.LOOKS.items():
+            for name, controller in events.LOOKS.items():
                 if name in self.rules.events:
                     yield name, -1, self.looks(s, controller)
         if "interrupted" in self.rules.events and not s[PHASE] and not begun_of(s):
@@ -172,11 +173,12 @@ class Search:
             s = bytes(world.acknowledge(n, self.rules, at) or n)
         if verdict.salvaged:
             has = max(has, on_disk(s))
-        return tuple(
-            (number, at)
+        told = [
+            (number, told_at(s[TOLD + number]))
             for number in range(has, MOST)
-            if not s[ROWS] & 1 << number and (at := told_at(s[TOLD + number])) is not None
-        )
+            if not s[ROWS] & 1 << number
+        ]
+        return tuple((number, moment) for number, moment in told if moment is not None)
 
     def missing(self, s: bytes, asked: Asked) -> bool:
         """Whether a commit that was told OK is on none that could take over."""

@@ -90,6 +90,9 @@ BEGINS = 1795000000.7
 TIMEOUTS = {SHORT: 10.0, LONG: 36000.0, MEDIUM: 90.0}
 LATENESS = {OK: 0.0, LATE: 10.0, LATER: 30.0}
 
+# One moment, or one that is being made.
+Moment = bytes | bytearray
+
 
 class Rules(NamedTuple):
     """What differs from world to world, and never within one.
@@ -97,7 +100,7 @@ class Rules(NamedTuple):
     Attributes:
         engine: mysql or mariadb.
         replicas: how many.
-        count: wait_for_replica_count at first.
+        acks: wait_for_replica_count at first.
         timeout: SHORT, LONG or MEDIUM at first.
         recovery: relay_log_recovery of the replicas.
         sync_relay_log: whether it is 1 there.
@@ -116,7 +119,7 @@ class Rules(NamedTuple):
 
     engine: str
     replicas: int
-    count: int = 1
+    acks: int = 1
     timeout: int = LONG
     recovery: bool = False
     sync_relay_log: bool = True
@@ -143,7 +146,7 @@ def begin(rules: Rules) -> bytes:
     """The first moment: everybody is connected, nothing is committed."""
     s = bytearray(size(rules))
     s[ENABLED] = s[STATUS] = 1
-    s[WNR], s[COUNT], s[TIMEOUT] = rules.wnr, rules.count, rules.timeout
+    s[WNR], s[COUNT], s[TIMEOUT] = rules.wnr, rules.acks, rules.timeout
     for number in range(rules.replicas):
         s[block(number) + OUTSIDE] = int(number >= rules.replicas - rules.strangers)
         s[block(number) + LINE] = s[block(number) + OUTSIDE]
@@ -160,7 +163,7 @@ def blocks(rules: Rules) -> range:
     return range(FIRST, FIRST + rules.replicas * BLOCK, BLOCK)
 
 
-def on_disk(s: bytes) -> int:
+def on_disk(s: Moment) -> int:
     """How many transactions whoever reads a dead source's binary log finds there."""
     return s[DISK] if s[SRC] == POWERLESS else s[LOG]
 
@@ -197,12 +200,12 @@ def told_at(told: int) -> float | None:
     return seconds(minute_of(told)) + LATENESS[(told - FIRST_TOLD) % 4] if is_ok(told) else None
 
 
-def waiting(s: bytes) -> list[int]:
+def waiting(s: Moment) -> list[int]:
     """The commits whose clients wait."""
     return [number for number in range(MOST) if is_waiting(s[TOLD + number])]
 
 
-def look_of(s: bytes, controller: int) -> int:
+def look_of(s: Moment, controller: int) -> int:
     at = LOOK_A + 2 * controller
     return s[at] * 256 + s[at + 1]
 
@@ -212,7 +215,7 @@ def put_look(s: bytearray, controller: int, number: int) -> None:
     s[at], s[at + 1] = divmod(number, 256)
 
 
-def begun_of(s: bytes) -> int:
+def begun_of(s: Moment) -> int:
     return s[BEGUN] * 256 + s[BEGUN_LOW]
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from model.adapter import Asked, host
+from model.results import Asked, host
 from model.search import Lie, Search
 from model.state import BEGINS, TIMEOUTS, Rules
 
@@ -66,7 +66,7 @@ def setting(rules: Rules) -> str:
     """A world in one line."""
     more = [
         f"{rules.replicas} replica{'s' if rules.replicas > 1 else ''}",
-        f"a commit waits for {rules.count}",
+        f"a commit waits for {rules.acks}",
         f"timeout {TIMEOUTS[rules.timeout]:g} s",
     ]
     more += ["wait_no_replica OFF"] * (not rules.wnr)

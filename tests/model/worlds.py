@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from model import world
+from model import events
 from model.state import LONG, MEDIUM, SHORT, Rules
 
 TRAFFIC = ("commit", "commit_everywhere", "deliver", "apply", "minute", "look", "kill")
@@ -33,7 +33,7 @@ OURS = (
 )
 MEMBERS = ("edit_inventory", "cut", "heal", "die")
 RUNS = ("first_look", "undone", "interrupted", "open", "restart", "stop_slave", "start_slave")
-ALL = tuple(dict.fromkeys((*world.OF_CLUSTER, *world.OF_REPLICA, *world.LOOKS, "interrupted")))
+ALL = tuple(dict.fromkeys((*events.OF_CLUSTER, *events.OF_REPLICA, *events.LOOKS, "interrupted")))
 
 
 def only(*groups: tuple[str, ...]) -> tuple[str, ...]:
@@ -70,8 +70,8 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
     }
     if mysql:
         made |= {
-            "two acknowledgements": (of(2, LINES, STARTS, count=2, timeout=LONG), 1.0),
-            "two of three": (of(3, LINES, ("restart", "die"), count=2, recovery=True), 1.0),
+            "two acknowledgements": (of(2, LINES, STARTS, acks=2, timeout=LONG), 1.0),
+            "two of three": (of(3, LINES, ("restart", "die"), acks=2, recovery=True), 1.0),
             "relay_log_recovery": (of(1, THREADS, STARTS, recovery=True), 0.7),
             "sync_relay_log off": (of(2, STARTS, LINES, sync_relay_log=False), 0.7),
         }

@@ -10,21 +10,21 @@ import pathlib
 
 import pytest
 
-from model import adapter, mutants, search, state, stories, world, worlds
+from model import adapter, events, mutants, results, search, state, stories, world, worlds
 
 RULES = state.Rules("mysql", 2, events=worlds.ALL)
 MARIADB = state.Rules("mariadb", 1, events=worlds.ALL)
 
 
-def after(rules, *events):
+def after(rules, *happened):
     """The moment that events lead to; a replica's are pairs of a name and its number."""
     s = state.begin(rules)
-    for event in events:
+    for event in happened:
         name, number = event if isinstance(event, tuple) else (event, None)
         if number is None:
-            made = world.OF_CLUSTER[name](s, rules)
+            made = events.OF_CLUSTER[name](s, rules)
         else:
-            made = world.OF_REPLICA[name](s, rules, state.block(number))
+            made = events.OF_REPLICA[name](s, rules, state.block(number))
         assert made is not None, f"{event} cannot happen"
         s = bytes(made)
     return s
@@ -37,7 +37,7 @@ def told(s, number=0):
 def test_a_commit_is_confirmed_by_an_acknowledgement_and_not_by_a_receipt():
     assert told(after(RULES, "commit", ("receive", 0))) is None
     assert told(after(RULES, "commit", ("receive", 0), ("acknowledge", 0))) == state.BEGINS
-    two = RULES._replace(count=2)
+    two = RULES._replace(acks=2)
     assert told(after(two, "commit", ("deliver", 0))) is None
     assert told(after(two, "commit", ("deliver", 0), ("deliver", 1))) is not None
 
@@ -71,7 +71,7 @@ def test_a_killed_commit_is_confirmed_on_mariadb_only():
 
 
 @pytest.mark.parametrize(
-    "rules,events,left",
+    "rules,names,left",
     [
         (MARIADB, ["restart"], 0),
         (RULES, ["restart"], 1),
@@ -84,10 +84,10 @@ def test_a_killed_commit_is_confirmed_on_mariadb_only():
         (RULES, ["power_replica"], 1),
     ],
 )
-def test_what_takes_a_relay_log(rules, events, left):
-    s = after(rules, "commit", ("deliver", 0), "kill", *((name, 0) for name in events))
+def test_what_takes_a_relay_log(rules, names, left):
+    s = after(rules, "commit", ("deliver", 0), "kill", *((name, 0) for name in names))
     assert s[state.block(0) + state.GOT] == left
-    applied = after(rules, "commit", ("deliver", 0), ("apply", 0), *((name, 0) for name in events))
+    applied = after(rules, "commit", ("deliver", 0), ("apply", 0), *((name, 0) for name in names))
     assert applied[state.block(0) + state.GOT] == 1
 
 
@@ -126,7 +126,7 @@ def test_the_judge_sees_nothing_of_what_clients_were_told():
         bytearray(after(rules, "commit", "kill")),
     )
     told_ok[state.TOLD] = state.mark(0, state.OK)
-    asked = adapter.Asked()
+    asked = results.Asked()
     assert adapter.key_of(told_ok, rules, asked) == adapter.key_of(not_told, rules, asked)
     judge = adapter.Adapter(rules)
     assert judge.judge(bytes(told_ok), asked) == judge.judge(bytes(not_told), asked)
