@@ -72,8 +72,6 @@ def attach(s: bytearray, at: int) -> None:
     """A dump to a replica is started, and the error log says so."""
     if connected(s, at):
         s[at + DUMP_A] = s[at + DUMP_B] = 1
-        if s[at + OUTSIDE]:
-            breaks(s, STRANGER)
 
 
 def renew_applier(s: bytearray, at: int) -> None:

@@ -230,9 +230,17 @@ class Search:
             kind = FALSE_UNTIL
         return kind if kind and not self.excused(s, asked, verdict) else ""
 
+    def happened(self, s: bytes, controller: int) -> int:
+        """What a certificate may assume away, and has happened since a controller's look."""
+        for at in blocks(self.rules):
+            # Who is no member now, whatever it was when it came.
+            if s[at + OUTSIDE] and s[at + DUMP_A + controller]:
+                return s[BROKEN_A + controller] | STRANGER
+        return s[BROKEN_A + controller]
+
     def excused(self, s: bytes, asked: Asked, verdict: Verdict) -> bool:
         """Whether something happened that the certificate says it takes not to have."""
-        happened = s[BROKEN_A + asked.controller]
+        happened = self.happened(s, asked.controller)
         if not happened:
             return False
         return any(
@@ -260,9 +268,8 @@ class Search:
             known.times += 1
             verdict = known.verdict
             if self.keep:
-                truth = (
-                    s[TOLD:FIRST] + s[BROKEN_A + asked.controller : BROKEN_A + asked.controller + 1]
-                )
+                mask = self.happened(s, asked.controller)
+                truth = s[TOLD:FIRST] + bytes((mask,))
                 if truth not in known.truths:
                     known.truths[truth] = s
             if verdict.chosen >= 0 and verdict.words != "refused":
