@@ -73,7 +73,8 @@ def lie_of(search: Search, known: Class, moments: list[bytes]) -> Lie | None:
     verdict = search.adapter.judge(known.moment, known.asked)
     for s in moments:
         kind = search.lie(s, known.asked, verdict)
-        if kind:
+        # What the judge says wrongly without a mistake shows none.
+        if kind and not search.lie(s, known.asked, known.verdict):
             return Lie(kind, s, known.asked, verdict, search.lost(s, known.asked, verdict))
     return None
 

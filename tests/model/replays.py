@@ -79,7 +79,7 @@ def lies_of(search: Search) -> list[tuple[str, str, Lie]]:
                 verdict = search.adapter.judge(known.moment, asked)
                 for s in risky:
                     kind = search.lie(s, asked, verdict)
-                    if kind:
+                    if kind and not search.lie(s, asked, known.verdict):
                         lost = search.lost(s, asked, verdict)
                         found.append(
                             (mutant.name, mutant.words, Lie(kind, s, asked, verdict, lost))
@@ -115,6 +115,7 @@ def replays_of(search: Search) -> list[dict[str, Any]]:
                 "mistaken_verdict": lie.verdict.words,
                 "verdict": right.words,
                 "reasons": list(right.reasons),
+                "assumes": list(right.assumes),
                 "story": stories.story(search, lie),
             }
         )
