@@ -19,7 +19,7 @@ from model.state import LONG, MEDIUM, SHORT, Rules
 from model.worlds import ALL
 
 LEAST, MOST = 30, 50
-EXAMPLES = 400
+EXAMPLES = 300
 
 
 @functools.cache
