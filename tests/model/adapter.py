@@ -131,7 +131,7 @@ class Adapter(Results):
         return self.look_memo[key]
 
     def seen_by_look(self, s: bytes) -> bytes:
-        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], bool(waiting(s))))
+        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], len(waiting(s))))
         return source + b"".join(
             bytes((s[at + OUTSIDE], s[at + LINE], s[at + UP]))
             + (b"" if s[at + UP] else s[at + IO : at + APPLIED + 1] + s[at + BORN : at + OUTSIDE])
