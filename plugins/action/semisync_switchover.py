@@ -47,6 +47,8 @@ OURS = (
     "run",
     "begun",
 )
+# A host that could not be read has no part in the end of a switchover that was interrupted.
+LEFT_OUT = "it could not be read, and has no part in this"
 display = Display()
 
 
@@ -152,17 +154,18 @@ class ActionModule(ActionBase):
         if not mine and known.get(to) in taken:
             return name, [], None, own
         wrong = switchover_premises.of_target_name(to, members, known, name)
+        row = sides.decide(members).row
         cluster.refuse(
             task_vars,
             name,
             members,
             ([wrong] if wrong else [])
             or problems.of_inventory(name, members)
-            or problems.of_reading(members)
-            or problems.of_engines(members)
+            or switchover.unread(members, row)
+            or problems.of_engines(switchover.taking_part(members, row))
             or forks(members),
         )
-        return name, members, sides.decide(members).row, own
+        return name, members, row, own
 
     def look(self, task_vars: Any) -> dict[str, Any]:
         """Read what the plan needs, and try the way to the other server."""
@@ -170,6 +173,9 @@ class ActionModule(ActionBase):
         if not members:
             return {"skipped": True, "skip_reason": "another cluster is meant"}
         mine = cluster.of_host(task_vars, members)
+        if mine.info is None:
+            return {"skipped": True, "skip_reason": LEFT_OUT}
+        members = switchover.taking_part(members, row)
         source, target = ends(members, row, own)
         other = source if mine is target else target
         tried = [peer for peer in switchover.peers(members) if peer["host"] == other.host]
@@ -188,7 +194,7 @@ class ActionModule(ActionBase):
         hostvars = task_vars["hostvars"]
         looks = {
             member.host: hostvars[member.host].get(self._task.args["looks_from"]) or {}
-            for member in members
+            for member in switchover.taking_part(members, row)
         }
         failed = [
             f"{host}: {looked.get('msg')}" for host, looked in looks.items() if looked.get("failed")
@@ -220,14 +226,17 @@ class ActionModule(ActionBase):
 
     def part(self, task_vars: Any) -> dict[str, Any]:
         """This host's part, at the same time as all others'."""
-        return self.on_host(
-            self.planned(task_vars)["hosts"][task_vars["inventory_hostname"]], task_vars
-        )
+        mine = self.planned(task_vars)["hosts"].get(task_vars["inventory_hostname"])
+        if not mine:
+            return {"skipped": True, "skip_reason": LEFT_OUT}
+        return self.on_host(mine, task_vars)
 
     def after(self, task_vars: Any) -> dict[str, Any]:
         """What has time, on this host."""
         plan, host = self.planned(task_vars), task_vars["inventory_hostname"]
-        mine = plan["hosts"][host]
+        mine = plan["hosts"].get(host)
+        if not mine:
+            return {"skipped": True, "skip_reason": LEFT_OUT}
         done = task_vars["hostvars"][host].get(self._task.args["parts_from"]) or {}
         was_on = bool(done.get("scheduler_was_on")) and bool(mine["events"])
         return self.on_host(dict(mine, scheduler_was_on=was_on), task_vars)
@@ -306,8 +315,9 @@ def ends(
 ) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}
-    if switchover.interrupted(row) and row and row["to_host"] in by_host:
-        return by_host.get(row["from_host"], source_of(members)), by_host[row["to_host"]]
+    if switchover.interrupted(row) and row:
+        source = by_host.get(row["from_host"]) or source_of(members)
+        return source, by_host.get(row["to_host"], source)
     return source_of(members), by_host[own["switchover_to"]]
 
 

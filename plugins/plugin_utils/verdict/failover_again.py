@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
+    interrupted,
     remains,
     successor,
 )
@@ -71,6 +72,9 @@ def find(
                 and next(one for one in members if one.host == before).info is None
             ):
                 return Opened(member, before, number, None)
+    moved = interrupted.opened(members, row)
+    if moved and row:
+        return Opened(moved[1], moved[0].host, row["from_id"], None)
     return None
 
 

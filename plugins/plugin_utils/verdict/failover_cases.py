@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_premises import purged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    interrupted,
     past,
     relay_logs,
     remains,
@@ -136,11 +137,9 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
     for words in decided.problems:
         yield Case("unclear", words, "docs/operations.md says how to make it clear")
     if decided.interrupted and decided.row and decided.row["operation"] != "failover":
-        yield Case(
-            "interrupted",
-            decided.interrupted,
-            "bring both servers of it back, and run switchover.yml again",
-        )
+        found = interrupted.found(evidence.members, decided.row, decided.interrupted)
+        if found:
+            yield Case("interrupted", *found)
     for member in remains.readable(evidence.members):
         if values.same_value(member.info["variables"].get("read_only"), "OFF"):
             yield Case(
@@ -149,7 +148,9 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
                 "keep the clients away from it, and SET GLOBAL read_only = 1",
             )
         following = sides.target_of(member, evidence.members, decided.row)
-        if following != source.host:
+        if following != source.host and not interrupted.moved(
+            evidence.members, decided.row, following
+        ):
             whom = following or f"{member.channel['source_host']}, outside this cluster"
             yield Case(
                 f"chain:{member.host}",
@@ -259,9 +260,10 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
 
 def of_sets(evidence: Evidence) -> Iterator[Case]:
     """Case 7: who has what."""
+    row, _differ = sides.newest_row(evidence.members)
     for member in remains.readable(evidence.members):
         own = remains.own_writes(evidence, member)
-        if own:
+        if own and not interrupted.was_source(evidence.members, row, member):
             yield Case(
                 f"errant:{member.host}",
                 f"{member.host} has transactions that it wrote itself: {own}",

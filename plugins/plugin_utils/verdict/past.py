@@ -68,7 +68,7 @@ def elsewhere(evidence: Evidence) -> str:
         if remains.is_mariadb(evidence)
         else ("source_uuid", last.get("server"))
     )
-    followed = {str(member.channel[key]) for member in remains.readable(evidence.members)}
+    followed = {str(member.channel[key]) for member in remains.followers(evidence.members)}
     if followed and str(kept) not in followed:
         return (
             f"the last look, at {last['at']}, was at another server ({kept}) than the replicas"
