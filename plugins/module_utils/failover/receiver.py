@@ -75,11 +75,16 @@ def start(module: Any, server: Server, names: Names) -> dict[str, Any]:
 
 
 def start_again(module: Any) -> None:
-    """What the process does that was left behind."""
+    """What the process does that was left behind.
+
+    Raises:
+        ServerError: the server lets nobody in, or refuses.
+    """
     server, error = try_again(RESTART, lambda: Server(login.connect(module)))
-    if not error:
-        run(server, start_steps(identify(server)))
-        flags.close(server)
+    if error:
+        raise error
+    run(server, start_steps(identify(server)))
+    flags.close(server)
 
 
 def run(server: Server, steps: list[Step]) -> None:

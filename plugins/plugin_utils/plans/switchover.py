@@ -214,7 +214,8 @@ def taken_back(
     for member in members:
         # Nothing of it depends on who the target is but what is replaced here.
         made = arguments(member, source, source, members, looks, settings, token, UNDO)
-        hosts[member.host] = {**made, **more, "members": [*made["members"], *asked]}
+        part = "source" if member is source else "replica"
+        hosts[member.host] = {**made, **more, "part": part, "members": [*made["members"], *asked]}
     return {
         "mode": UNDO,
         "cluster": name,

@@ -299,21 +299,3 @@ def test_a_pair_goes_on_only_where_somebody_takes_it_upon_themselves_that_nobody
     evidence = remnants.evidence("mysql", 1, last=remnants.look("mysql", acknowledgers={}))
     assert names(evidence) == ["alone"]
     assert failover_cases.refused(evidence, ["alone"]) == []
-
-
-def test_a_switchover_that_was_interrupted_keeps_a_failover_off():
-    evidence = remnants.evidence("mysql")
-    row = {
-        "number": 3,
-        "operation": "switchover",
-        "run": "feed",
-        "state": "begun",
-        "from_host": "db1",
-        "to_host": "db2",
-        "from_id": SOURCE,
-        "to_id": uuid("db2"),
-        "happened": "2026-11-22T10:00:00Z",
-    }
-    for member in remains.readable(evidence.members):
-        member.info["journal"] = row
-    assert "interrupted" in names(evidence)
