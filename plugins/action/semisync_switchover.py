@@ -27,7 +27,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     switchover,
     switchover_premises,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    scheduled,
+    switchover_outcome,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
@@ -85,12 +88,20 @@ class ActionModule(ActionBase):
             self._task.args,
             task_vars,
             self.wanted(task_vars),
-            lambda plan, **more: self.on_host(plan, task_vars, **more),
+            lambda plan, **more: self.on_host(self.with_events(plan, step.name), task_vars, **more),
             token_of,
             self._task,
         )
         cluster.refuse(task_vars, step.name, step.members, forks(step.members))
         return step.go()
+
+    def with_events(self, plan: dict[str, Any], name: str) -> dict[str, Any]:
+        """The target's plan, with what the last look saw of the dead source's events."""
+        if plan.get("part") != "target":
+            return plan
+        folder = results.cluster_folder(self._task.args.get("results_dir", "results"), name)
+        last = results.read_json(os.path.join(folder, results.STATE), None)
+        return dict(plan, event_states=scheduled.of_dead(last, str(plan["source_id"])))
 
     def look_for_the_dead(self, task_vars: Any) -> dict[str, Any]:
         """The first look at a host, which is asked all that a failover asks of anybody."""

@@ -241,6 +241,13 @@ empty_schemas:
   returned: success
   type: list
   elements: str
+events:
+  description: C(schema), C(name) and C(status) of each scheduled event; C(null) where the login may
+    not see them.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{schema: shop, name: purge, status: ENABLED}]
 uptime:
   description: C(seconds) since the server started, and seconds C(since_reset) of its counters, as
     FLUSH STATUS does it.

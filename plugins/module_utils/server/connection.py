@@ -120,6 +120,29 @@ class Server:
         empty = [name for name in self.schemas() if name.lower() not in filled]
         return empty if empty and self.sees_everything() else []
 
+    def events(self) -> list[dict[str, Any]]:
+        """Scheduled events that this login sees, with what changing one has to keep."""
+        return [
+            {name: text(value) for name, value in row.items()}
+            for row in self.rows(
+                "SELECT EVENT_SCHEMA AS `schema`, EVENT_NAME AS name, DEFINER AS definer, STATUS AS"
+                " status, SQL_MODE AS sql_mode, TIME_ZONE AS time_zone FROM"
+                " information_schema.EVENTS ORDER BY 1, 2"
+            )
+        ]
+
+    def event_states(self) -> list[dict[str, Any]] | None:
+        """Schema, name and status of every scheduled event; None where they cannot be read, or
+        this login may not see all.
+        """
+        try:
+            rows = self.events() if self.sees_everything() else None
+        except ServerError:
+            # Its tables are damaged, say.
+            return None
+        keys = ("schema", "name", "status")
+        return rows and [{key: row[key] for key in keys} for row in rows]
+
     def sees_everything(self) -> bool:
         """Whether information_schema shows this login the contents of every schema."""
         grants = [text(next(iter(row.values()))) for row in self.rows("SHOW GRANTS")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.server import skipping
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import (
     default_channel,
     describe_channel,
@@ -60,6 +61,8 @@ SERVER_VARIABLES = (
     "wsrep_on",
     "lower_case_table_names",
     "binlog_storage_engine",
+    "event_scheduler",
+    *skipping.VARIABLES,
     "replication_sender_observe_commit_only",
     "have_ssl",
     "ssl_ca",
@@ -147,6 +150,7 @@ def read(server: Server) -> dict[str, Any]:
         "tls": server.tls(variables),
         "schemas": server.schemas(),
         "empty_schemas": server.empty_schemas(),
+        "events": server.event_states(),
         "uptime": server.uptime(),
         "clock": float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"]),
     }

@@ -283,6 +283,7 @@ def arguments(
         "catch_up": max(settings["switchover_max_lag"], 10),
         "schema": settings["canary_schema"],
         "events": bool(runs_events(looks.get(source.host) or {})),
+        "event_states": (looks.get(source.host) or {}).get("events"),
         "super_read_only": values.same_value(target.info["variables"].get("super_read_only"), "ON"),
         "option_file": option_file(member),
     }
@@ -367,7 +368,7 @@ def statements(
     lines.append((target.host, journal.insert_statement(settings["canary_schema"])))
     lines += [(target.host, words) for words in rules.shown(rules.forget_steps(there))]
     for event in events:
-        lines += [(target.host, words) for words in rules.shown(rules.enable_event(event))]
+        lines += [(target.host, words) for words in rules.shown(rules.alter_event(event, "ENABLE"))]
     if here.super_read_only and not hosts[source.host]["super_read_only"]:
         lines.append((source.host, "SET GLOBAL super_read_only = 0"))
     return [{"host": host, "statement": words} for host, words in lines]

@@ -519,7 +519,12 @@ def answers(engine, role):
         ("SELECT User", [{"user": "repl", "host": "%"}]),
         ("SELECT DISTINCT TABLE_SCHEMA", [{"name": name} for name in ("important", "mysql")]),
         ("SELECT DISTINCT", ()),
-        ("SHOW GRANTS", [{"Grants for repl@%": "GRANT REPLICATION SLAVE ON *.* TO `repl`@`%`"}]),
+        (
+            "SHOW GRANTS FOR",
+            [{"Grants for repl@%": "GRANT REPLICATION SLAVE ON *.* TO `repl`@`%`"}],
+        ),
+        ("SHOW GRANTS", [{"Grants": "GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost`"}]),
+        ("SELECT EVENT_SCHEMA", ()),
         ("SHOW DATABASES", [{"Database": name} for name in ("important", "mysql", "sys")]),
         ("SELECT UNIX_TIMESTAMP", [{"now": info["clock"]}]),
     ]

@@ -1,0 +1,18 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of the names table that is about scheduled events."""
+
+from __future__ import annotations
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import NEVER, Names
+
+
+def disable_on_replica(names: Names) -> str:
+    """What an event is on a replica (MySQL 8.2.0 release notes, "ALTER EVENT")."""
+    return f"DISABLE ON {'REPLICA' if names.since((8, 2, 0), NEVER) else 'SLAVE'}"
+
+
+def scheduler_by_default(names: Names) -> bool:
+    """Whether event_scheduler is ON where nobody says (MySQL 8.0.3 release notes)."""
+    return names.since((8, 0, 3), NEVER)
