@@ -26,7 +26,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     drill,
     findings,
     history,
-    scheduled,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import HEALTHY, PASSED
@@ -127,7 +126,7 @@ class ActionModule(ActionBase):
         waits = backlog.line(members)
         if waits:
             display.display(f"  {waits}")
-        path = shelf.keep_verdict(rows, entries, scheduled.kept(state, source.info))
+        path = shelf.keep_verdict(rows, entries, state)
         if path:
             display.display(f"  {path}")
         verdict, health = cluster.verdict(rows, entries), cluster.health(rows, entries)

@@ -11,12 +11,8 @@ import os
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    drill,
-    history,
-    scheduled,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import drill, history
 
 DRILL = "drill.json"
 
@@ -82,8 +78,7 @@ class Shelf:
 
     def keep_look(self, members: list[Member]) -> None:
         """Keep a look at the source after a change of roles: a failover asks for the last."""
-        state = history.look_back(self.last_state(), members, self.at)[0]
-        self.keep_state(scheduled.kept(state, source_of(members).info))
+        self.keep_state(history.look_back(self.last_state(), members, self.at)[0])
 
     def keep_observation(self, row: dict[str, Any]) -> None:
         """Keep what can be seen only once in a cluster's life, for every later run."""

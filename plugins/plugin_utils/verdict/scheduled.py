@@ -21,13 +21,6 @@ ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
 NAMED = 5
 
 
-def kept(state: dict[str, Any] | None, info: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What is kept of a look at the source, with its events: a replica does not know which of them
-    ran.
-    """
-    return dict(state, events=(info or {}).get("events")) if state else state
-
-
 def of_dead(last: Any, source_id: str) -> list[dict[str, Any]] | None:
     """The events of a dead source, as the last look saw them; None where that was another server,
     or saw none.

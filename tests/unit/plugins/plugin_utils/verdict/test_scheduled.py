@@ -18,11 +18,12 @@ TICK = {"schema": "app", "name": "tick", "status": "ENABLED"}
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_a_look_keeps_the_events_of_the_source_for_the_next_one(engine, tmp_path):
-    info = samples.captured(engine, "source")
+    members = samples.pair(engine)
+    info = members[0].info
     info["events"] = [TICK]
     now = datetime.datetime.now(datetime.UTC)
     shelf = Shelf(str(tmp_path), "default", None, now, False)
-    shelf.keep_look(info)
+    shelf.keep_look(members)
     last = shelf.last_state()
     assert scheduled.of_dead(last, journal.identity(info["variables"])) == [TICK]
     assert scheduled.of_dead(last, "another") is None
@@ -31,7 +32,6 @@ def test_a_look_keeps_the_events_of_the_source_for_the_next_one(engine, tmp_path
 
 def test_a_look_of_an_older_version_knows_of_no_events():
     assert scheduled.of_dead({"server": "uuid", "server_id": "1"}, "1") is None
-    assert scheduled.kept(None, {"events": [TICK]}) is None
 
 
 def test_a_replica_may_know_a_source_s_events_and_a_source_may_run_its_own():
