@@ -45,6 +45,7 @@ CONTROLLER_PACKAGES = (
     ("hold",),
     ("failover_known", "rejoin_known", "rejoin_replay"),
     ("failover", "rejoin"),
+    ("inventory",),
     ("goals",),
     ("benchmark",),
     ("report",),
