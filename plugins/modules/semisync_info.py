@@ -193,8 +193,7 @@ accounts:
   elements: dict
 readers:
   description: Sessions that read the binary log, each with its C(user), C(host), and whether by
-    C(tls), null where the
-    server does not tell.
+    C(tls), null where the server does not tell.
   returned: success
   type: list
   elements: dict
@@ -204,8 +203,7 @@ tls:
   type: dict
 certificates:
   description: The certificate authority that the server has (C(ca)), and the C(copy) of its
-    source's that the collection
-    keeps on a replica.
+    source's that the collection keeps on a replica.
   returned: success
   type: dict
 login:
@@ -257,10 +255,40 @@ clock:
   description: The server's clock in seconds since 1970.
   returned: success
   type: float
+connection_id:
+  description: The number of the connection that read the server; they rise until it is restarted.
+  returned: success
+  type: int
+applier_ids:
+  description: The number, among those of connections, of the thread that applies the default
+    channel's relay log, or coordinates its workers; empty where none runs, null if unknown.
+  returned: success
+  type: list
+  elements: int
+registered:
+  description: Replicas that have registered with this server, each with C(server_id) and C(uuid),
+    the latter null where it is not told; null where the login may not ask.
+  returned: success
+  type: list
+  elements: dict
+binlog_filters:
+  description: What keeps changes out of the server's binary log, null where the login may not ask.
+  returned: success
+  type: list
+  elements: str
+error_log:
+  description: The server's error log, its C(path), C(inode) and C(size), C(at) by its host; the
+    path is empty where it goes to the unit's journal. Null where it is not known.
+  returned: success
+  type: dict
 calm_since:
   description: On a source, a moment at which no commit waited for its acknowledgement, or all that
     did have had it since, by RV(clock); C(null) where nothing tells, or semi-sync is not at work.
   returned: success
+  type: float
+asked_at:
+  description: The controller's clock, in seconds since 1970, before the module was sent.
+  returned: always
   type: float
 clock_ahead:
   description: Seconds by which the server's clock is ahead of O(asked_at), the time that the module
@@ -297,9 +325,8 @@ seed:
   returned: success
   type: dict
 answer:
-  description:
-    - The HTTP answer for routers on this host, its files and what it says of the server, or null
-      where there is none.
+  description: The HTTP answer for routers on this host, its files and what it says of the server,
+    or null where there is none.
   returned: success
   type: dict
 option_files:

@@ -212,9 +212,7 @@ class Run:
     def one(self, host: str) -> None:
         self.wardens[host] = Warden()
         try:
-            self.results[host] = self.kind(host)(
-                Module(self.params(host)), self.wardens[host]
-            ).go()
+            self.results[host] = self.kind(host)(Module(self.params(host)), self.wardens[host]).go()
         except ServerError as error:
             self.results[host] = {"outcome": "failed", "reason": str(error)}
 

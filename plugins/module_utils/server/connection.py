@@ -195,31 +195,9 @@ class Server:
             if text(row["Command"]).startswith("Binlog Dump")
         ]
 
-    def readers(self, names: Names | None = None) -> list[dict[str, Any]]:
-        """Sessions that read the binary log: user and host of each, and whether by TLS, None where
-        nothing tells.
-
-        Args:
-            names: the server's, where its performance schema can be asked; without them it is not.
-        """
-        if names:
-            return [
-                {
-                    "user": text(row["user"]),
-                    "host": text(row["host"]),
-                    "tls": row["type"] == "SSL/TLS",
-                }
-                for row in self.rows(
-                    "SELECT PROCESSLIST_USER AS user, PROCESSLIST_HOST AS host, CONNECTION_TYPE AS"
-                    " type FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog"
-                    " Dump%'"
-                )
-            ]
-        return [
-            {"user": text(row["User"]), "host": text(row["Host"]).rsplit(":", 1)[0], "tls": None}
-            for row in self.rows("SHOW PROCESSLIST")
-            if text(row["Command"]).startswith("Binlog Dump")
-        ]
+    def readers(self) -> list[dict[str, Any]]:
+        """readers_in() its process list."""
+        return readers_in(self.rows("SHOW PROCESSLIST"))
 
     def tls(self, variables: dict[str, Any]) -> dict[str, Any]:
         """Whether the server has TLS for its clients."""
@@ -256,6 +234,17 @@ def open_to_root(server: Server) -> Iterator[None]:
     finally:
         if frozen:
             server.rows("SET GLOBAL super_read_only = ON")
+
+
+def readers_in(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sessions that read the binary log, in a process list: user and host of each, and whether by
+    TLS, which it does not tell.
+    """
+    return [
+        {"user": text(row["User"]), "host": text(row["Host"]).rsplit(":", 1)[0], "tls": None}
+        for row in listed
+        if text(row["Command"]).startswith("Binlog Dump")
+    ]
 
 
 def parse_grant(grant: str) -> list[str]:
