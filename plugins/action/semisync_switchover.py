@@ -52,6 +52,8 @@ OURS = (
 )
 # A host that could not be read has no part in the end of a switchover that was interrupted.
 LEFT_OUT = "it could not be read, and has no part in this"
+# What is read is no older than the one, and no newer than the other.
+DATED = ("look", "freeze")
 display = Display()
 
 
@@ -130,11 +132,12 @@ class ActionModule(ActionBase):
     def on_host(self, plan: dict[str, Any], task_vars: Any, **more: Any) -> dict[str, Any]:
         """The module's result."""
         arguments = {name: value for name, value in self._task.args.items() if name not in OURS}
-        asked_at = time.time()
-        arguments = dict(arguments, plan=plan, **more)
-        result: dict[str, Any] = self._execute_module(MODULE, arguments, task_vars=task_vars)
-        # By the controller's clock: those of hosts are not compared with it.
-        return dict(result, asked_at=asked_at, answered_at=time.time())
+        arguments.update(plan=plan, **more)
+        asked = time.time()
+        result = self._execute_module(MODULE, arguments, task_vars=task_vars)
+        if self._task.args["step"] in DATED:
+            result.update(asked_at=asked, answered_at=time.time())
+        return result
 
     def wanted(self, task_vars: Any) -> settings.Settings:
         """This host's settings.

@@ -30,6 +30,7 @@ HOST_PACKAGES = (
     "canary",
     "seed",
     "everything",
+    "first_look",
     "netem",
     "load",
 )

@@ -84,30 +84,30 @@ def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
     The binary log's end is asked behind a lock that commits hold for as long as they wait, and no
     timeout ends that: only of a source whose commits are seen to go on, by a connection of its own.
     """
-    source, found = info["semisync"]["source"], {"calm_since": None, "binlog_filters": None}
+    source, facts = info["semisync"]["source"], {"calm_since": None, "binlog_filters": None}
     at_work = source["status"]["status"] == "ON" and source["status"]["wait_sessions"] is not None
     point = source["variables"].get("wait_point")
     try:
         cursor = login.connect(module)
     except ServerError:
-        return found
+        return facts
     try:
         server = Server(cursor)
         since = measure(server, point) if at_work else None
         if since is None and (at_work or int(source["status"]["wait_sessions"] or 0)):
-            return found
+            return facts
         with answers_within(ANSWER):
             names = identify(server)
             rows = sessions.if_allowed(server, names.show_binary_log_status)
-            found["binlog_filters"] = sessions.binlog_filters(rows)
+            facts["binlog_filters"] = sessions.binlog_filters(rows)
             if since is not None and names.mariadb and point == AFTER_SYNC:
                 since = since if committed(server, rows) else None
-            found["calm_since"] = since
+            facts["calm_since"] = since
     except ServerError:
         pass
     finally:
         cursor.connection.close()
-    return found
+    return facts
 
 
 def committed(

@@ -35,13 +35,6 @@ def read(
     return {"readers": readers, "applier_ids": of_default_channel(ids, channels)}
 
 
-def read_applier(
-    server: Server, names: Names, variables: dict[str, Any], channels: list[dict[str, Any]]
-) -> list[int] | None:
-    """`applier_ids` by themselves."""
-    return read(server, names, variables, channels)["applier_ids"]
-
-
 def seen(server: Server, names: Names, schema: bool) -> tuple[list[dict[str, Any]], list[int]]:
     """(sessions that read the binary log, ids of appliers), by one statement where one knows both.
 

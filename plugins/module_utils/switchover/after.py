@@ -82,3 +82,13 @@ def fence_goes(module: Any, params: dict[str, Any]) -> bool:
         return True
     fence.put(ours["path"], ours["kind"], ours["group"])
     return False
+
+
+def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """What is left when the role has moved."""
+    left = steps(module.params, server, names)
+    if not module.check_mode:
+        for statement, arguments in left:
+            server.rows(statement, arguments)
+    fence_went = fence_goes(module, module.params)
+    return {"changed": bool(left) or fence_went, "statements": rules.shown(left)}
