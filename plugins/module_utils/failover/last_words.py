@@ -165,8 +165,9 @@ def of_journal(module: Any, unit: Any, since: Any) -> tuple[str, bool] | None:
     if status:
         return None
     # Is anything, of whatever unit, older than that? Else the journal may begin later.
+    # (Not in reverse, systemd 252 finds nothing there.)
     _status, older, _errors = command.run(
-        module, [*words, "--output=short-unix", "--lines=1", f"--until={begin}"]
+        module, [*words, "--output=short-unix", "--reverse", "--lines=1", f"--until={begin}"]
     )
     return printed, bool(older.strip()) and len(printed.splitlines()) < LINES
 
