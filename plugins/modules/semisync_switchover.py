@@ -336,29 +336,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     witness,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import after, events, look
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.rules import shown
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import after, look
 
 STEPS = ["look", "reach", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
-
-
-def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
-    """What is left when the role has moved."""
-    steps = after.steps(module.params, server, names)
-    if not module.check_mode:
-        for statement, arguments in steps:
-            server.rows(statement, arguments)
-        if module.params["part"] == "source":
-            steps += events.leave(server, names)
-    fence_went = after.fence_goes(module, module.params)
-    if fence_went and not module.check_mode:
-        again = events.scheduler_steps(module, server, names)
-        for statement, arguments in again:
-            server.rows(statement, arguments)
-        steps += again
-    return {"changed": bool(steps) or fence_went, "statements": shown(steps)}
 
 
 def main() -> None:

@@ -84,7 +84,8 @@ def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
     The binary log's end is asked behind a lock that commits hold for as long as they wait, and no
     timeout ends that: only of a source whose commits are seen to go on, by a connection of its own.
     """
-    source, facts = info["semisync"]["source"], {"calm_since": None, "binlog_filters": None}
+    source = info["semisync"]["source"]
+    facts: dict[str, Any] = {"calm_since": None, "binlog_filters": None}
     at_work = source["status"]["status"] == "ON" and source["status"]["wait_sessions"] is not None
     point = source["variables"].get("wait_point")
     try:

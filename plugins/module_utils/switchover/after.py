@@ -90,5 +90,12 @@ def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
     if not module.check_mode:
         for statement, arguments in left:
             server.rows(statement, arguments)
+        if module.params["part"] == "source":
+            left += events.leave(server, names)
     fence_went = fence_goes(module, module.params)
+    if fence_went and not module.check_mode:
+        again = events.scheduler_steps(module, server, names)
+        for statement, arguments in again:
+            server.rows(statement, arguments)
+        left += again
     return {"changed": bool(left) or fence_went, "statements": rules.shown(left)}

@@ -44,7 +44,7 @@ class Opened(NamedTuple):
 
 
 def find(
-    members: list[Member], begun: dict[str, Any] | None, last: dict[str, Any] | None
+    members: list[Member], begun: dict[str, Any] | None, last: dict[str, Any] | None = None
 ) -> Opened | None:
     """The failover that was interrupted after its opening; None if there is none.
 
