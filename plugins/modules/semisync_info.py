@@ -213,8 +213,7 @@ login:
   type: dict
 journal:
   description:
-    - The newest row of the cluster's journal, which has a row for every change of roles; null where
-      there is none.
+    - The newest row of the cluster's journal of a change of roles; null where there is none.
     - C(to_host) is the source since C(happened), by its inventory name, and C(from_host) the one
       before. C(from_id) and C(to_id) are their C(server_uuid), or C(server_id) where a server has
       no other.
@@ -228,6 +227,10 @@ held:
   type: list
   elements: dict
   sample: [{host: db1, id: "1", to_host: db2, happened: "2026-01-31T12:00:00Z"}]
+settings_row:
+  description: The number of the journal's newest row with operation V(settings), or 0.
+  returned: success
+  type: int
 schemas:
   description: Schemas that are not the server's own.
   returned: success
@@ -247,8 +250,7 @@ events:
   elements: dict
   sample: [{schema: shop, name: purge, status: ENABLED}]
 uptime:
-  description: C(seconds) since the server started, and seconds C(since_reset) of its counters, as
-    FLUSH STATUS does it.
+  description: C(seconds) since the server started, C(since_reset) of its counters by FLUSH STATUS.
   returned: success
   type: dict
 clock:
@@ -348,8 +350,7 @@ reason:
   returned: failure
   type: str
 python_of_system:
-  description: Whether the Python that lacks PyMySQL is the system's, for which a package can bring
-    it.
+  description: Whether the Python that lacks PyMySQL is the system's, so that a package brings it.
   returned: when PyMySQL is missing
   type: bool
 """

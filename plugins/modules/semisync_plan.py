@@ -210,6 +210,10 @@ restart:
   description: Whether the server has to restart, with the reasons in RV(restart_reasons).
   returned: success, with O(goal=apply)
   type: bool
+spends:
+  description: Why the last look at the source proves nothing behind this plan; empty where it does.
+  returned: success
+  type: str
 restart_reasons:
   description: Variables that differ and cannot be set otherwise.
   returned: success, with O(goal=apply)

@@ -242,9 +242,8 @@ class Server:
         """(variables, channels, newest row of the journal), as they are now."""
         variables = {row["Variable_name"].lower(): row["Value"] for row in self.rows(VARIABLES)}
         channels = [channel_of(row) for row in self.rows(self.settings["channels"])]
-        newest = self.journal(
-            "number, operation, state, from_id, to_id", "ORDER BY number DESC LIMIT 1"
-        )
+        last = "WHERE operation <> 'settings' ORDER BY number DESC LIMIT 1"
+        newest = self.journal("number, operation, state, from_id, to_id", last)
         return variables, channels, newest[0] if newest else None
 
     def left(self, number: str) -> list[Any] | None:
