@@ -12,7 +12,7 @@ import os
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
-NOON = datetime.datetime(2026, 11, 24, 12, tzinfo=datetime.timezone.utc)
+NOON = datetime.datetime(2026, 11, 24, 12, tzinfo=datetime.UTC)
 LATER = NOON + datetime.timedelta(hours=1)
 
 
