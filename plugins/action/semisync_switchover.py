@@ -219,9 +219,8 @@ class ActionModule(ActionBase):
         elif mode == switchover.SETTLE:
             wrong = sides.decide(members).problems
         elif mode == switchover.SWITCH:
-            wrong = sides.decide(members).problems or switchover_premises.refusals(
-                members, looks, own
-            )
+            wrong = problems.of_reading(members) or sides.decide(members).problems
+            wrong = wrong or switchover_premises.refusals(members, looks, own)
         else:
             wrong = switchover.interrupted_problems(members, row or {}, looks)
         cluster.refuse(task_vars, name, members, wrong)

@@ -35,6 +35,7 @@ from model.protocol_world import UUID, Server, World, channel
 NOW = 1795000000.0
 LOOK = NOW - 600
 TOKEN = "cafe"
+MENDS = (switchover.FINISH, switchover.UNDO)
 # Playbooks one after another, until it is called a dead end.
 RUNS = 6
 
@@ -46,16 +47,16 @@ class DeadEndError(AssertionError):
 def settings(to: str) -> Any:
     return samples.settings(
         switchover_to=to,
-        switchover_timeout=10,
+        switchover_timeout=2,
         switchover_drain=0,
         switchover_long_transactions="refuse",
         switchover_max_lag=10,
         failover_to="",
         failover_accept=[],
         failover_salvage=False,
-        failover_timeout=10,
-        failover_stall=30,
-        failover_apply=60,
+        failover_timeout=4,
+        failover_stall=4,
+        failover_apply=10,
         failover_fast_apply=False,
     )
 
@@ -201,9 +202,10 @@ class Person:
         members = members_of(self.world)
         decided = sides.decide(members)
         row = decided.row
-        if row and switchover.interrupted(row):
+        if row and switchover.half_done(members, row):
             words = switchover.unread(members, row)
-            if not words:
+            looks = looks_of(self.world, members)
+            if not words and switchover.mode_of(members, row, looks, self.target) in MENDS:
                 self.mend(members, row)
                 return True
             self.story.append(f"switchover.yml refuses: {'; '.join(words)}")

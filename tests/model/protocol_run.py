@@ -31,11 +31,15 @@ from model.protocol_world import Connection, World
 
 OURS = "ansible_collections.dbre.semisync.plugins.module_utils."
 # A statement takes so many seconds, and a server so many to be there again, a host so many more.
-STATEMENT, SERVER_BACK, HOST_BACK = 0.001, 3.0, 20.0
+STATEMENT, SERVER_BACK, HOST_BACK = 0.001, 1.0, 20.0
 # Whatever still runs then waits for something that does not come.
-LONGEST = 400.0
+LONGEST = 120.0
+# The parts' own, in seconds: who polls asks less often, and nobody waits as long.
+SHORTER = {"PAUSE": 0.02, "LOOK": 0.05, "MEET": 6, "BACK": 6, "CLIENTS": 3, "ANSWERED": 2}
 PART, BOTH, SERVER, POWER, LOST = "part", "part and guard", "server", "power", "lost"
 FAULTS = (PART, BOTH, SERVER, POWER, LOST)
+# host -> how many times slower than the others it is.
+PACE: dict[str, int] = {}
 
 
 class Fault(NamedTuple):
@@ -152,6 +156,10 @@ def fenced(value: bool) -> Any:
 
 def install() -> None:
     """Let the parts live in here."""
+    for name, module in list(sys.modules.items()):
+        for constant, value in SHORTER.items():
+            if name.startswith(OURS) and hasattr(module, constant):
+                setattr(module, constant, value)
     part.Part.local, part.Part.connect = local, connect  # type: ignore[method-assign]
     freeze.freeze = freezes
     fence.put, fence.take_away = fenced(True), fenced(False)
@@ -168,7 +176,6 @@ class Run:
     Args:
         plans: host -> what its part is given, as the controller plans it.
         failing: whether they are the parts of a failover.
-        speeds: host -> how many times slower than the others it is.
     """
 
     def __init__(
@@ -177,10 +184,8 @@ class Run:
         plans: dict[str, dict[str, Any]],
         failing: bool = False,
         fault: Fault | None = None,
-        speeds: dict[str, int] | None = None,
     ) -> None:
         self.world, self.plans, self.failing, self.fault = world, plans, failing, fault
-        self.speeds = speeds or {}
         self.now, self.step = 0.0, 0
         self.baton = threading.Semaphore(0)
         self.errors: list[BaseException] = []
@@ -197,7 +202,7 @@ class Run:
         def pause(statement: str, seconds: float = STATEMENT) -> None:
             if statement and statement != task.last:
                 task.said, task.last = task.said + 1, statement
-            task.sleep(seconds * self.speeds.get(task.host, 1))
+            task.sleep(seconds * PACE.get(task.host, 1))
 
         made = Connection(self.world.servers[host], pause)
         task.made.append(made)
@@ -266,7 +271,7 @@ class Run:
             stage = self.wardens[host].stage if host in self.wardens else ""
             for task in self.tasks:
                 late = task.host == host and not (task.ended or task.guards or task.dead)
-                if late and plan["mode"] == "switch" and stage and self.now > longest + 30:
+                if late and plan["mode"] == "switch" and stage and self.now > longest:
                     self.kill(host, False)
                     self.recover(host, stage)
 
@@ -284,8 +289,9 @@ class Run:
             else:
                 task = min(living, key=lambda one: (one.wake, one.host))
                 self.step += 1
-                place = (tuple((one.host, one.said, one.ended) for one in self.tasks),)
-                self.places.append((self.step, (*place, self.world.state())))
+                if not self.fault:
+                    place = tuple((one.host, one.said, one.ended) for one in self.tasks)
+                    self.places.append((self.step, (place, self.world.state())))
                 if self.fault and self.step == self.fault.step:
                     self.strike(self.fault)
                     self.world.tick()
@@ -293,7 +299,7 @@ class Run:
                 task.turn.release()
                 self.baton.acquire()
             self.world.tick()
-            if self.now > 100:
+            if self.now > 20:
                 self.hanging()
         for task in self.tasks:
             while not task.ended:

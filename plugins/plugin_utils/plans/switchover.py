@@ -30,6 +30,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted 
     begun as interrupted,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted import (
+    half_done,
     never_allowed,
     refused,
 )
@@ -49,12 +50,12 @@ def member_of(members: list[Member], host: str) -> Member:
 
 def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Member]:
     """Who has a part: in the end of a switchover that was interrupted, everybody who was read."""
-    return [one for one in members if one.info is not None] if interrupted(row) else members
+    return [one for one in members if one.info is not None] if half_done(members, row) else members
 
 
 def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
     """Hosts that could not be read, and without which nothing can be done, in words."""
-    if row is None or not interrupted(row):
+    if row is None or not half_done(members, row):
         return problems.of_reading(members)
     said = refused(members, row, sides.decide(members).interrupted)
     return said or problems.of_reading(taking_part(members, row))

@@ -15,6 +15,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
 
+def half_done(members: list[Member], row: dict[str, Any] | None) -> bool:
+    """Whether the newest row is of a switchover that began and has no end, or one that is done and
+    whose target takes no writes: its server was started again by its option file of before.
+    """
+    if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
+        return False
+    target = ends(members, row).target
+    frozen = target is not None and target.info is not None and not sides.takes_writes(target)
+    return begun(row) or frozen
+
+
 class Ends(NamedTuple):
     """The two servers of a row, each None where the inventory does not have it."""
 
@@ -117,10 +128,10 @@ def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
 
 
 def moved(members: list[Member], row: dict[str, Any] | None, following: str | None) -> bool:
-    """Whether a replica that does not follow the source does what an interrupted switchover makes
-    of it: it follows the other of the two servers, which has all that it has.
+    """Whether a replica that does not follow the source does what a switchover makes of it, or did
+    before: it follows the other of the two servers, which has all that it has.
     """
-    if row is None or not begun(row):
+    if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
         return False
     return following in [one.host for one in ends(members, row) if one and one.info is not None]
 
@@ -169,6 +180,10 @@ def refused(members: list[Member], row: dict[str, Any], words: str) -> list[str]
         words: that it was interrupted.
     """
     source, target = ends(members, row)
+    words = words or (
+        f"a switchover from {row['from_host']} to {row['to_host']} is done, and"
+        f" {row['to_host']} takes no writes"
+    )
     if is_read(source) and (is_read(target) or never_allowed(members, row)):
         return []
     lost = [
