@@ -128,11 +128,18 @@ def members_of(world: World) -> list[Member]:
 
 
 def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
-    up = {host: "" if server.up else "refused" for host, server in world.servers.items()}
+    """What was read of each beside its state; whom it reaches, by where it looks for them."""
+    ways = {
+        one.host: {
+            peer["host"]: "" if world.servers[peer["address"]].up else "refused"
+            for peer in failover.peers(members, one)
+        }
+        for one in members
+    }
     return {
         one.host: {
-            "reach": up,
-            "answered": [host for host, words in up.items() if not words],
+            "reach": ways[one.host],
+            "answered": [host for host, words in ways[one.host].items() if not words],
             "filters": [],
             "running": rules.RUN_LOCK in world.servers[one.host].locks,
             "events": [],

@@ -20,10 +20,13 @@ import time
 from typing import Any, NamedTuple
 
 from model import protocol_run
+from model.protocol_mutants import MUTANTS
 from model.protocol_people import DeadEndError, Person
 from model.protocol_run import FAULTS, LOST, POWER, Fault, Run
 from model.protocol_world import World
 
+# Of the places of a second fault, one in so many.
+SECOND = 6
 # The slow host of each way in which the parts may run beside each other.
 PACES: tuple[dict[str, int], ...] = ({}, {"db1": 7}, {"db2": 7}, {"db3": 7})
 
@@ -71,7 +74,7 @@ class Search:
 
     # What is reached
 
-    def faults(self, run: Run) -> list[Fault]:
+    def faults(self, run: Run, every: int) -> list[Fault]:
         """Every fault that is another than one before."""
         seen, places = set(), []
         for step, place in run.places:
@@ -80,19 +83,19 @@ class Search:
                 places.append(step)
         return [
             Fault(kind, host, step)
-            for step in places[:: self.every]
+            for step in places[::every]
             for host in self.hosts
             for kind in FAULTS
         ]
 
-    def spread(self, state: State, act: Any, what: str) -> list[State]:
+    def spread(self, state: State, act: Any, what: str, every: int) -> list[State]:
         """Every state that a run leaves where one thing dies in it."""
         first = self.person(state)
         self.guarded(state, lambda: act(first), what)
         if first.last_run is None:
             return []
         found = []
-        for fault in self.faults(first.last_run):
+        for fault in self.faults(first.last_run, every):
             if time.monotonic() > self.until:
                 self.count["not looked at"] += 1
                 continue
@@ -170,7 +173,9 @@ class Search:
         for pace in PACES if self.deep else PACES[:1]:
             protocol_run.PACE = pace
             slow = f" ({next(iter(pace))} slow)" if pace else ""
-            layer += self.spread(start, lambda person: person.switch(), f"switchover.yml{slow}")
+            layer += self.spread(
+                start, lambda person: person.switch(), f"switchover.yml{slow}", self.every
+            )
         protocol_run.PACE = {}
         self.count["states behind one fault"] = len(self.states)
         again: list[State] = []
@@ -181,7 +186,9 @@ class Search:
                     continue
                 self.leads_out(one)
                 if self.deep:
-                    again += self.spread(one, lambda person: person.once(), "the next run")
+                    again += self.spread(
+                        one, lambda person: person.once(), "the next run", SECOND * self.every
+                    )
         for state in again:
             for one in self.lose(state):
                 if time.monotonic() > self.until:
@@ -196,9 +203,12 @@ def main() -> int:
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--hosts", type=int, default=3)
     parser.add_argument("--every", type=int, default=0)
+    parser.add_argument("--mutant", choices=MUTANTS, help="what is left out, and must be missed")
     parser.add_argument("--seconds", type=float, default=3600)
     chosen = parser.parse_args()
     protocol_run.install()
+    if chosen.mutant:
+        MUTANTS[chosen.mutant]()
     begin = time.monotonic()
     every = chosen.every or (3 if chosen.short else 1)
     search = Search(chosen.hosts, every, not chosen.short, chosen.seconds)

@@ -305,7 +305,9 @@ class Connection:
     def insert(self, arguments: Any) -> None:
         """A row of the journal; the statement ends when it is acknowledged."""
         server = self.server
-        row = dict(zip(journal.Entry._fields, arguments, strict=True), happened="2026-11-25T00:00:00Z")
+        row = dict(
+            zip(journal.Entry._fields, arguments, strict=True), happened="2026-11-25T00:00:00Z"
+        )
         gtid, waited = server.append(row), 0.0
         while gtid in server.pending:
             self.pause("", 0.05)

@@ -52,11 +52,12 @@ def ends(members: list[Member], row: dict[str, Any]) -> Ends:
 
 
 def server(members: list[Member], row: dict[str, Any], which: str) -> Member | None:
-    number, name = row[f"{which}_id"], row[f"{which}_host"]
+    number, name = row.get(f"{which}_id"), row[f"{which}_host"]
     for member in members:
         if number and sides.identity(member) == number:
             return member
-    return next((one for one in members if one.info is None and one.host == name), None)
+    named = (one for one in members if one.host == name and not (number and one.info))
+    return next(named, None)
 
 
 def is_read(member: Member | None) -> bool:
@@ -67,7 +68,7 @@ def own(members: list[Member], row: dict[str, Any]) -> str:
     """What the target of a row has written since the switchover began, wherever it was read: who
     is read-only writes nothing. What it had written before, its source had when it began.
     """
-    number, known = row["to_id"], row.get("position") or ""
+    number, known = row.get("to_id"), row.get("position") or ""
     infos = [member.info for member in members if member.info is not None]
     if not number or not infos:
         return ""
