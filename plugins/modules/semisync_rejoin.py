@@ -109,6 +109,11 @@ down:
   description: Whether the server does not run.
   returned: O(step=look), on the former source
   type: bool
+lost_power:
+  description: Whether the host was started since its server came to an end without a word; C(null)
+    where nothing tells.
+  returned: O(step=look), on the former source
+  type: bool
 read_only_by:
   description: The option file by which its next start is read-only; empty where there is none.
   returned: O(step=look), on the former source, where its server does not run

@@ -13,7 +13,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names_of_events
+from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     open_to_root,
@@ -61,7 +61,7 @@ def leave_steps(names: Names, here: list[dict[str, Any]]) -> list[Step]:
         step
         for event in here
         if event["status"] == ENABLED
-        for step in rules.alter_event(event, names_of_events.disable_on_replica(names))
+        for step in rules.alter_event(event, names_more.disable_on_replica(names))
     ]
 
 
@@ -94,7 +94,7 @@ def scheduler_steps(module: Any, server: Server, names: Names) -> list[Step]:
         return []
     _status, printed, _errors = command.run(module, reader)
     options = option_files.effective(option_files.print_defaults_pairs(printed))
-    by_default = "ON" if names_of_events.scheduler_by_default(names) else "OFF"
+    by_default = "ON" if names_more.scheduler_by_default(names) else "OFF"
     # Without a value it is on.
     wanted = canonical_value(options.get("event_scheduler", by_default) or "ON")
     return [(set_statement("event_scheduler", 1), None)] if wanted == "1" else []

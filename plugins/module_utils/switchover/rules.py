@@ -161,7 +161,7 @@ def alter_event(event: dict[str, Any], words: str) -> list[Step]:
     """Change whether an event runs here; it keeps its definer, SQL mode and time zone.
 
     Args:
-        words: ENABLE, DISABLE, or names_of_events.disable_on_replica().
+        words: ENABLE, DISABLE, or names_more.disable_on_replica().
     """
     user, _at, host = str(event["definer"]).rpartition("@")
     return [
