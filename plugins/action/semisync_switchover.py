@@ -16,6 +16,7 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     failover,
+    keepers,
     promise,
     results,
     settings,
@@ -95,6 +96,19 @@ class ActionModule(ActionBase):
             self._task,
         )
         cluster.refuse(task_vars, step.name, step.members, forks(step.members))
+        if self._task.args["step"] == "salvage" and not self._task.check_mode:
+            return self.salvage(step, task_vars)
+        return step.go()
+
+    def salvage(self, step: failover.Failover, task_vars: Any) -> dict[str, Any]:
+        """Read on one host; on the others keep the IO threads still as long as that takes."""
+        if step.host == source_of(step.members).host:
+            with keepers.at_work(step.token):
+                return step.go()
+        frozen = step.results_of("frozen_from")[step.host]
+        if frozen.get("changed"):
+            plan = {"mode": "renew", "token": step.token}
+            keepers.keep(step.token, lambda: self.on_host(plan, task_vars))
         return step.go()
 
     def with_events(self, plan: dict[str, Any], name: str) -> dict[str, Any]:

@@ -330,6 +330,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import first_look
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     ahead,
+    keeper,
     parts,
     receiver,
     salvage,
@@ -370,9 +371,12 @@ def main() -> None:
         supports_check_mode=True,
     )
     module.params.update(module.params["plan"] or {})
-    if module.params["step"] == "salvage":
+    renews = module.params.get("mode") == "renew"
+    if module.params["step"] == "salvage" and not renews:
         module.exit_json(changed=False, salvage=salvage.read(module))
     login.require_driver(module)
+    if renews:
+        connection.work(module, keeper.keep_still, "the IO thread's process cannot be asked to stay")
     if (module.params["operation"], module.params["step"]) == ("failover", "look"):
         module.exit_json(**first_look.read(module))
     if module.params["step"] == "reach":
