@@ -100,7 +100,7 @@ class ActionModule(ActionBase):
             return self.salvage(step, task_vars)
         return step.go()
 
-    def salvage(self, step: failover.Failover, task_vars: Any) -> dict[str, Any]:
+    def salvage(self, step: Any, task_vars: Any) -> dict[str, Any]:
         """Read on one host; on the others keep the IO threads still as long as that takes."""
         if step.host == source_of(step.members).host:
             with keepers.at_work(step.token):

@@ -376,7 +376,9 @@ def main() -> None:
         module.exit_json(changed=False, salvage=salvage.read(module))
     login.require_driver(module)
     if renews:
-        connection.work(module, keeper.keep_still, "the IO thread's process cannot be asked to stay")
+        connection.work(
+            module, keeper.keep_still, "the IO thread's process cannot be asked to stay"
+        )
     if (module.params["operation"], module.params["step"]) == ("failover", "look"):
         module.exit_json(**first_look.read(module))
     if module.params["step"] == "reach":
