@@ -320,6 +320,10 @@ writers_waited_ms:
   description: From the freeze until somebody took writes again, by the source's clock.
   returned: O(step=part) on the source, or O(step=report)
   type: float
+renewed:
+  description: Whether the process that starts the IO thread again waits longer.
+  returned: O(step=salvage), on a replica while another host reads
+  type: bool
 path:
   description: The file with the result.
   returned: O(step=report)
