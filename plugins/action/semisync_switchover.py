@@ -11,7 +11,6 @@ from typing import Any
 
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
@@ -32,6 +31,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     scheduled,
     switchover_outcome,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
@@ -58,7 +58,7 @@ DATED = ("look", "freeze")
 display = Display()
 
 
-class ActionModule(ActionBase):
+class ActionModule(Reaching):
     """The steps of a switchover, or of a failover; see plugins/modules/semisync_switchover.py."""
 
     TRANSFERS_FILES = False

@@ -353,5 +353,6 @@ def unreadable(result: dict[str, Any] | None) -> str:
     if not result:
         return "was not read in this run; --limit must take a cluster whole"
     if result.get("unreachable"):
-        return f"unreachable: {' '.join(str(result.get('msg', '')).split())}"
+        words = " ".join(str(result.get("msg", "")).split())
+        return f"unreachable: {words.removeprefix('Task failed: ')}"
     return str(result.get("msg") or "could not be read")
