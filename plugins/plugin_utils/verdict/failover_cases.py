@@ -108,7 +108,8 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             f"{source.host}: nothing says that the source is dead ({source.error})",
             "ask it: its host must be in the run, and say that nothing listens, or be unreachable;"
             f" where its server hangs, end it by its power or SIGKILL{ends}",
-            fence == remains.AHEAD,
+            # Tasks that ended well are somebody's word that it is dead; nothing says that it lives.
+            fence == remains.AHEAD or (fence == remains.BEHIND and not evidence.unfenced),
         )
 
 
@@ -229,7 +230,8 @@ def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
 
 def of_past(evidence: Evidence) -> Iterator[Case]:
     """Case 1: what the source confirmed alone, unless its binary log has it."""
-    if of_living(evidence) and evidence.settings.get("failover_salvage"):
+    ahead = evidence.fence == remains.AHEAD and of_living(evidence)
+    if ahead and evidence.settings.get("failover_salvage"):
         # Its log can be read behind the fence, and this is judged once more then.
         return
     wrong = salvaged.problem(evidence)

@@ -262,6 +262,25 @@ def test_a_dead_source_s_hook_runs_and_nobody_looks_once_more(run):
     assert kept["fenced"] == {"case": None, "words": "", "dead_at": None, "failed": []}
 
 
+def test_the_word_of_a_fence_that_ended_well_is_enough_for_a_source_of_which_nothing_is_known(run):
+    hook = {"hook_fence": "/hooks/power.yml"}
+    run.values["db1"]["info"] = {"failed": True, "reason": "silent", "msg": "no answer"}
+    with pytest.raises(cluster.RefusedError, match="source_unclear"):
+        run.step("plan", "db2", **hook)
+    hook["failover_accept"] = ["source_unclear"]
+    assert run.plan(**hook)["lives"]
+    assert not run.plan(fenced=True, **hook)["lives"]
+    assert "db1 was not seen dead" in run.said[-1]
+    run.freeze()
+    judged = run.judge(fenced=True, **hook)
+    kept = judged["certificate"]
+    assert judged["go"] and kept["accepted"] == ["source_unclear"]
+    assert kept["fenced"]["dead_at"] is None
+    assert "no answer" in kept["fenced"]["words"] and "is the word of" in kept["fenced"]["words"]
+    hook["failover_accept"] = []
+    assert not run.judge(fenced=True, **hook)["go"]
+
+
 def test_a_hook_that_failed_has_fenced_nobody_and_that_is_accepted_by_name(run):
     hook = {"hook_fence": "/hooks/power.yml"}
     run.plan(**hook)
