@@ -211,6 +211,8 @@ def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: st
         address=variables.get("semisync_address") or variables.get("ansible_host") or host,
         explicit_id=int(variables.get("semisync_server_id") or 0),
     )
+    if not usable and info:
+        member.unread = "unreachable" if info.get("unreachable") else str(info.get("reason") or "")
     member.replaced = bool(variables.get(REPLACED))
     return member
 
