@@ -22,16 +22,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    interrupted,
     problems,
     sides,
     switchover,
     switchover_premises,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     scheduled,
     switchover_outcome,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
@@ -342,7 +343,7 @@ def ends(
 ) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}
-    if switchover.interrupted(row) and row:
+    if interrupted.begun(row) and row:
         source = by_host.get(row["from_host"]) or source_of(members)
         return source, by_host.get(row["to_host"], source)
     return source_of(members), by_host[own["switchover_to"]]

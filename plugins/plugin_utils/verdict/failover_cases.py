@@ -14,10 +14,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_premises import purged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    interrupted,
     past,
     relay_logs,
     remains,
