@@ -1,4 +1,4 @@
-"""The short form of `make protocol`: whatever dies, some playbook leads out; a search that could
+"""The short form of `make protocol`: whatever dies, some playbook leads out; and a search that could
 not find the opposite would be worth nothing.
 """
 

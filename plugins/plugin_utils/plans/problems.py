@@ -91,7 +91,8 @@ def of_sides(members: list[Member]) -> list[str]:
     if decided.interrupted:
         return [
             *decided.problems,
-            f"{decided.interrupted}; run switchover.yml again, which finishes it or takes it back",
+            f"{decided.interrupted}; run switchover.yml again, which finishes it or takes it back,"
+            " and says what leads out where a host of it is lost for good",
         ]
     return decided.problems
 

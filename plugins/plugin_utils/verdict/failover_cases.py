@@ -137,9 +137,9 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
     for words in decided.problems:
         yield Case("unclear", words, "docs/operations.md says how to make it clear")
     if decided.interrupted and decided.row and decided.row["operation"] != "failover":
-        found = interrupted.found(evidence.members, decided.row, decided.interrupted)
-        if found:
-            yield Case("interrupted", *found)
+        against = interrupted.found(evidence.members, decided.row, decided.interrupted)
+        if against:
+            yield Case("interrupted", *against)
     for member in remains.readable(evidence.members):
         if values.same_value(member.info["variables"].get("read_only"), "OFF"):
             yield Case(
