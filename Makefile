@@ -119,6 +119,11 @@ types: ## mypy alone
 unit: ## unit tests: no hosts, no Docker
 	@$(tools) python -m pytest --numprocesses 3 --dist worksteal
 
+.PHONY: protocol
+protocol: ## every way in which one thing dies between two statements of a change of roles, and what leads out; then with one thing left out
+	@$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_search $(OPTIONS)
+	@$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_mutants
+
 .PHONY: sanity
 sanity: ## ansible-test sanity, every test (ANSIBLE=14: with ansible-core 2.21)
 	@$(tools) python tests/tools/sanity.py
@@ -206,6 +211,12 @@ prove: ## power cuts of the source under 50 writers and failover.yml, rows and c
 	  python tests/figures/prove.py --server $$server $(if $(TARBALL),--tarball $(TARBALL)) $(if $(SHORT),--short) \
 	  $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done
+
+.PHONY: replays
+replays: ## the shortest histories that a mistaken judge gets wrong, on real hosts (SERVER, MINUTES, ONLY, AGAIN=1)
+	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \
+	  python tests/figures/replays.py --server $$server $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again) || exit; done
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, inventory, promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskVariables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
@@ -47,7 +47,9 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
         name,
         members,
         [f"{me}: {words}" for words in wrong]
-        or problems.of_inventory(name, members, options.get("alone", False))
+        or cluster.inventory_problems(
+            variables.task_vars, info_from, name, members, options.get("alone", False)
+        )
         or problems.of_reading(members)
         or problems.of_sides(members)
         or problems.of_cluster(members, own),
@@ -89,7 +91,9 @@ def plan_sides(
     except cluster.HeldError:
         return {"side": HELD, "problems": []}
     mine = cluster.of_host(variables.task_vars, members)
-    wrong = problems.of_inventory(name, members) or problems.of_sides(members)
+    wrong = cluster.inventory_problems(
+        variables.task_vars, info_from, name, members
+    ) or problems.of_sides(members)
     return {"cluster": name, "side": mine.side, "problems": wrong}
 
 
@@ -103,17 +107,44 @@ def plan_drill(
         member.host: variables.task_vars["hostvars"][member.host].get("semisync_service")
         for member in members
     }
-    wrong = wrong or problems.of_inventory(name, members) or drill.refusals(members, own, units)
+    wrong = (
+        wrong
+        or cluster.inventory_problems(variables.task_vars, info_from, name, members)
+        or drill.refusals(members, own, units)
+    )
     if wrong:
         raise cluster.RefusedError(f"Nothing was stopped. Cluster {name!r}: {'; '.join(wrong)}")
     drills = drill.make(members, own, units)
     return {"drills": drills, "source": source_of(members).host, "cluster": name}
 
 
+def plan_hosts(
+    variables: TaskVariables, _info_from: str, _options: dict[str, Any]
+) -> dict[str, Any]:
+    """Nothing; refuses a run that would read no host."""
+    playing = variables.task_vars["ansible_play_hosts_all"]
+    if wrong := inventory.problem(variables.task_vars["groups"], playing):
+        raise cluster.RefusedError(wrong)
+    return {}
+
+
+def plan_read(variables: TaskVariables, info_from: str, _options: dict[str, Any]) -> dict[str, Any]:
+    """Nothing; refuses to end a run well that has read no host."""
+    known = variables.task_vars
+    said = (known["hostvars"][host].get(info_from) for host in known["ansible_play_hosts_all"])
+    if wrong := inventory.unread(said, known.get("ansible_run_tags") or []):
+        raise cluster.RefusedError(wrong)
+    return {}
+
+
+# Of a whole run, and of no cluster: what needs nothing that a server said.
+OF_RUN = ("hosts",)
 GOALS: dict[str, Callable[[TaskVariables, str, dict[str, Any]], dict[str, Any]]] = {
     "apply": plan_apply,
     "remove": plan_removal,
     "gtid": plan_gtid,
     "sides": plan_sides,
     "drill": plan_drill,
+    "hosts": plan_hosts,
+    "read": plan_read,
 }

@@ -37,10 +37,12 @@ def of_source(evidence: Evidence) -> Iterator[str]:
     yield f"no other replica acknowledged to {source} after {at}"
     if remains.is_mariadb(evidence):
         yield f"no commit that waited on {source} was ended by KILL after {at}"
-    seen = past.ended(evidence)
-    if not seen:
+    told = past.log(evidence)
+    if past.orderly(evidence):
+        return
+    if not past.ended(evidence):
         yield f"the server of {source} was not stopped in order, or started again, after {at}"
-    elif not past.orderly(seen) and not (seen.get("log") or {}):
+    elif not told or not told.get("whole", True):
         # systemd knows its own stop; a SIGTERM or SHUTDOWN before is in the error log only.
         yield f"the server of {source} was not told to shut down before it was killed"
 

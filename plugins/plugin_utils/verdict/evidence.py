@@ -147,7 +147,7 @@ def looked(member: Member, members: list[Member], read: Read) -> dict[str, Any]:
     seen = (read.info.get(member.host) or {}).get("look") or {}
     if member in remains.readable(members):
         return {**seen, **failover.reached(peers_of(members, member), tried(member.host, read))}
-    return {name: seen.get(name) for name in ("ended", "asked_at", "read_at")}
+    return {name: seen.get(name) for name in ("ended", "log", "asked_at", "read_at")}
 
 
 def salvage_of(source: str, read: Read) -> dict[str, Any] | None:

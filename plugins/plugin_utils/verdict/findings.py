@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names, values
+from ansible_collections.dbre.semisync.plugins.module_utils.server import names, skipping, values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog, scheduled
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.promise_findings import (
     of_promise,
@@ -36,6 +36,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
 
 # Seconds that clocks may differ for certain.
 CLOCK_SECONDS = 1.0
+# Why a host was not read that may have no server any more. One that refuses a login has one.
+MAY_BE_DEAD = ("stopped", "unreachable", "silent")
 
 
 def evaluate(
@@ -64,9 +66,7 @@ def evaluate(
     read = [member for member in members if member.info is not None]
     replicas = [member for member in read if member.side == "replica"]
     count = len([member for member in members if member.side == "replica"])
-    entries = [
-        finding("not_read", member, member.error) for member in members if member.info is None
-    ]
+    entries = of_unread(members)
     for one in away or []:
         name, seen = held.finding(one)
         entries.append(finding(name, one.member, seen))
@@ -83,13 +83,30 @@ def evaluate(
         )
         if member.side == "source":
             entries += of_source(member, replicas, count, past, since, settings or Settings())
+            entries += scheduled.of_source(member)
         else:
             entries += of_replica(member, members) + of_applier(member, lag_limit)
+            entries += of_skipping(member) + scheduled.of_replica(member)
             entries += backlog.of_replica(member, failover_limit)
     entries += of_sides(members) + of_clocks(read, ahead or {}) + of_identities(read)
     wanted = settings or Settings()
     entries = without_what_is_promised(entries, wanted) + of_promise(members, wanted)
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry["severity"]))
+
+
+def of_unread(members: list[Member]) -> list[dict[str, Any]]:
+    """The hosts that were not read. While the source may be dead nothing is to be started: a
+    replica that starts may throw away what it has received.
+    """
+    unread = [member for member in members if member.info is None]
+    gone = [member for member in unread if member.side == "source" and member.unread in MAY_BE_DEAD]
+    wait = {"remedy": "Start nothing before failover.yml --check has said what is left."}
+    return [
+        finding("source_not_read", member, member.unread_words)
+        if member in gone
+        else finding("not_read", member, member.error, **(wait if gone else {}))
+        for member in unread
+    ]
 
 
 def clocks(members: list[Member], now: float) -> dict[str, tuple[float, float]]:
@@ -193,6 +210,15 @@ def of_restart(member: Member) -> list[dict[str, Any]]:
                 )
             )
     return entries
+
+
+def of_skipping(member: Member) -> list[dict[str, Any]]:
+    said = [
+        f"{name} is {member.info['variables'][name]}"
+        for name in skipping.VARIABLES
+        if skipping.passes_over(member.info["variables"].get(name))
+    ]
+    return [finding("applier_skips", member, ", ".join(said))] if said else []
 
 
 def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:

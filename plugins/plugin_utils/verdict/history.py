@@ -55,6 +55,8 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
         gtid_strict_mode=info["variables"].get("gtid_strict_mode"),
         gtid=info["gtid"].get("gtid_executed") or info["gtid"].get("gtid_binlog_state") or "",
         error_log=info.get("error_log"),
+        # A replica does not know which of them ran.
+        events=info.get("events"),
         binlog_filters=info.get("binlog_filters"),
         settings_row=int(info.get("settings_row") or 0),
     )

@@ -80,6 +80,21 @@ class Shelf:
         """Keep a look at the source after a change of roles: a failover asks for the last."""
         self.keep_state(history.look_back(self.last_state(), members, self.at)[0])
 
+    def spend(self, reason: str) -> str | None:
+        """Mark the last look: from now on it proves nothing, until the next takes its place. The
+        path of what was marked; None where there is no look, or in check mode.
+
+        Args:
+            reason: what is about to change, in words.
+        """
+        look = self.last_state()
+        if self.check_mode or not isinstance(look, dict):
+            return None
+        path = os.path.join(self.folder, results.STATE)
+        if not look.get("spent_at"):
+            results.write_json(path, {**look, "spent_at": self.at, "spent_why": reason})
+        return path
+
     def keep_observation(self, row: dict[str, Any]) -> None:
         """Keep what can be seen only once in a cluster's life, for every later run."""
         if not self.check_mode:

@@ -68,7 +68,7 @@ def elsewhere(evidence: Evidence) -> str:
         if remains.is_mariadb(evidence)
         else ("source_uuid", last.get("server"))
     )
-    followed = {str(member.channel[key]) for member in remains.readable(evidence.members)}
+    followed = {str(member.channel[key]) for member in remains.followers(evidence.members)}
     if followed and str(kept) not in followed:
         return (
             f"the last look, at {last['at']}, was at another server ({kept}) than the replicas"
@@ -134,6 +134,14 @@ def ended(evidence: Evidence) -> dict[str, Any] | None:
     return seen
 
 
+def log(evidence: Evidence) -> dict[str, Any]:
+    """What the dead server's error log says since the last look; empty if it could not be read.
+    Words in it speak against a proof; that there are none proves nothing.
+    """
+    host = source_of(evidence.members).host
+    return (evidence.looks.get(host) or {}).get("log") or {}
+
+
 def asked(evidence: Evidence) -> tuple[float, float]:
     """Between which moments of the controller's clock the source's host was asked."""
     seen = evidence.looks.get(source_of(evidence.members).host) or {}
@@ -163,21 +171,20 @@ def stopped_first(seen: dict[str, Any]) -> bool:
     return stopping is not None and seen["started_ago"] > stopping > end
 
 
-def orderly(seen: dict[str, Any] | None) -> bool:
-    """Whether a server was, or may have been, stopped in its own order: it confirms what waits."""
+def orderly(evidence: Evidence) -> bool:
+    """Whether its server was, or may have been, stopped in order: it confirms what waits then."""
+    seen = ended(evidence)
+    if log(evidence).get("shutdown"):
+        return True
     if not seen:
         return False
-    return (
-        seen["how"] != "killed"
-        or seen["status"] not in SUDDEN
-        or stopped_first(seen)
-        or bool((seen.get("log") or {}).get("shutdown"))
-    )
+    return seen["how"] != "killed" or seen["status"] not in SUDDEN or stopped_first(seen)
 
 
-def orderly_since(evidence: Evidence, seen: dict[str, Any], at: float) -> float:
+def orderly_since(evidence: Evidence, at: float) -> float:
     """When that began, at the earliest."""
-    if seen["how"] == "killed" and not stopped_first(seen):
+    seen = ended(evidence)
+    if not seen or (seen["how"] == "killed" and not stopped_first(seen)):
         # Somebody asked for it at a moment that systemd does not know.
         return at
     return max(at, asked(evidence)[0] - (seen["stopping_ago"] or seen["ended_ago"]))
@@ -209,16 +216,17 @@ def spent(evidence: Evidence) -> float | None:
 
 def switched_off(evidence: Evidence) -> bool:
     """Whether the dead server's error log says that semi-sync was off after the last look."""
-    return bool(((ended(evidence) or {}).get("log") or {}).get("off"))
+    return bool(log(evidence).get("off"))
 
 
 def started_since(evidence: Evidence) -> bool:
     """Whether its server started again after the last look: nothing tells how it ended before."""
+    if log(evidence).get("started"):
+        return True
     seen = ended(evidence)
     if not seen:
         return False
-    started = asked(evidence)[1] - seen["started_ago"]
-    return started > moment_of(look(evidence)["at"]) or bool((seen.get("log") or {}).get("started"))
+    return asked(evidence)[1] - seen["started_ago"] > moment_of(look(evidence)["at"])
 
 
 def begin(evidence: Evidence) -> float | None:
@@ -229,7 +237,6 @@ def begin(evidence: Evidence) -> float | None:
     at = moment_of(last["at"])
     if last["status"] != "ON":
         return at if missed(evidence) == "" else covered_at(evidence)
-    seen = ended(evidence)
     if switched_off(evidence) or started_since(evidence):
         return at
     first, calm = at, last.get("calm_at")
@@ -238,8 +245,8 @@ def begin(evidence: Evidence) -> float | None:
     voided = spent(evidence)
     if voided is not None:
         first = min(first, max(at, voided))
-    if seen and orderly(seen):
-        first = min(first, orderly_since(evidence, seen, at))
+    if orderly(evidence):
+        first = min(first, orderly_since(evidence, at))
     return first
 
 
@@ -255,7 +262,7 @@ def window(evidence: Evidence) -> Window | None:
     died = ended_at(evidence)
     end = evidence.now if died is None else died
     known = look(evidence)["status"] != "ON" or switched_off(evidence)
-    there = known or end > first or orderly(seen)
+    there = known or end > first or orderly(evidence)
     return Window(first, max(first, end), known, bool(seen)) if there else None
 
 

@@ -263,6 +263,6 @@ def end_words(evidence: Evidence) -> str:
     if not seen:
         return "how its server ended is not known"
     moment = remains.stamp(past.ended_at(evidence) or evidence.now)
-    if past.orderly(seen):
+    if past.orderly(evidence):
         return f"its server ended by itself, or was stopped in order, at {moment}"
     return f"its server was killed by signal {seen['status']} at {moment}"

@@ -46,8 +46,8 @@ def strangers(evidence: Evidence) -> list[str]:
         str(member.info["variables"].get("server_id"))
         for member in remains.readable(evidence.members)
     }
-    told = (past.ended(evidence) or {}).get("log") or {}
-    later = sorted({str(number) for number in told.get("dumps") or []} - known)
+    told = past.log(evidence).get("dumps") or []
+    later = sorted({str(number) for number in told} - known)
     return (
         gone
         + others
@@ -110,7 +110,7 @@ def lost(evidence: Evidence, member: Member) -> str | None:
     """Why a replica may have lost what it acknowledged after the last look; empty if it has not,
     None if there is no look to count from.
     """
-    if not evidence.last:
+    if not past.look(evidence):
         return None
     return (
         has_less(evidence, member)

@@ -15,7 +15,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import ru
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
+    source_of,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate
 
@@ -185,6 +187,15 @@ def own_writes(evidence: Evidence, member: Member) -> str:
     more = gtid.ahead(member.info["gtid"].get("gtid_binlog_state"), ",".join(filter(None, states)))
     number = int(variables["server_id"] or 0)
     return ",".join(part for part in more.split(",") if part and int(part.split("-")[1]) == number)
+
+
+def followers(members: list[Member]) -> list[Member]:
+    """Those that were read and follow the source; all that were read if none does. Within a
+    switchover that was interrupted one may follow the other of its two servers.
+    """
+    source = source_of(members).host
+    read = readable(members)
+    return [one for one in read if sides.target_of(one, members, None) == source] or read
 
 
 def shown(evidence: Evidence) -> str:

@@ -48,9 +48,10 @@ def judged(evidence, accepted=()):
     return failover_outcome.completed(kept, {kept["to"]: part}, list(accepted), "")
 
 
-def with_end(evidence, asked_at=NOW - 1, read_at=NOW, **changes):
+def with_end(evidence, asked_at=NOW - 1, read_at=NOW, log=None, **changes):
     evidence.looks["db1"] = {
         "ended": dict(KILLED, **changes),
+        "log": log,
         "asked_at": asked_at,
         "read_at": read_at,
     }

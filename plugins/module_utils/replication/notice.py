@@ -1,0 +1,86 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A row in the journal ahead of a change of what a source waits for: another controller's look at
+it proves nothing from there on, and its replicas know that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.server import errors
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
+
+# Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
+# then it is degraded, and says so itself.
+LONGEST, SOON, SPARE = 10.0, 60.0, 3.0
+# Only an administrator writes to a server that is read-only (MySQL and MariaDB error numbers).
+READ_ONLY = (1290, 1836)
+
+
+def patience(timeout: Any) -> float:
+    """How long the row may take.
+
+    Args:
+        timeout: semi-sync's, in milliseconds, or None.
+    """
+    seconds = int(timeout or 0) / 1000 + SPARE
+    return seconds if seconds <= SOON else LONGEST
+
+
+def give(module: Any, server: Server, names: Names, seconds: float | None = None) -> dict[str, Any]:
+    """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
+
+    A change that no replica has heard of must not be made while the source promises anything: the
+    look of another controller would prove what is not so any more.
+    """
+    params = module.params
+    row = {"changed": True, "written": True, "acknowledged": False, "problem": "", "keeps": False}
+    if module.check_mode:
+        return dict(row, changed=False, written=False)
+    number = journal.identity(server.variables())
+    entry = journal.Entry(
+        operation=journal.SETTINGS,
+        run=params["token"],
+        state=journal.DONE,
+        from_host=params["host"],
+        to_host=params["host"],
+        from_id=number,
+        to_id=number,
+        details=params["reason"],
+    )
+    if seconds is None:
+        running = by_key(names.variables(SOURCE), server.variables())
+        seconds = patience(running.get("timeout"))
+    try:
+        with errors.answers_within(seconds):
+            insert(server, params["journal_schema"], entry)
+            status = by_key(names.statuses(SOURCE), server.semisync_status())["status"]
+        return dict(row, acknowledged=status == "ON")
+    except errors.ServerError as error:
+        late = error.number == errors.SERVER_LOST
+        words = f"its row in the journal was not acknowledged within {seconds:g} s"
+        if not late:
+            words = f"its row in the journal was not written: {error}"
+        keeps = error.number not in READ_ONLY
+        return dict(row, changed=late, written=late, problem=words, keeps=keeps)
+
+
+def insert(server: Server, schema: str, entry: journal.Entry) -> None:
+    """Write the row; a cluster whose source never changed has no table yet.
+
+    Raises:
+        ServerError: the server refuses it.
+    """
+    try:
+        journal.insert(server, schema, entry)
+    except errors.ServerError as error:
+        if error.number not in journal.NOT_THERE:
+            raise
+        for statement in journal.create_statements(schema):
+            server.rows(statement)
+        journal.insert(server, schema, entry)
