@@ -201,7 +201,10 @@ class Adapter(Results):
         opened, known = judged.opened, judged.evidence
         if opened is None:
             raise ValueError("it was not opened")
-        wrong = failover_again.problems(opened, known.members)
+        wrong = [
+            *failover_again.not_frozen(opened, known),
+            *failover_again.problems(opened, known.members),
+        ]
         if wrong:
             return refusal(("again",))
         kept = failover_again.certificate_of(opened, "shop", "feed", now)
