@@ -138,13 +138,15 @@ def search_engine(engine: str, options: argparse.Namespace) -> dict[str, Any]:
         if not options.world or name.startswith(tuple(options.world))
     }
     shares = sum(share for _rules, share in chosen.values())
+    left = options.moments / options.engines
     until = time.monotonic() + 60 * options.minutes
     best: dict[str, Any] = {}
     found = {}
     for name, (rules, share) in chosen.items():
-        moments = int(options.moments / options.engines * share / shares) + 1
-        found[name] = search_world(rules, moments, until, best, options)
+        # What a small world has not needed is the others'.
+        found[name] = search_world(rules, int(left * share / shares) + 1, until, best, options)
         one = found[name]
+        left, shares = left - one["moments"], shares - share
         print(
             f"{engine}, {name}: {one['moments']} moments, {one['depth']} events,"
             f" {one['classes']} judged, {one['seconds']} s,"
