@@ -208,6 +208,9 @@ def said(found: list[dict[str, Any]], seconds: float, options: argparse.Namespac
             wrong += 1
             print(f"\n{words}")
     moments = sum(one["moments"] for engine in found for one in engine["worlds"].values())
+    if moments < options.moments * 0.9 and not (options.short or options.world):
+        wrong += 1
+        print(f"\nThe time was over after {moments} of {options.moments} moments")
     asked = sum(one["asked"] for engine in found for one in engine["worlds"].values())
     print(
         f"\n{moments} distinct moments, {asked} verdicts, {round(seconds)} s"
