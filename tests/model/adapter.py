@@ -192,7 +192,15 @@ class Adapter(Results):
         points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
         if record["salvage"]:
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
-        target = {"outcome": "done", "reason": "", "points": points, "timeline": []}
+        place = block(int(chosen.host.removeprefix("replica")) - 1)
+        has = s[place + (APPLIED if asked.stuck else GOT)]
+        target = {
+            "outcome": "done",
+            "reason": "",
+            "points": points,
+            "timeline": [],
+            "settings_row": self.settings_row(s, has),
+        }
         done = failover_outcome.completed(record, {chosen.host: target}, accepted, RUN)
         return verdict_of(done, cases)
 
