@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     remains,
 )
 
-from model.results import LATENCY, Asked, Results, host, server_id, uuid
+from model.results import LATENCY, Asked, Results, answers, host, server_id, uuid
 from model.state import *
 from unit import samples
 
@@ -75,7 +75,9 @@ def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
             parts.append(bytes((s[at + OUTSIDE], dump)))
         else:
             parts.append(s[at + IO : at + APPLIED + 1] + s[at + BORN : at + OUTSIDE])
-            parts.append(bytes((s[at + OPEN], dump, rows & ((1 << s[at + GOT]) - 1))))
+            parts.append(
+                bytes((s[at + OPEN], dump, rows & ((1 << s[at + GOT]) - 1), answers(s, at)))
+            )
             if s[PHASE]:
                 parts.append(s[at + SEEN_GOT : at + BLOCK])
     return b"".join(parts)

@@ -26,7 +26,7 @@ sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / ".config/collections")]
 
 from model import completeness, speed, stories, tables, worlds  # noqa: E402
 from model.kinds import PATTERNS, problems  # noqa: E402
-from model.mutants import MUTANTS, Mutant, mistaken  # noqa: E402
+from model.mutants import MUTANTS, Mutant, mistaken, of_world  # noqa: E402
 from model.replays import replays_of, shortest  # noqa: E402
 from model.search import Class, Lie, Search  # noqa: E402
 from model.state import Rules  # noqa: E402
@@ -80,7 +80,12 @@ def lie_of(search: Search, known: Class, moments: list[bytes]) -> Lie | None:
 
 
 def search_world(
-    rules: Rules, moments: int, until: float, best: dict[str, Any], options: argparse.Namespace
+    name: str,
+    rules: Rules,
+    moments: int,
+    until: float,
+    best: dict[str, Any],
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     """One world; what is to be known of it as plain data."""
     begun = time.process_time()
@@ -102,11 +107,8 @@ def search_world(
         if pattern.search(words)
     }
     if not options.no_mutants:
-        for mutant in MUTANTS:
+        for mutant in of_world(name):
             before = best.get(mutant.name)
-            if before and not rules.prompt:
-                # A shorter one is looked for in the worlds that hosts can do.
-                continue
             found = counterexample(search, mutant, before["steps"] - 1 if before else LONGEST)
             if found is None:
                 continue
@@ -125,7 +127,7 @@ def search_world(
         "verdicts": verdicts,
         "matched": sorted(matched),
         "incomplete": completeness.table(search),
-        "replays": replays_of(search) if options.replays and rules.prompt else [],
+        "replays": replays_of(search, of_world(name)) if options.replays and rules.prompt else [],
     }
 
 
@@ -144,7 +146,9 @@ def search_engine(engine: str, options: argparse.Namespace) -> dict[str, Any]:
     found = {}
     for name, (rules, share) in chosen.items():
         # What a small world has not needed is the others'.
-        found[name] = search_world(rules, int(left * share / shares) + 1, until, best, options)
+        found[name] = search_world(
+            name, rules, int(left * share / shares) + 1, until, best, options
+        )
         one = found[name]
         left, shares = left - one["moments"], shares - share
         print(

@@ -154,6 +154,39 @@ MUTANTS = (
              lambda right: lambda one, other: other == "ON" or right(one, other)),)),
 )  # fmt: skip
 
+# In which worlds each is looked for: to judge all of them with each mistake takes far longer than
+# to search them.
+WORLDS = {
+    "C1": ("gone", "strangers"),
+    "C2": ("a wait", "gone"),
+    "C3": ("gone",),
+    "C4": ("gone", "inventory"),
+    "C5": ("starts", "reset"),
+    "C6": ("gone", "starts"),
+    "C7": ("threads", "by hand"),
+    "A1": ("threads", "a wait"),
+    "A2": ("by hand", "starts"),
+    "A3": ("ends",),
+    "A3 (log)": ("ends",),
+    "A4": ("interrupted",),
+    "A5": ("between",),
+    "A6": ("site.yml",),
+    "A6 (journal)": ("site.yml",),
+    "A7": ("ends", "by hand"),
+    "A8": ("reset", "both threads"),
+    "A9": ("by hand",),
+    "A10": ("inventory", "strangers"),
+    "A11": ("power",),
+    "A12": ("gone",),
+    "calm": ("a wait",),
+    "no replica": ("no wait",),
+}
+
+
+def of_world(name: str) -> list[Mutant]:
+    """The mistakes that are looked for in a world."""
+    return [one for one in MUTANTS if name.removeprefix("hosts: ") in WORLDS[one.name]]
+
 
 @contextlib.contextmanager
 def mistaken(mutant: Mutant) -> Iterator[None]:

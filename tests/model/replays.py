@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from model import stories
-from model.mutants import MUTANTS, mistaken
+from model.mutants import Mutant, mistaken
 from model.results import Asked, host
 from model.search import Lie, Search
 from model.state import SHORT
@@ -64,10 +64,10 @@ def failover_of(asked: Asked) -> dict[str, Any]:
     }
 
 
-def lies_of(search: Search) -> list[tuple[str, str, Lie]]:
+def lies_of(search: Search, mutants: list[Mutant]) -> list[tuple[str, str, Lie]]:
     """(mistake, its words, the lie) of the first histories that each mistake gets wrong."""
     found = []
-    for mutant in MUTANTS:
+    for mutant in mutants:
         if any(module.__name__.endswith(".history") for module, *_rest in mutant.patches):
             continue
         left = ALIKE
@@ -91,11 +91,11 @@ def lies_of(search: Search) -> list[tuple[str, str, Lie]]:
     return found
 
 
-def replays_of(search: Search) -> list[dict[str, Any]]:
+def replays_of(search: Search, mutants: list[Mutant]) -> list[dict[str, Any]]:
     """All of one world."""
     rules = search.rules
     made = []
-    for name, words, lie in lies_of(search):
+    for name, words, lie in lies_of(search, mutants):
         right = search.adapter.judge(lie.moment, lie.asked)
         made.append(
             {

@@ -57,6 +57,11 @@ def uuid(number: int) -> str:
     return UUIDS.format(number + 2)
 
 
+def answers(s: Moment, at: int) -> bool:
+    """Whether the source answers a replica that asks whether it lives."""
+    return s[SRC] in (RUNS, STOPS) and not s[at + LINE]
+
+
 class Results:
     """Of one kind of world.
 
@@ -288,7 +293,6 @@ class Results:
         """What every module of failover.yml returned, up to its judgement."""
         now = seconds(s[NOW])
         stamps = {"asked_at": now, "read_at": now + LATENCY}
-        alive = s[SRC] in (RUNS, STOPS)
         if asked.gone:
             info: dict[str, Any] = {SOURCE: {"unreachable": True, "msg": "no route to host"}}
         else:
@@ -307,14 +311,13 @@ class Results:
                 continue
             best = max(best, s[at + GOT])
             born = s[at + SEEN_BORN] if s[PHASE] else s[at + BORN]
-            # It answers nobody who asks from here: its line is cut, or it is dead.
             places = [
                 {
                     "address": host(other) if other >= 0 else SOURCE,
                     "port": 3306,
                     "tls": True,
                     "words": "" if other >= 0 else "refused",
-                    "answered": other >= 0 or (alive and not s[at + LINE]),
+                    "answered": other >= 0 or answers(s, at),
                 }
                 for other in (-1, *present)
                 if other != number and (other < 0 or not s[block(other) + UP])

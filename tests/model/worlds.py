@@ -36,6 +36,10 @@ RUNS = ("first_look", "undone", "interrupted", "open", "restart", "stop_slave", 
 ALL = tuple(dict.fromkeys((*events.OF_CLUSTER, *events.OF_REPLICA, *events.LOOKS, "interrupted")))
 
 
+# Of the worlds that hosts can do, those in which a mistake shows late.
+LONG_ONES = {"site.yml": 4.0, "interrupted": 6.0, "power": 3.0}
+
+
 def only(*groups: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for group in groups for name in group))
 
@@ -47,7 +51,10 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
     def of(replicas: int, *groups: tuple[str, ...], **more: object) -> Rules:
         return Rules(engine, replicas, events=only(TRAFFIC, *groups), **more)  # type: ignore[arg-type]
 
-    made = {f"hosts: {name}": (rules, 0.7) for name, rules in on_hosts(engine).items()}
+    made = {
+        f"hosts: {name}": (rules, LONG_ONES.get(name, 0.7))
+        for name, rules in on_hosts(engine).items()
+    }
     made |= {
         "lines": (of(2, LINES, timeout=SHORT), 1.0),
         "lines, a pair": (of(1, LINES, ("receive", "acknowledge"), timeout=SHORT, most=4), 0.5),
@@ -101,5 +108,6 @@ def on_hosts(engine: str) -> dict[str, Rules]:
         "strangers": of(2, "kill", "cut", "heal", "look", "edit_inventory", strangers=1),
         "interrupted": of(2, "interrupted", "open", "kill", "start", "die", "cut", most=2),
         "between": of(1, "kill", "first_look", "restart", "hold", "minute"),
+        "no wait": of(2, "kill", "cut", "heal", "look", wnr=0),
         "power": of(1, "minute", "kill", "cut", "power", "start", sync_binlog=False, timeout=SHORT),
     }
