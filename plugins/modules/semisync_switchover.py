@@ -58,17 +58,14 @@ options:
     description: Name of the variable with each host's result of O(step=plan), or of O(step=judge).
     type: str
   fenced_from:
-    description:
-      - Name of the variable with each host's result of O(step=plan), where that was made before the
-        tasks of the user's that fence the source ran.
+    description: As O(plan_from), before the source was fenced.
     type: str
   parts_from:
     description: Name of the variable with each host's result of O(step=part).
     type: str
   settled:
     description:
-      - Whether O(step=report) comes after everything else, and judges that too. Then it keeps the
-        first look at the new source as well; of a failover, that alone.
+      - Whether O(step=report) comes after everything else. It keeps the first look at the source.
     type: bool
     default: false
   results_dir:
@@ -89,8 +86,7 @@ options:
     description: The replication account's.
     type: str
   error_log:
-    description: RV(dbre.semisync.semisync_info#module:error_log) of the last look at this host's
-      server; where it has ended, O(step=look) of a failover reads on from there.
+    description: RV(dbre.semisync.semisync_info#module:error_log) of the last look at this server.
     type: dict
   tail:
     description: What was salvaged, which the action gives the module on the candidate.
@@ -212,11 +208,11 @@ server_seconds:
   returned: O(step=freeze)
   type: int
 kernel_seconds:
-  description: As under RV(server_seconds), null where it is not known.
+  description: As under RV(server_seconds), null if unknown.
   returned: O(step=freeze)
   type: float
 read_at:
-  description: When what follows was read, in seconds since 1970 by the host's clock.
+  description: When it was read, in seconds since 1970 by the host's clock.
   returned: O(step=freeze)
   type: float
 applier_ids:
@@ -225,13 +221,13 @@ applier_ids:
   type: list
   elements: int
 asked_at:
-  description: The controller's clock before the module was sent, and RV(answered_at) behind it.
+  description: The controller's clock before the module was sent; RV(answered_at) is that after it.
   returned: O(step=look) or O(step=freeze)
   type: float
-answered_at:
-  description: As under RV(asked_at).
-  returned: O(step=look) or O(step=freeze)
-  type: float
+settings_row:
+  description: As of M(dbre.semisync.semisync_info), when the target has applied everything.
+  returned: O(step=part) of a failover
+  type: int
 stopped:
   description: Whether the IO thread stands still.
   returned: O(step=freeze)

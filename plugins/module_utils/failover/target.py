@@ -7,6 +7,7 @@ received, waits for replicas that acknowledge, and opens.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from typing import Any
@@ -139,6 +140,15 @@ class FailoverTarget(TargetPart):
             self.run(ahead.careful_steps(durability))
             os.sync()
             self.note("careful_again", "all that was applied is on the disk")
+
+    def result(self, outcome: str, reason: str = "") -> dict[str, Any]:
+        """What became of it, and of which change of the old source's semi-sync this server knows
+        now that it has applied everything; None if that cannot be read.
+        """
+        seen = None
+        with contextlib.suppress(ServerError):
+            seen = journal.past(self.eyes, self.params["schema"])["settings_row"]
+        return dict(super().result(outcome, reason), settings_row=seen)
 
     def promotion(self) -> list[Step]:
         """Where nobody could acknowledge, the source side stays off: writers would only wait."""
