@@ -131,7 +131,7 @@ class Adapter(Results):
         return self.look_memo[key]
 
     def seen_by_look(self, s: bytes) -> bytes:
-        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], bool(waiting(s))))
+        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], len(waiting(s))))
         return source + b"".join(
             bytes((s[at + OUTSIDE], s[at + LINE], s[at + UP]))
             + (b"" if s[at + UP] else s[at + IO : at + APPLIED + 1] + s[at + BORN : at + OUTSIDE])
@@ -192,7 +192,15 @@ class Adapter(Results):
         points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
         if record["salvage"]:
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
-        target = {"outcome": "done", "reason": "", "points": points, "timeline": []}
+        place = block(int(chosen.host.removeprefix("replica")) - 1)
+        has = s[place + (APPLIED if asked.stuck else GOT)]
+        target = {
+            "outcome": "done",
+            "reason": "",
+            "points": points,
+            "timeline": [],
+            "settings_row": self.settings_row(s, has),
+        }
         done = failover_outcome.completed(record, {chosen.host: target}, accepted, RUN)
         return verdict_of(done, cases)
 
@@ -201,7 +209,10 @@ class Adapter(Results):
         opened, known = judged.opened, judged.evidence
         if opened is None:
             raise ValueError("it was not opened")
-        wrong = failover_again.problems(opened, known.members)
+        wrong = [
+            *failover_again.not_frozen(opened, known),
+            *failover_again.problems(opened, known.members),
+        ]
         if wrong:
             return refusal(("again",))
         kept = failover_again.certificate_of(opened, "shop", "feed", now)

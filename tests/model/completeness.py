@@ -32,7 +32,10 @@ def table(search: Search) -> dict[str, dict[str, Any]]:
     made: dict[str, dict[str, Any]] = {}
     for known in search.classes.values():
         verdict, asked = known.verdict, known.asked
-        if verdict.words == certificate.PROVEN:
+        if verdict.words == certificate.PROVEN or asked.late >= 0 or asked.stuck:
+            continue
+        if "source_answers" in verdict.reasons:
+            # It lives: there is nothing to fail over from.
             continue
         # What is assumed not to have happened is no excuse for saying less.
         lossy = [

@@ -32,7 +32,7 @@ from model.search import Class, Lie, Search  # noqa: E402
 from model.state import Rules  # noqa: E402
 
 # So many classes of moments are judged with each mistake, in each world.
-MUTATED = 1500
+MUTATED = 1000
 LONGEST = 12
 SHORT = 70_000
 
@@ -138,13 +138,15 @@ def search_engine(engine: str, options: argparse.Namespace) -> dict[str, Any]:
         if not options.world or name.startswith(tuple(options.world))
     }
     shares = sum(share for _rules, share in chosen.values())
+    left = options.moments / options.engines
     until = time.monotonic() + 60 * options.minutes
     best: dict[str, Any] = {}
     found = {}
     for name, (rules, share) in chosen.items():
-        moments = int(options.moments / options.engines * share / shares) + 1
-        found[name] = search_world(rules, moments, until, best, options)
+        # What a small world has not needed is the others'.
+        found[name] = search_world(rules, int(left * share / shares) + 1, until, best, options)
         one = found[name]
+        left, shares = left - one["moments"], shares - share
         print(
             f"{engine}, {name}: {one['moments']} moments, {one['depth']} events,"
             f" {one['classes']} judged, {one['seconds']} s,"
@@ -206,6 +208,9 @@ def said(found: list[dict[str, Any]], seconds: float, options: argparse.Namespac
             wrong += 1
             print(f"\n{words}")
     moments = sum(one["moments"] for engine in found for one in engine["worlds"].values())
+    if moments < options.moments * 0.9 and not (options.short or options.world):
+        wrong += 1
+        print(f"\nThe time was over after {moments} of {options.moments} moments")
     asked = sum(one["asked"] for engine in found for one in engine["worlds"].values())
     print(
         f"\n{moments} distinct moments, {asked} verdicts, {round(seconds)} s"

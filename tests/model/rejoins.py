@@ -63,9 +63,7 @@ def clean(
         strict=True if mariadb else None,
     )
     judged = former.judge(old, there)
-    doubt = ""
-    if hasattr(former, "unlogged"):
-        doubt = former.unlogged("source", mariadb, VERSIONS[engine], "1" if synced else "0", power)
+    doubt = former.unlogged("source", mariadb, VERSIONS[engine], "1" if synced else "0", power)
     return judged.verdict == former.CLEAN and not doubt
 
 

@@ -73,10 +73,15 @@ class Results:
         first = BASE + count
         return f"0-{server_id(-1)}-{first}" if self.mariadb else f"{uuid(-1)}:1-{first}"
 
-    def journal(self, rows: int, has: int) -> dict[str, Any]:
-        """What a server says of its journal that has so many transactions."""
-        seen = (rows & ((1 << has) - 1)).bit_count()
-        identity = server_id(-1) if self.mariadb else uuid(-1)
+    def settings_row(self, s: bytes, has: int) -> int:
+        """The number of the newest row of settings, on a server that has so many transactions; the
+        first row of the journal is the switchover's.
+        """
+        seen = (s[ROWS] & ((1 << has) - 1)).bit_count()
+        return seen + 1 if seen else 0
+
+    def journal(self) -> dict[str, Any]:
+        """The newest row of the journal that is of roles."""
         return {
             "number": 1,
             "operation": "switchover",
@@ -85,13 +90,11 @@ class Results:
             "from_host": "elsewhere",
             "to_host": SOURCE,
             "from_id": "1",
-            "to_id": identity,
+            "to_id": server_id(-1) if self.mariadb else uuid(-1),
             "happened": "2026-11-01T00:00:00Z",
             "position": "",
             "verdict": "",
             "details": "",
-            # The first row is the switchover's.
-            "settings_row": seen + 1 if seen else 0,
         }
 
     def of_source(self, s: bytes) -> dict[str, Any]:
@@ -157,7 +160,8 @@ class Results:
             ],
             error_log={"path": "/var/log/mysql/error.log", "inode": 1, "size": 1},
             binlog_filters=[],
-            journal=self.journal(s[ROWS], s[LOG]),
+            journal=self.journal(),
+            settings_row=self.settings_row(s, s[LOG]),
         )
 
     def channel(self, s: bytes, got: int, applied: int, io: str, sql: int) -> dict[str, Any]:
@@ -225,7 +229,8 @@ class Results:
             # Its own connection comes after what runs: an even epoch has seen no look since.
             connection_id=10 * (epoch + 1 - epoch % 2) + 9,
             applier_ids=[] if s[at + SQL] else [10 * applier + 5],
-            journal=self.journal(s[ROWS], applied),
+            journal=self.journal(),
+            settings_row=self.settings_row(s, applied),
         )
 
     def members(self, s: bytes, living: bool) -> list[Member]:
@@ -246,36 +251,37 @@ class Results:
             ),
         ]
 
-    def ended(self, s: bytes, asked: Asked) -> dict[str, Any] | None:
-        """What systemd and the error log say of a dead source."""
+    def ended(self, s: bytes) -> dict[str, Any] | None:
+        """What systemd says of a dead source's server."""
         if s[SRC] == POWERLESS:
             return None
         at = seconds(s[NOW]) + 1
         ended_ago = at - since(s[ENDED])
+        stopped = s[SRC] in (EXITED, STOPPED_KILLED)
+        return {
+            "how": "exited" if s[SRC] == EXITED else "killed",
+            "status": 0 if s[SRC] == EXITED else 9,
+            "started_ago": at - since(s[STARTED]),
+            "stopping_ago": at - since(s[STOPPING]) if stopped else ended_ago - 0.01,
+            "ended_ago": ended_ago,
+        }
+
+    def log(self, s: bytes, asked: Asked) -> dict[str, Any] | None:
+        """What its error log says since a controller's look, if it could be read from there."""
+        if not asked.log or not look_of(s, asked.controller):
+            return None
         words = s[WORDS_A + asked.controller]
         dumps = [
             int(server_id(number))
             for number, start in enumerate(blocks(self.rules))
             if s[start + DUMP_A + asked.controller]
         ]
-        known = asked.log and bool(look_of(s, asked.controller))
         return {
-            "how": "exited" if s[SRC] == EXITED else "killed",
-            "status": 0 if s[SRC] == EXITED else 9,
-            "started_ago": at - since(s[STARTED]),
-            "stopping_ago": at - since(s[STOPPING])
-            if s[SRC] in (EXITED, STOPPED_KILLED)
-            else ended_ago - 0.01,
-            "ended_ago": ended_ago,
-            "log": {
-                "shutdown": bool(words & SHUTDOWN),
-                "off": bool(words & OFF),
-                "dumps": dumps,
-                "started": bool(words & STARTED_AGAIN),
-                "lines": [],
-            }
-            if known
-            else None,
+            "shutdown": bool(words & SHUTDOWN),
+            "off": bool(words & OFF),
+            "dumps": dumps,
+            "started": bool(words & STARTED_AGAIN),
+            "lines": [],
         }
 
     def results(self, s: bytes, asked: Asked) -> evidence.Read:
@@ -286,7 +292,7 @@ class Results:
         if asked.gone:
             info: dict[str, Any] = {SOURCE: {"unreachable": True, "msg": "no route to host"}}
         else:
-            look: dict[str, Any] = dict(stamps, ended=self.ended(s, asked))
+            look: dict[str, Any] = dict(stamps, ended=self.ended(s), log=self.log(s, asked))
             if asked.salvage:
                 look["salvage"] = {"case": "", "words": ""}
             info = {SOURCE: {"failed": True, "reason": "stopped", "msg": "", "look": look}}
@@ -337,7 +343,6 @@ class Results:
                 "server_seconds": int(now + 1 - since(s[at + BORN])),
                 "kernel_seconds": now + 1 - since(s[at + BOOT]),
                 "applier_ids": [] if s[at + SQL] else [10 * s[at + APPLIER] + 5],
-                "journal": self.journal(s[ROWS], s[at + APPLIED]),
             }
         salvage: dict[str, Any] = {}
         if asked.salvage and not asked.gone:

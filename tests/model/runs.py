@@ -60,8 +60,8 @@ def ours_begins(what: str) -> Event:
 
 
 def ours_goes_on(s: Moment, rules: Rules) -> bytearray | None:
-    """It changes it; after a while without the row being confirmed, too."""
-    if not s[OURS]:
+    """It changes it, the row being confirmed; one that is not keeps it from being made."""
+    if not s[OURS] or not is_ok(s[TOLD + s[ROWS].bit_length() - 1]):
         return None
     n = changed(s, rules, CHANGES[s[OURS] - 1])
     if n is not None:

@@ -32,7 +32,7 @@ WORDS = {
     "ours_timeout": "controller A: site.yml is about to set the timeout: look spent, row written",
     "ours_count": "controller A: site.yml is about to set the count: look spent, row written",
     "ours_wnr": "controller A: site.yml is about to set wait_no_replica: look spent, row written",
-    "ours_goes_on": "controller A: the playbook changes it (though its row may not be confirmed)",
+    "ours_goes_on": "controller A: the row is confirmed, and the playbook changes it",
     "ours_dies": "controller A: the playbook is interrupted before it changes anything",
     "first_look": "controller A: failover.yml reads everybody",
     "undone": "controller A: that failover.yml is undone",

@@ -123,7 +123,8 @@ def of_completeness(found: list[dict[str, Any]]) -> Iterator[str]:
     yield (
         "A theorem: another history that looks the same to the failover, and in which nothing"
         " happened that a certificate assumes away, loses a row; no judge can say more. Caution:"
-        " none of those that were met does.\n"
+        " none of those that were met does, in worlds that are searched only so far. Counted are"
+        " ways to run a failover in a moment.\n"
     )
     for engine in found:
         merged: dict[str, dict[str, Any]] = {}
