@@ -122,7 +122,8 @@ def listed(basename: str, datadir: str) -> list[str]:
     names = [line.strip() for line in read_text(index).splitlines() if line.strip()]
     if not names:
         raise SalvageError("no_log", f"{index} is empty")
-    return [os.path.normpath(os.path.join(datadir, name)) for name in names]
+    # From "/" on, so that no name is an option of the program that reads it.
+    return [os.path.normpath(os.path.join("/", datadir, name)) for name in names]
 
 
 def since(files: list[str], first: str) -> list[str]:

@@ -49,7 +49,8 @@ def command(method: str, info: dict[str, Any], path: str, folder: str) -> list[s
         "--hex-blob",
         "--max-allowed-packet=1G",
     ]
-    return [*words, *info["options"], "--databases", *info["schemas"]]
+    # After "--" a schema's name is never an option, whatever a client has called it.
+    return [*words, *info["options"], "--databases", "--", *info["schemas"]]
 
 
 def serve(
@@ -88,20 +89,21 @@ def serve(
             # A program that fails at once has sent nothing: the replica is as it was.
             data = output.read(stream.BLOCK)
             status = tool.wait() if len(data) < stream.BLOCK else 0
-            if head and not status:
+            failed = bool(status) or not data
+            if head and not failed:
                 stream.send(caller, head)
             while data and not status:
                 stream.send(caller, data)
                 sent += len(data)
                 data = output.read(stream.BLOCK)
             status = tool.wait()
-            if tail and not status:
+            failed = failed or bool(status)
+            if tail and not failed:
                 stream.send(caller, tail)
             errors.seek(0)
             last = " | ".join(errors.read().decode("utf-8", "replace").strip().splitlines()[-4:])
-            problem = (
-                f"{os.path.basename(words[0])} ended with status {status}: {last}" if status else ""
-            )
+            said = f"status {status}" if status else "status 0 and has written no data"
+            problem = f"{os.path.basename(words[0])} ended with {said}: {last}" if failed else ""
             stream.finish(caller, problem)
         except OSError as error:
             raise stream.StreamError(

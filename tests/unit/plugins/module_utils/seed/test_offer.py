@@ -189,12 +189,12 @@ def test_a_replica_does_not_wait_long_where_nobody_answers(tmp_path):
 
 def test_a_replica_takes_nothing_from_a_stranger(tmp_path):
     port = free_port()
-    source = Source(port, ["true"], tmp_path)
+    source = Source(port, ["echo", "data"], tmp_path)
     source.start()
     while not stream.answers(port, KEYS["certificate"]):
         time.sleep(0.05)
     assert not stream.answers(port, OTHER["certificate"])
     with pytest.raises(stream.NoAnswerError):
         replica(port, OTHER["certificate"], seconds=0)
-    assert list(stream.blocks(replica(port))) == []
+    assert list(stream.blocks(replica(port))) == [b"data\n"]
     source.join(10)
