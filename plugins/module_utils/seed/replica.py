@@ -38,10 +38,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 POLL_SECONDS = 1
 # For a connection to the source's stream, which is offered already.
 WAIT_SECONDS = 10
+# Without a word of it the server tries TLS first.
+CLONE_TLS = {"required": " REQUIRE SSL", "any": "", "disabled": " REQUIRE NO SSL"}
 POSITIONS = ("mariadb_backup_binlog_info", "xtrabackup_binlog_info")
 # Of a dump, what is looked at: the accounts are ahead of it, a little of its own and privileges on
 # single tables stand behind its data.
@@ -142,24 +145,39 @@ class Replica:
             "SET GLOBAL clone_valid_donor_list = %s",
             (f"{self.params['source_host']}:{self.params['source_port']}",),
         )
+        authority = self.verify_donor(server)
         ended = threading.Event()
         watcher = threading.Thread(target=self.watch_clone, args=(self.server(), ended))
         watcher.start()
         try:
             server.rows(
-                f"CLONE INSTANCE FROM %s@%s:{self.params['source_port']} IDENTIFIED BY %s REQUIRE"
-                f" {'SSL' if self.params['require_ssl'] else 'NO SSL'}",
+                f"CLONE INSTANCE FROM %s@%s:{self.params['source_port']} IDENTIFIED BY"
+                f" %s{CLONE_TLS[self.params['tls']]}",
                 (copying.DONOR, self.params["source_host"], self.params["password"]),
             )
         except ServerError as error:
             # 3707: no supervisor restarts the server; 2006, 2013: it restarts already.
             if error.number not in (3707, 2006, 2013):
+                if self.params["tls_ca"]:
+                    self.set_authority(server, authority)
                 raise SeedError(f"the server refuses to clone: {error}") from error
         finally:
             ended.set()
             watcher.join()
         self.marker.write(stage="restarts")
         self.settle_clone(before)
+
+    def verify_donor(self, server: Server) -> str:
+        """Have the clone believe one authority; the one that was believed before. A server that has
+        restarted with its clone has forgotten it.
+        """
+        before = text(self.variable("clone_ssl_ca") or "")
+        if self.params["tls_ca"]:
+            self.set_authority(server, self.params["tls_ca"])
+        return before
+
+    def set_authority(self, server: Server, path: str) -> None:
+        server.rows("SET GLOBAL clone_ssl_ca = %s", (path,))
 
     def watch_clone(self, server: Server, ended: threading.Event) -> None:
         """Write progress down until the clone has ended or the server restarts."""
