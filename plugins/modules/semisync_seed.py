@@ -242,13 +242,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import (
     seen_as,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.offer import offered
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import send
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
     NoAnswerError,
     StreamError,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.take import take
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
 # What a part needs with every method.

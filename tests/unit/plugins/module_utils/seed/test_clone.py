@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import replica
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 
@@ -53,7 +54,7 @@ def cloned(monkeypatch, tls, authority=None, refused=False):
         monkeypatch.setattr(one, name, lambda *_args: None)
     monkeypatch.setattr(one, "server", lambda: server)
     if refused:
-        with pytest.raises(replica.SeedError, match="refuses to clone"):
+        with pytest.raises(SeedError, match="refuses to clone"):
             one.clone()
     else:
         one.clone()
