@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import log_file, tail
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import process, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 
@@ -218,6 +218,11 @@ def whole_part(path: str, whole: log_file.Whole, folder: str) -> str:
                 raise SalvageError("alive", f"{path} became shorter while it was read")
             part.write(piece)
             left -= len(piece)
+        if os.geteuid() == 0:
+            # Who may read the log may read it here: its program may be run as the server's user.
+            owner = os.fstat(original.fileno())
+            os.chown(copy, owner.st_uid, owner.st_gid)
+            os.chmod(folder, 0o711)
     return copy
 
 
@@ -244,7 +249,7 @@ def printed(words: list[str], read_lines: Callable[[Iterable[bytes]], Any]) -> A
     """
     environment = dict(os.environ, LC_ALL="C", TZ="UTC")
     with tempfile.TemporaryFile() as errors, subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=errors, env=environment
+        trust.words(words), stdout=subprocess.PIPE, stderr=errors, env=environment
     ) as printing:
         output: Any = printing.stdout
         made, wrong = None, None

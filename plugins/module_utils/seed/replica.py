@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, copying
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import dynamic_plugins
@@ -305,11 +305,13 @@ class Replica:
             nonlocal head, tail
             head, tail = head + data[: HEAD_BYTES - len(head)], (tail + data)[-TAIL_BYTES:]
 
+        client = self.params["tools"]["client"]
         with login.client_file(self.params) as path:
+            trust.hand_over(client, path)
             self.take(
                 stream,
                 incoming,
-                client_words(self.params["tools"]["client"], path, mariadb),
+                trust.words(client_words(client, path, mariadb)),
                 look if mariadb else None,
             )
         if mariadb:

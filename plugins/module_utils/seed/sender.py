@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
@@ -150,6 +151,7 @@ def send(module: Any) -> dict[str, Any]:
     # The copy may take longer than the server leaves a connection alone.
     del server
     with login.client_file(params) as path, scratch() as folder:
-        words = command(params["method"], info, path, folder)
+        words = trust.words(command(params["method"], info, path, folder))
+        trust.hand_over(info["program"], path, folder)
         sent = serve(params, head, words, folder, tail)
     return {"changed": False, "sent": sent}
