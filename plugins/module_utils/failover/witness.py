@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import peer as peer_login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
@@ -73,7 +74,8 @@ def places_of(others: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[s
         if place["address"]
     }
     return [
-        {"address": address, "port": port, "tls": tls} for (address, port), tls in tls_at.items()
+        {"address": address, "port": port, "tls": tls, "known": False}
+        for (address, port), tls in tls_at.items()
     ]
 
 
@@ -126,8 +128,9 @@ def reach(peer: dict[str, Any], params: dict[str, Any]) -> tuple[str, bool]:
                 peer["port"],
                 params["user"],
                 params["password"],
-                peer["tls"],
+                (peer["tls"] or None) if peer.get("known", True) else None,
                 ANSWER,
+                params,
             )
         )
     except ServerError as error:
@@ -141,5 +144,7 @@ def answered(error: ServerError) -> bool:
     where the connection did not come about (2000 to 2999 are the client library's own).
     """
     if "cryptography" in str(error):
+        return True
+    if error.number == peer_login.TLS_FAILED:
         return True
     return error.number is not None and not (error.number == 0 or 2000 <= error.number < 3000)

@@ -63,7 +63,13 @@ def seen_as(params: dict[str, Any]) -> str:
     """
     try:
         login.connect_to(
-            params["source_host"], params["source_port"], copying.DONOR, "", False, SEEN_SECONDS
+            params["source_host"],
+            params["source_port"],
+            copying.DONOR,
+            "",
+            False,
+            SEEN_SECONDS,
+            params,
         )
     except ServerError as error:
         match = REFUSED.search(str(error)) if error.number in login.LOGIN_REFUSED else None

@@ -55,6 +55,7 @@ def reach(peer: dict[str, Any], params: dict[str, Any]) -> str:
                 params["password"],
                 peer["tls"],
                 ANSWER,
+                params,
             )
         )
     except ServerError as error:

@@ -97,6 +97,7 @@ class Part(ABC):
                 self.params["password"],
                 peer["tls"],
                 ANSWER,
+                self.params,
             )
         )
         # Where this host loses its power nobody closes the connection, and its locks would stay.
