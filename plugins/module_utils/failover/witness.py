@@ -17,12 +17,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
     canonical_value,
     text,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, run_lock
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.look import (
     filters,
     first_gtids,
@@ -51,9 +50,10 @@ def look(
         params: the others' `places`, and the replication account's `user` and `password`.
         info: what was read of the server.
     """
-    locked = server.rows(f"SELECT IS_USED_LOCK({quote_text(rules.RUN_LOCK)}) AS id")[0]["id"]
+    has = run_lock.holder(server, params["user"])
     return {
-        "running": locked is not None,
+        "running": bool(has and not has.stranger),
+        "lock_of": has.words if has else "",
         "tried": try_all(places_of(params["places"], info), params),
         "filters": filters(server, names) + skips(server),
         "first_gtids": first_gtids(server, names),
