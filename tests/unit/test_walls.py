@@ -30,6 +30,7 @@ HOST_PACKAGES = (
     "canary",
     "seed",
     "everything",
+    "first_look",
     "netem",
     "load",
 )
@@ -45,6 +46,7 @@ CONTROLLER_PACKAGES = (
     ("hold",),
     ("failover_known", "rejoin_known", "rejoin_replay"),
     ("failover", "rejoin"),
+    ("inventory",),
     ("goals",),
     ("benchmark",),
     ("report",),

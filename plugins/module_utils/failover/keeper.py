@@ -9,14 +9,16 @@ It is asked at an abstract unix socket, so there is no file to clean up.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import socket
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import detach
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import (
+    complain,
+    detach,
+)
 
 # Seconds after which it acts.
 HELD = 60
@@ -48,8 +50,10 @@ def leave(name: str, act: Callable[[], None], seconds: float = HELD) -> None:
     if child == 0:
         # The second fork gives the process to init.
         if os.fork() == 0:
-            with contextlib.suppress(Exception):  # nobody would hear of it
+            try:
                 serve(listener, act, seconds)
+            except Exception as error:  # nobody else would hear of it
+                complain(f"an IO thread that a failover stopped was not started again: {error}")
         os._exit(0)
     os.waitpid(child, 0)
     listener.close()

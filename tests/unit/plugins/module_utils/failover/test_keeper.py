@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import secrets
+import syslog
 import time
 
 import pytest
@@ -48,3 +49,17 @@ def test_another_can_be_left_as_soon_as_one_is_gone(name, tmp_path):
         keeper.leave(name, (tmp_path / "acted").touch, seconds=5)
         assert keeper.release(name)
     assert not (tmp_path / "acted").exists()
+
+
+def test_one_that_cannot_start_it_again_says_so_in_the_hosts_log(name, tmp_path, monkeypatch):
+    log = tmp_path / "syslog"
+    monkeypatch.setattr(syslog, "syslog", lambda _priority, words: log.write_text(words))
+
+    def fail():
+        raise RuntimeError("Too many connections")
+
+    keeper.leave(name, fail, seconds=0.1)
+    until = time.monotonic() + 20
+    while not (log.exists() and log.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "was not started again: Too many connections" in log.read_text()
