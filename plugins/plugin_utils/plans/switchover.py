@@ -27,9 +27,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted import (
-    begun as interrupted,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted import (
     half_done,
     never_allowed,
     refused,
