@@ -42,7 +42,7 @@ def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_sourc
         )
         before = replica.fingerprint()
         if way == "clone":
-            source.sql("SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = ON")
+            source.sql("SET PERSIST log_output = 'TABLE'; SET PERSIST general_log = ON")
         # The others are chosen by themselves.
         given = {"semisync_seed_method": way} if way == "dump" else {}
         file = inventory(tmp_path, {source: {}}, {replica: {}}, **given)

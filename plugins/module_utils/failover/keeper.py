@@ -15,6 +15,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import (
     complain,
     detach,
@@ -62,9 +63,8 @@ def leave(name: str, act: Callable[[], None], seconds: float = HELD) -> None:
 def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
     """Wait to be sent away, and act where nobody does it."""
     detach(listener.fileno())
-    listener.settimeout(seconds)
     try:
-        connection = listener.accept()[0]
+        connection = callers.accept(listener, seconds)
     except socket.timeout:
         # From here on nobody is told any more that this process is gone.
         listener.close()
@@ -82,6 +82,6 @@ def release(name: str) -> bool:
         asking.settimeout(ANSWER)
         try:
             asking.connect(name)
-            return asking.recv(1) == GONE
+            return callers.is_own(asking) and asking.recv(1) == GONE
         except OSError:
             return False

@@ -88,7 +88,6 @@ def test_what_an_answer_lacks(now, expected):
 def host(tmp_path, monkeypatch):
     monkeypatch.setattr(place, "PROGRAM", str(tmp_path / "answer.py"))
     monkeypatch.setattr(place, "PLACES", str(tmp_path / "places.py"))
-    monkeypatch.setattr(place, "PLACES", str(tmp_path / "places.py"))
     monkeypatch.setattr(place, "FOLDER", str(tmp_path))
     monkeypatch.setattr(place, "UNITS", str(tmp_path))
     return tmp_path
