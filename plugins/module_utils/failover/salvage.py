@@ -295,7 +295,12 @@ def pack(transactions: list[tail.Transaction]) -> str:
 
 def unpack(payload: str) -> list[tail.Transaction]:
     """The reverse."""
-    rows = json.loads(zlib.decompress(base64.b64decode(payload)))
+    reader = zlib.decompressobj()
+    # As JSON a byte takes six characters at most.
+    text = reader.decompress(base64.b64decode(payload), 6 * MOST_BYTES)
+    if reader.unconsumed_tail:
+        raise SalvageError("large", f"more than {MOST_BYTES >> 20} MB to be salvaged")
+    rows = json.loads(text)
     return [
         tail.Transaction(one, [text.encode("latin-1") for text in texts]) for one, texts in rows
     ]

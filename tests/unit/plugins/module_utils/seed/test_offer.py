@@ -218,9 +218,12 @@ def test_the_claim_on_a_port_is_no_name_that_any_user_may_take():
     port = free_port()
     with socket.socket(socket.AF_UNIX) as stranger:
         stranger.bind(f"\0dbre-semisync-stream-{port}")
-        with stream.listen(port, 1), pytest.raises(stream.StreamError, match="another seeding"):
-            with stream.listen(port, 0.2):
-                pass
+        with (
+            stream.listen(port, 1),
+            pytest.raises(stream.StreamError, match="another seeding"),
+            stream.listen(port, 0.2),
+        ):
+            pass
         # It goes with who had it.
         with stream.listen(port, 1):
             pass
