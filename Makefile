@@ -102,7 +102,7 @@ test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml
 	  $(if $(uml_scenarios),'molecule $(uml_scenarios)=molecule test $(addprefix --scenario-name ,$(uml_scenarios))' 'prove=$(MAKE) prove SHORT=1') \
 	  $(foreach part,$(live_parts),'live $(part)=$(MAKE) live PART=$(part)') \
 	  $(foreach name,$(docker_scenarios),'molecule $(name)=molecule test --scenario-name $(name)') \
-	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
+	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'judge=$(MAKE) judge SHORT=1' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
 	  'report=$(MAKE) report' 'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
 
 .PHONY: lint
@@ -200,12 +200,23 @@ rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server;
 	@$(tools) python tests/figures/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \
 	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
 
+.PHONY: judge
+judge: ## every history of a small world, judged by the real code: no verdict may be false; the tables go to docs/evidence/judge.md; SHORT=1: two minutes of it; LONG=1: histories of 50 events, too
+	@$(tools) python tests/model/judge.py $(if $(SHORT),--short,--document docs/evidence/judge.md --replays tests/model/replays.json)
+	@$(if $(LONG),$(tools) python -m pytest -q tests/model,true)
+
 .PHONY: prove
 prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, TARBALL, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and two mistakes
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),$(if $(SHORT),,mysql) mariadb); do \
 	  python tests/figures/prove.py --server $$server $(if $(TARBALL),--tarball $(TARBALL)) $(if $(SHORT),--short) \
 	  $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done
+
+.PHONY: replays
+replays: ## the shortest histories that a mistaken judge gets wrong, on real hosts (SERVER, MINUTES, ONLY, AGAIN=1)
+	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \
+	  python tests/figures/replays.py --server $$server $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again) || exit; done
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command

@@ -11,22 +11,24 @@ from typing import Any
 
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     failover,
+    keepers,
     promise,
     results,
     settings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    interrupted,
     problems,
     sides,
     switchover,
     switchover_premises,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     scheduled,
     switchover_outcome,
@@ -57,7 +59,7 @@ DATED = ("look", "freeze")
 display = Display()
 
 
-class ActionModule(ActionBase):
+class ActionModule(Reaching):
     """The steps of a switchover, or of a failover; see plugins/modules/semisync_switchover.py."""
 
     TRANSFERS_FILES = False
@@ -95,6 +97,19 @@ class ActionModule(ActionBase):
             self._task,
         )
         cluster.refuse(task_vars, step.name, step.members, forks(step.members))
+        if self._task.args["step"] == "salvage" and not self._task.check_mode:
+            return self.salvage(step, task_vars)
+        return step.go()
+
+    def salvage(self, step: Any, task_vars: Any) -> dict[str, Any]:
+        """Read on one host; on the others keep the IO threads still as long as that takes."""
+        if step.host == source_of(step.members).host:
+            with keepers.at_work(step.token):
+                return step.go()
+        frozen = step.results_of("frozen_from")[step.host]
+        if frozen.get("changed"):
+            plan = {"mode": "renew", "token": step.token}
+            keepers.keep(step.token, lambda: self.on_host(plan, task_vars))
         return step.go()
 
     def with_events(self, plan: dict[str, Any], name: str) -> dict[str, Any]:
@@ -328,7 +343,7 @@ def ends(
 ) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}
-    if switchover.interrupted(row) and row:
+    if interrupted.begun(row) and row:
         source = by_host.get(row["from_host"]) or source_of(members)
         return source, by_host.get(row["to_host"], source)
     return source_of(members), by_host[own["switchover_to"]]

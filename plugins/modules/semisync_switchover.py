@@ -325,6 +325,10 @@ writers_waited_ms:
   description: From the freeze until somebody took writes again, by the source's clock.
   returned: O(step=part) on the source, or O(step=report)
   type: float
+renewed:
+  description: Whether the process that starts the IO thread again waits longer.
+  returned: O(step=salvage), on a replica while another host reads
+  type: bool
 path:
   description: The file with the result.
   returned: O(step=report)
@@ -335,6 +339,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import first_look
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     ahead,
+    keeper,
     parts,
     receiver,
     salvage,
@@ -375,9 +380,14 @@ def main() -> None:
         supports_check_mode=True,
     )
     module.params.update(module.params["plan"] or {})
-    if module.params["step"] == "salvage":
+    renews = module.params.get("mode") == "renew"
+    if module.params["step"] == "salvage" and not renews:
         module.exit_json(changed=False, salvage=salvage.read(module))
     login.require_driver(module)
+    if renews:
+        connection.work(
+            module, keeper.keep_still, "the IO thread's process cannot be asked to stay"
+        )
     if (module.params["operation"], module.params["step"]) == ("failover", "look"):
         module.exit_json(**first_look.read(module))
     if module.params["step"] == "reach":

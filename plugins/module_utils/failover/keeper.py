@@ -9,9 +9,11 @@ It is asked at an abstract unix socket, so there is no file to clean up.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +27,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard imp
 HELD = 60
 # Seconds that it may take to let go.
 ANSWER = 5
-GONE = b"g"
+# What it is told, and what it says.
+GO, STAY, GONE, STAYS = b"q", b"r", b"g", b"s"
 
 
 def address(params: dict[str, Any]) -> str:
@@ -61,27 +64,56 @@ def leave(name: str, act: Callable[[], None], seconds: float = HELD) -> None:
 
 
 def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
-    """Wait to be sent away, and act where nobody does it."""
+    """Wait to be sent away, and act where nobody does it. Whoever asks it to stay has as long
+    again.
+    """
     detach(listener.fileno())
-    try:
-        connection = callers.accept(listener, seconds)
-    except socket.timeout:
-        # From here on nobody is told any more that this process is gone.
-        listener.close()
-        act()
-        return
-    # Whoever hears that this one is gone may leave another at once.
-    listener.close()
-    connection.sendall(GONE)
-    connection.close()
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            connection = callers.accept(listener, deadline - time.monotonic())
+        except socket.timeout:
+            # From here on nobody is told any more that this process is gone.
+            listener.close()
+            act()
+            return
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(ANSWER)
+            word = connection.recv(1)
+            if word == GO:
+                # Whoever hears that this one is gone may leave another at once.
+                listener.close()
+                connection.sendall(GONE)
+                return
+            if word == STAY:
+                deadline = time.monotonic() + seconds
+                connection.sendall(STAYS)
 
 
 def release(name: str) -> bool:
     """Send the process away; False where there is none any more: it may have acted."""
+    return told(name, GO) == GONE
+
+
+def renew(name: str) -> bool:
+    """Let the process wait as long again; False where there is none any more."""
+    return told(name, STAY) == STAYS
+
+
+def keep_still(module: Any, _server: Any, _names: Any) -> dict[str, Any]:
+    """renew() for a module: the run goes on."""
+    return {"changed": False, "renewed": renew(address(module.params))}
+
+
+def told(name: str, word: bytes) -> bytes:
+    """What it says to a word; nothing where there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ANSWER)
         try:
             asking.connect(name)
-            return callers.is_own(asking) and asking.recv(1) == GONE
+            if not callers.is_own(asking):
+                return b""
+            asking.sendall(word)
+            return asking.recv(1)
         except OSError:
-            return False
+            return b""

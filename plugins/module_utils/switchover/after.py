@@ -27,6 +27,24 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import global_text
 
 
+def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """What is left when the role has moved."""
+    said = steps(module.params, server, names)
+    if not module.check_mode:
+        for statement, arguments in said:
+            server.rows(statement, arguments)
+        closed = canonical_value(global_text(server, "read_only")) == "1"
+        if module.params["part"] == "source" and closed:
+            said += events.leave(server, names)
+    fence_went = fence_goes(module, module.params)
+    if fence_went and not module.check_mode:
+        again = events.scheduler_steps(module, server, names)
+        for statement, arguments in again:
+            server.rows(statement, arguments)
+        said += again
+    return {"changed": bool(said) or fence_went, "statements": rules.shown(said)}
+
+
 def steps(params: dict[str, Any], server: Server, names: Names) -> list[Step]:
     """The statements that this host still needs."""
     open_here = canonical_value(global_text(server, "read_only")) == "0"
@@ -83,20 +101,3 @@ def fence_goes(module: Any, params: dict[str, Any]) -> bool:
         return True
     fence.put(ours["path"], ours["kind"], ours["group"])
     return False
-
-
-def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
-    """What is left when the role has moved."""
-    left = steps(module.params, server, names)
-    if not module.check_mode:
-        for statement, arguments in left:
-            server.rows(statement, arguments)
-        if module.params["part"] == "source":
-            left += events.leave(server, names)
-    fence_went = fence_goes(module, module.params)
-    if fence_went and not module.check_mode:
-        again = events.scheduler_steps(module, server, names)
-        for statement, arguments in again:
-            server.rows(statement, arguments)
-        left += again
-    return {"changed": bool(left) or fence_went, "statements": rules.shown(left)}

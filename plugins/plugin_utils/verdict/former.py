@@ -239,7 +239,8 @@ def unlogged(
         return ""
     number = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     if not mariadb and number:
-        names = Names("mysql", tuple(int(part) for part in number.groups()))
+        first, second, third = (int(part) for part in number.groups())
+        names = Names("mysql", (first, second, third))
         if names_more.engine_keeps_gtids(names):
             return ""
     doubt = "lost its power" if lost_power else "may have lost its power"
