@@ -155,9 +155,14 @@ statements:
   type: list
   elements: raw
 running:
-  description: Whether another switchover has the lock of this server.
+  description: Whether another switchover has the lock of this server. An account that may change no
+    roles has it in vain; its connection is ended.
   returned: O(step=look)
   type: bool
+lock_of:
+  description: The connection that has that lock, with its account if the login sees it; or empty.
+  returned: O(step=look)
+  type: str
 reach:
   description: Why the replication account cannot log in to a member from here, by host; empty where
     it can.

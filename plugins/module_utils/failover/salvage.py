@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import log_file, tail
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import process, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 
@@ -122,7 +122,8 @@ def listed(basename: str, datadir: str) -> list[str]:
     names = [line.strip() for line in read_text(index).splitlines() if line.strip()]
     if not names:
         raise SalvageError("no_log", f"{index} is empty")
-    return [os.path.normpath(os.path.join(datadir, name)) for name in names]
+    # From "/" on, so that no name is an option of the program that reads it.
+    return [os.path.normpath(os.path.join("/", datadir, name)) for name in names]
 
 
 def since(files: list[str], first: str) -> list[str]:
@@ -217,6 +218,11 @@ def whole_part(path: str, whole: log_file.Whole, folder: str) -> str:
                 raise SalvageError("alive", f"{path} became shorter while it was read")
             part.write(piece)
             left -= len(piece)
+        if os.geteuid() == 0:
+            # Who may read the log may read it here: its program may be run as the server's user.
+            owner = os.fstat(original.fileno())
+            os.chown(copy, owner.st_uid, owner.st_gid)
+            os.chmod(folder, 0o711)
     return copy
 
 
@@ -243,7 +249,7 @@ def printed(words: list[str], read_lines: Callable[[Iterable[bytes]], Any]) -> A
     """
     environment = dict(os.environ, LC_ALL="C", TZ="UTC")
     with tempfile.TemporaryFile() as errors, subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=errors, env=environment
+        trust.words(words), stdout=subprocess.PIPE, stderr=errors, env=environment
     ) as printing:
         output: Any = printing.stdout
         made, wrong = None, None
@@ -289,7 +295,12 @@ def pack(transactions: list[tail.Transaction]) -> str:
 
 def unpack(payload: str) -> list[tail.Transaction]:
     """The reverse."""
-    rows = json.loads(zlib.decompress(base64.b64decode(payload)))
+    reader = zlib.decompressobj()
+    # As JSON a byte takes six characters at most.
+    text = reader.decompress(base64.b64decode(payload), 6 * MOST_BYTES)
+    if reader.unconsumed_tail:
+        raise SalvageError("large", f"more than {MOST_BYTES >> 20} MB to be salvaged")
+    rows = json.loads(text)
     return [
         tail.Transaction(one, [text.encode("latin-1") for text in texts]) for one, texts in rows
     ]

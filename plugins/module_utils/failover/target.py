@@ -253,7 +253,7 @@ class FailoverTarget(TargetPart):
 
     def recover(self, stage: str) -> dict[str, Any]:
         """What the guard does when the part has ended without a word."""
-        if not flags.take(self.hand, rules.RUN_LOCK, 5):
+        if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
         if not self.frozen():
             # What is left the next run does, which needs the lock.

@@ -174,3 +174,11 @@ def test_what_was_not_read_to_its_end_is_not_taken_for_read(module, before, afte
 def test_too_much_is_refused(module, monkeypatch):
     monkeypatch.setattr(salvage, "MOST_BYTES", 3000)
     assert salvage.read(module)["case"] == "large"
+
+
+def test_a_tail_that_is_more_than_a_host_reads_is_not_unpacked(monkeypatch):
+    packed = salvage.pack([salvage.tail.Transaction("u:1", [b"x" * 10000])])
+    assert len(salvage.unpack(packed)) == 1
+    monkeypatch.setattr(salvage, "MOST_BYTES", 100)
+    with pytest.raises(salvage.SalvageError, match="to be salvaged"):
+        salvage.unpack(packed)
