@@ -90,7 +90,7 @@ def carry_out(
     """
     try:
         for statement in one.statements:
-            if at_end and statement.upper().startswith(tail.ENDS):
+            if at_end and statement in tail.ENDS:
                 at_end()
             with driver_errors():
                 server.cursor.execute(statement)
