@@ -40,11 +40,12 @@ FIXED.update({14: 8, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 1
 CHARSET, TIME_ZONE, DATABASE_CHARSET, INVOKER = 4, 5, 8, 11
 OF_ZONE = re.compile(rb"[\w/+:. -]*\Z", re.ASCII)
 CONTROL = re.compile(rb"[\0-\x1f\x7f]")
-# The two kinds of text for which it does not matter who runs them, or in which session.
+# What names the account that it is for; and what does no more than drop where there are no temporary
+# tables: a server says on its own of each whether it was one.
 DEFINED = re.compile(
     rb"\s*CREATE\s+(OR\s+REPLACE\s+)?(ALGORITHM\s*=\s*\w+\s+)?DEFINER\s*=", re.IGNORECASE
 )
-CLEARS = re.compile(rb"DROP (/\*!40005 )?TEMPORARY (\*/ ?)?TABLE IF EXISTS ", re.IGNORECASE)
+DROPS = re.compile(rb"DROP (/\*!40005 )?(TEMPORARY )?(\*/ ?)?TABLE ", re.IGNORECASE)
 ASKS_SCHEMA = re.compile(rb"\b(DATABASE|SCHEMA)\b[^\w`'\"]*\(", re.IGNORECASE)
 SKIPPED = frozenset(
     [
@@ -174,7 +175,7 @@ class Disguise:
             problem = "a statement that loads a file, which is not here"
         elif error:
             problem = f"a statement that ended with error {error} where it was written"
-        elif event.flags & OF_THREAD and not CLEARS.match(text):
+        elif event.flags & OF_THREAD and not DROPS.match(text):
             problem = "a statement on temporary tables, which are not here"
         uses = bool(schema) and not event.flags & NO_USE
         if not uses and self.used_schema and ASKS_SCHEMA.search(text):
