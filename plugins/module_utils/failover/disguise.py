@@ -40,11 +40,16 @@ FIXED.update({14: 8, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 1
 CHARSET, TIME_ZONE, DATABASE_CHARSET, INVOKER = 4, 5, 8, 11
 OF_ZONE = re.compile(rb"[\w/+:. -]*\Z", re.ASCII)
 CONTROL = re.compile(rb"[\0-\x1f\x7f]")
-# What names the account that it is for; and what does no more than drop where there are no temporary
-# tables: a server says on its own of each whether it was one.
+# What names its definer, and what is about accounts that it names; what depends on who gives it.
 DEFINED = re.compile(
     rb"\s*CREATE\s+(OR\s+REPLACE\s+)?(ALGORITHM\s*=\s*\w+\s+)?DEFINER\s*=", re.IGNORECASE
 )
+OF_ACCOUNTS = re.compile(
+    rb"\s*(GRANT|REVOKE|DROP|SET|(CREATE|ALTER|RENAME)\s+USER)\b", re.IGNORECASE
+)
+OF_INVOKER = re.compile(rb"\b(EVENT|VIEW|TRIGGER|PROCEDURE|FUNCTION|ROLE)\b", re.IGNORECASE)
+INVOKER_SAID = re.compile(rb"\b(CURRENT_USER|SESSION_USER|SYSTEM_USER|USER\s*\()", re.IGNORECASE)
+# It drops no other where there are no temporary tables: of each its server said what it was.
 DROPS = re.compile(rb"DROP (/\*!40005 )?(TEMPORARY )?(\*/ ?)?TABLE ", re.IGNORECASE)
 ASKS_SCHEMA = re.compile(rb"\b(DATABASE|SCHEMA)\b[^\w`'\"]*\(", re.IGNORECASE)
 SKIPPED = frozenset(
@@ -402,7 +407,9 @@ class Session:
 
     def problem(self, text: bytes) -> str:
         """Why a statement cannot be carried out again as it was."""
-        if self.invoker and self.invoker[0] and not DEFINED.match(text):
+        if not self.invoker or not self.invoker[0] or DEFINED.match(text):
+            return ""
+        if INVOKER_SAID.search(text) or OF_INVOKER.search(text) and not OF_ACCOUNTS.match(text):
             return "a statement that depends on who gave it (CURRENT_USER)"
         return ""
 

@@ -24,6 +24,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part impo
     global_text,
 )
 
+# Of the protocol: what a client can, a command, and what that one sets.
+MULTI_STATEMENTS, SET_OPTION, SINGLE = 1 << 16, 0x1B, 1
+
 
 def roll_forward(part: Part) -> None:
     """Carry out what was salvaged.
@@ -41,6 +44,7 @@ def roll_forward(part: Part) -> None:
         if transactions and super_only not in ("0", False):
             # read_only stays, which keeps clients out.
             part.run([("SET GLOBAL super_read_only = 0", None)])
+        alone(server)
         for one in transactions:
             carry_out(server, one)
     finally:
@@ -75,6 +79,19 @@ def fits(part: Part, transactions: list[tail.Transaction]) -> None:
                 f" max_allowed_packet is {limit} on {part.params['host']}: SET GLOBAL"
                 " max_allowed_packet = 1073741824 there, and run it again"
             )
+
+
+def alone(server: Server) -> None:
+    """Let the server take one statement at a time, as replication does: what is a comment of one
+    version may be the end of a statement for another.
+    """
+    connection = getattr(server.cursor, "connection", None)
+    if hasattr(connection, "set_server_option"):
+        connection.set_server_option(SINGLE)
+    elif getattr(connection, "client_flag", 0) & MULTI_STATEMENTS:
+        # PyMySQL before 1.0 asks for several, and has no way to say otherwise.
+        connection._execute_command(SET_OPTION, SINGLE.to_bytes(2, "little"))
+        connection._read_packet()
 
 
 def carry_out(

@@ -19,7 +19,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     salvage,
     tail,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forward import carry_out
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forward import (
+    alone,
+    carry_out,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, place, rows
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
@@ -136,6 +139,7 @@ def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
             try:
                 session.rows(f"SET SESSION innodb_lock_wait_timeout = {PATIENCE}")
                 session.rows(f"SET SESSION lock_wait_timeout = {PATIENCE}")
+                alone(session)
                 rehearse(session, transactions)
                 for one in transactions:
                     carry_out(session, one, scan.go_on)

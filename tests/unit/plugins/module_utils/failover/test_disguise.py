@@ -196,6 +196,9 @@ def test_an_event_of_a_type_that_is_not_known_is_refused():
     [
         (b"", b"ALTER EVENT e ON SCHEDULE EVERY 1 DAY", ""),
         (b"\x0b\x01a\x01%", b"ALTER EVENT e ON SCHEDULE EVERY 1 DAY", "who gave it"),
+        (b"\x0b\x01a\x01%", b"GRANT EXECUTE ON PROCEDURE app.p TO b", ""),
+        (b"\x0b\x01a\x01%", b"GRANT SELECT ON app.* TO CURRENT_USER()", "who gave it"),
+        (b"\x0b\x01a\x01%", b"/* x */ ALTER VIEW v AS SELECT 1", "who gave it"),
         (b"\x0b\x01a\x01%", b"CREATE DEFINER=`a`@`%` VIEW v AS SELECT 1", ""),
         (b"\x0b\x01a\x01%", b"CREATE ALGORITHM=UNDEFINED DEFINER=`a`@`%` VIEW v AS SELECT 1", ""),
         (b"\x00\0\0\0\0\x05\x06+00:00\xfa\x0b\x01a", b"x", ""),
