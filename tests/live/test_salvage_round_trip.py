@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import json
-import pathlib
 import re
 import tarfile
 import time
@@ -23,7 +22,7 @@ from support.plain_servers import Server
 # Some 3,000 statements a server, one at a time.
 pytestmark = pytest.mark.long
 
-SEED, VISITS, AT_LEAST = 20261125, 40, 0
+SEED, VISITS, AT_LEAST = 20261125, 330, 2000
 LOG = "log_bin = /var/lib/mysql/round\nsync_binlog = 0\ninnodb_flush_log_at_trx_commit = 2\n"
 OPTIONS = {
     "mysql": "bind_address = *\ngtid_mode = ON\nenforce_gtid_consistency = ON\n"
@@ -40,7 +39,13 @@ INNER = "ansible_collections/dbre/semisync/"
 OWN = ("mysql", "sys", "information_schema", "performance_schema")
 SOCKET = "/run/mysqld/mysqld.sock"
 # Each with and without compression; a format without rows has no images.
-WAYS = [("ROW", "FULL"), ("ROW", "MINIMAL"), ("ROW", "NOBLOB"), ("STATEMENT", ""), ("MIXED", "FULL")]
+WAYS = [
+    ("ROW", "FULL"),
+    ("ROW", "MINIMAL"),
+    ("ROW", "NOBLOB"),
+    ("STATEMENT", ""),
+    ("MIXED", "FULL"),
+]
 
 
 class Pair:
@@ -154,7 +159,9 @@ class Pair:
                     if kind == "BASE TABLE":
                         names = [one[0] for one in rows(f"SHOW COLUMNS FROM {full}")]
                         every = ", ".join(f"HEX(CONCAT('', {written.name(one)}))" for one in names)
-                        state["rows", schema, table] = sorted(map(repr, rows(f"SELECT {every} FROM {full}")))
+                        state["rows", schema, table] = sorted(
+                            map(repr, rows(f"SELECT {every} FROM {full}"))
+                        )
                         # Of what is stored; a JSON value may be stored in several ways.
                         if "j" not in names:
                             state["sum", schema, table] = rows(f"CHECKSUM TABLE {full} EXTENDED")
@@ -171,7 +178,9 @@ class Pair:
                 state[table] = sorted(
                     map(
                         repr,
-                        rows(f"SELECT {', '.join(columns)} FROM information_schema.{table} WHERE {key}"),
+                        rows(
+                            f"SELECT {', '.join(columns)} FROM information_schema.{table} WHERE {key}"
+                        ),
                     )
                 )
             for user, host in rows("SELECT User, Host FROM mysql.user"):
@@ -213,7 +222,9 @@ def test_all_that_was_written_is_the_same_on_the_other_server(pair):
         assert pair.refused == refused, pair.why[refused:]
         pair.write(visits[number * share : (number + 1) * share], ahead)
         pair.servers[0].sql("FLUSH BINARY LOGS")
-    print(f"{pair.ran} statements ran, {pair.refused} were refused, {time.monotonic() - begin:.0f} s")
+    print(
+        f"{pair.ran} statements ran, {pair.refused} were refused, {time.monotonic() - begin:.0f} s"
+    )
     assert pair.ran >= AT_LEAST
     before = pair.state(pair.servers[0])
     seen = pair.salvage()
@@ -232,7 +243,10 @@ REFUSED = {
         ["SET SESSION binlog_format = STATEMENT", "CREATE TEMPORARY TABLE app.tmp (id INT)"],
         "temporary tables",
     ),
-    "xa": (["XA START 'x'", "INSERT INTO app.note (id) VALUES (900)", "XA END 'x'", "XA PREPARE 'x'"], "XA"),
+    "xa": (
+        ["XA START 'x'", "INSERT INTO app.note (id) VALUES (900)", "XA END 'x'", "XA PREPARE 'x'"],
+        "XA",
+    ),
     "who": (["ALTER EVENT app.ev COMMENT 'other'"], "who gave it"),
 }
 

@@ -23,13 +23,21 @@ PIECES = [
 ]
 TEXT = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=5).map("".join)
 NAME = st.one_of(
-    st.sampled_from(["odd `one`", "x\nDELIMITER y\nz", "t`.`u", "naïve", "select", "\x01", "a;b", "''"]),
-    st.text(st.characters(codec="utf-8", max_codepoint=0xFFFF, exclude_characters="\0"), min_size=1)
-    .map(lambda name: name[:12].rstrip() or "x"),
+    st.sampled_from(
+        ["odd `one`", "x\nDELIMITER y\nz", "t`.`u", "naïve", "select", "\x01", "a;b", "''"]
+    ),
+    st.text(
+        st.characters(codec="utf-8", max_codepoint=0xFFFF, exclude_characters="\0"), min_size=1
+    ).map(lambda name: name[:12].rstrip() or "x"),
 )
 BYTES = st.binary(max_size=20)
 CHARSETS = {"utf8mb4": "utf-8", "latin1": "cp1252", "gbk": "gbk", "cp1251": "cp1251"}
-MODES = ["", "ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT"]
+MODES = [
+    "",
+    "ANSI_QUOTES",
+    "NO_BACKSLASH_ESCAPES",
+    "ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT",
+]
 TABLES = [
     "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a LONGTEXT, b LONGBLOB, n DECIMAL(30,8),"
     " d DOUBLE, f FLOAT, ts TIMESTAMP(6) NULL, dt DATETIME(3), j JSON, e ENUM('x','y''\n/*!*/;'),"
@@ -78,7 +86,7 @@ BY_HAND = [
     "CREATE USER `u\n/*!*/;`@`%`",
     "GRANT SELECT ON `app`.* TO `u\n/*!*/;`@`%`",
     "SET sql_mode='ANSI_QUOTES,NO_BACKSLASH_ESCAPES'",
-    "CREATE TABLE \"an\"\"si`\" (id INT) COMMENT='\\'",
+    'CREATE TABLE "an""si`" (id INT) COMMENT=\'\\\'',
     "CREATE TABLE \"more\" (id INT) COMMENT='\\'' /*!*/;\n/*!*/;\n'",
     "SET sql_mode=DEFAULT",
     "SET time_zone='+03:30'",
@@ -104,7 +112,7 @@ BY_HAND = [
 # Of those, so that they can be written again.
 DROPPED = [
     "DROP TABLE app.evil, app.note, app.in_schema, app.`x\nDELIMITER y\nz2`, app.vars, app.copied",
-    "DROP TABLE app.`an\"si```, app.more",
+    'DROP TABLE app.`an"si```, app.more',
     "DROP DATABASE `d\n#b``.``c'\"ä`",
     "DROP PROCEDURE app.p",
     "DROP FUNCTION app.f",
@@ -156,7 +164,7 @@ def statement(draw: Any, visit: Visit) -> str:
         f"DELETE FROM bare WHERE id % 20 = {low}",
         f"REPLACE INTO parent VALUES ({low})",
         f"INSERT INTO child VALUES ({number}, {low})",
-        f"INSERT INTO t (d, ts) VALUES (RAND(), NOW(6))",
+        "INSERT INTO t (d, ts) VALUES (RAND(), NOW(6))",
         f"INSERT INTO t (a, n) VALUES ({text}, LAST_INSERT_ID())",
         f"INSERT INTO t (a, d, b) SELECT @a, @d, @b FROM parent WHERE id = {low}",
         f"SET @a = {text}, @d = {real}, @b = {binary}",

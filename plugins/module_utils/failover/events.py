@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The events of a binary log file, by their lengths, each with its checksum proven; a compressed one
-is unpacked.
+"""The events of a binary log file, by their lengths, each with its checksum proven; a compressed
+one is unpacked.
 
 The forms are those of MySQL's and MariaDB's own sources (libs/mysql/binlog/event, sql/log_event.h).
 """

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What mysqlbinlog prints of binary log files, read from our copy of their events: see disguise.py."""
+"""What mysqlbinlog prints of binary log files, of our copy of their events: see disguise.py."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -143,7 +144,5 @@ class Feeder(threading.Thread):
         except Exception as error:  # told by who reads
             self.error = error
         finally:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 self.pipe.close()
-            except BrokenPipeError:
-                pass

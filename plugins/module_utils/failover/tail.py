@@ -78,7 +78,7 @@ class Statement(NamedTuple):
 
     def is_content(self) -> bool:
         """False for what only prepares the session."""
-        return bool(self.written) or not self.text.startswith(SET_USER) and not is_set(self.text)
+        return bool(self.written) or (not self.text.startswith(SET_USER) and not is_set(self.text))
 
     def is_end(self) -> bool:
         """Whether it ends a transaction."""
@@ -247,7 +247,9 @@ class Reader:
             if one.written:
                 self.own += one.written.ahead
                 self.texts.append(one.text)
-                self.problem = self.problem or one.written.problem
+                if one.written.problem and not self.problem:
+                    said = b" ".join(one.text.split()[:2]).decode("utf-8", "replace")
+                    self.problem = f"{one.written.problem} ({said} …)"
             self.own.append(one.text)
             if one.is_content():
                 self.go_on(one)

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What MySQL compresses, unpacked by the host's libzstd: Python has no zstd before 3.14, and MySQL's
-own packages need that library.
+"""What MySQL compresses, unpacked by the host's libzstd: Python has no zstd before 3.14, and
+MySQL's own packages need that library.
 """
 
 from __future__ import annotations

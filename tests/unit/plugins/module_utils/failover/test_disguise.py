@@ -18,8 +18,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import even
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.disguise import (
     Disguise,
     Lines,
-    Session,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.session import Session
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms, rows
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.history import History
 from ansible_collections.dbre.semisync.tests.unit import samples
