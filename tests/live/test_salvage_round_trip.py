@@ -26,7 +26,8 @@ SEED, VISITS, AT_LEAST = 20261125, 330, 2000
 LOG = "log_bin = /var/lib/mysql/round\nsync_binlog = 0\ninnodb_flush_log_at_trx_commit = 2\n"
 OPTIONS = {
     "mysql": "bind_address = *\ngtid_mode = ON\nenforce_gtid_consistency = ON\n"
-    "binlog_rows_query_log_events = ON\nevent_scheduler = OFF\nlog_bin_trust_function_creators = 1\n",
+    "binlog_rows_query_log_events = ON\nevent_scheduler = OFF\n"
+    "log_bin_trust_function_creators = 1\n",
     "mariadb": "bind_address = *\ngtid_strict_mode = ON\nlog_bin_trust_function_creators = 1\n"
     "event_scheduler = OFF\nlog_bin_compress_min_len = 10\n",
 }
@@ -173,14 +174,13 @@ class Pair:
             ):
                 rows(f"SELECT * FROM information_schema.{table} LIMIT 0")
                 columns = [one[0] for one in cursor.description if one[0] not in unseen]
+                what = f"{', '.join(columns)} FROM information_schema.{table}"
                 key = "_SCHEMA NOT IN ('" + "', '".join(OWN) + "')"
                 key = {"ROUTINES": "ROUTINE", "VIEWS": "TABLE"}.get(table, table[:-1]) + key
                 state[table] = sorted(
                     map(
                         repr,
-                        rows(
-                            f"SELECT {', '.join(columns)} FROM information_schema.{table} WHERE {key}"
-                        ),
+                        rows(f"SELECT {what} WHERE {key}"),
                     )
                 )
             for user, host in rows("SELECT User, Host FROM mysql.user"):

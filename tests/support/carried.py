@@ -1,6 +1,6 @@
 """On a host, without Ansible: reads a dead server's binary log, or carries out what was read.
-Its arguments are what to do and a folder with the collection, then a file with what the module is given,
-or the server's socket; the file with what was read comes last.
+Its arguments are what to do and a folder with the collection, then a file with what the module is
+given, or the server's socket; the file with what was read comes last.
 """
 
 import json
