@@ -218,7 +218,13 @@ def test_all_that_was_written_is_the_same_on_the_other_server(pair):
         ahead = [f"SET SESSION binlog_format = {form}", pair.compress % compress]
         ahead += [f"SET SESSION binlog_row_image = {image}"] if image else []
         refused = pair.refused
-        pair.write([[*(written.DROPPED if number else []), *written.BY_HAND]], ahead)
+        by_hand = [*(written.DROPPED if number else []), *written.BY_HAND]
+        if pair.engine == "mariadb" and form == "ROW":
+            # That is refused: see below.
+            by_hand = [
+                "CREATE TABLE copied LIKE note" if " copied AS " in one else one for one in by_hand
+            ]
+        pair.write([by_hand], ahead)
         assert pair.refused == refused, pair.why[refused:]
         pair.write(visits[number * share : (number + 1) * share], ahead)
         pair.servers[0].sql("FLUSH BINARY LOGS")
@@ -250,10 +256,14 @@ REFUSED = {
     "who": (["ALTER EVENT app.ev COMMENT 'other'"], "who gave it"),
 }
 
+FILLED = (["SET binlog_format = ROW", "CREATE TABLE app.filled AS SELECT 1 AS a"], "filled it")
 
-@pytest.mark.parametrize("what", sorted(REFUSED))
+
+@pytest.mark.parametrize("what", [*sorted(REFUSED), "filled"])
 def test_what_would_not_be_the_same_is_refused_before_anything_is_carried_out(pair, what):
-    statements, words = REFUSED[what]
+    statements, words = {**REFUSED, "filled": FILLED}[what]
+    if what == "filled" and pair.engine == "mysql":
+        pytest.skip("MySQL takes it again as it is logged")
     pair.servers[0].sql("FLUSH BINARY LOGS")
     if what == "xa" and pair.engine == "mariadb":
         statements = [*statements, "XA COMMIT 'x'"]

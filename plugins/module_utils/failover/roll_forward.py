@@ -85,7 +85,7 @@ def alone(server: Server) -> None:
     """Let the server take one statement at a time, as replication does: what is a comment of one
     version may be the end of a statement for another.
     """
-    connection = getattr(server.cursor, "connection", None)
+    connection: Any = getattr(server.cursor, "connection", None)
     if hasattr(connection, "set_server_option"):
         connection.set_server_option(SINGLE)
     elif getattr(connection, "client_flag", 0) & MULTI_STATEMENTS:

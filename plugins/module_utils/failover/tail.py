@@ -29,6 +29,8 @@ SET_USER = b"SET @`"
 LASTING = re.compile(rb"(/\*M?!\d+ )?SET @@session\.(?!gtid_seq_no|original_|immediate_)")
 BINLOG = re.compile(rb"BINLOG '\n[A-Za-z0-9+/=\n]*'\Z")
 XA = re.compile(rb"XA (?:START|END|PREPARE|COMMIT|ROLLBACK) X'[0-9a-f]*',X'[0-9a-f]*',\d+\Z")
+# MariaDB logs a table and the rows that one statement made so, and no client can say it so.
+FILLED = re.compile(rb"\s*(CREATE|ALTER)\b", re.IGNORECASE)
 BEGINS = (b"BEGIN", b"START TRANSACTION")
 ENDS = (b"COMMIT", b"ROLLBACK")
 # At the end of what can be read of a file.
@@ -247,9 +249,12 @@ class Reader:
             if one.written:
                 self.own += one.written.ahead
                 self.texts.append(one.text)
-                if one.written.problem and not self.problem:
+                problem = one.written.problem
+                if not problem and BEGINS[1] in self.own and FILLED.match(one.text):
+                    problem = "a statement that made a table and filled it"
+                if problem and not self.problem:
                     said = b" ".join(one.text.split()[:2]).decode("utf-8", "replace")
-                    self.problem = f"{one.written.problem} ({said} …)"
+                    self.problem = f"{problem} ({said} …)"
             self.own.append(one.text)
             if one.is_content():
                 self.go_on(one)

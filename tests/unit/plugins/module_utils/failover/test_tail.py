@@ -142,3 +142,10 @@ def test_a_statement_keeps_its_own_lines():
 def test_a_password_is_a_transaction_of_its_own():
     transactions, reader = read(log(one(1, b"SET PASSWORD FOR 'a'@'%'='*00'"), one(2, b"BEGIN")))
     assert (numbers(transactions), reader.torn) == ([1], f"{MYSQL}2")
+
+
+def test_on_mariadb_a_table_that_was_logged_with_its_rows_is_refused():
+    gtid = b"#261122 17:52:11 server id 1  end_log_pos 3 CRC32 0xa5 \tGTID 0-1-1 trans\n"
+    body = b"START TRANSACTION\n/*!*/;\nCREATE TABLE c (a INT)\n/*!*/;\nCOMMIT\n/*!*/;\n"
+    with pytest.raises(TailError, match="made a table and filled it"):
+        read(log(gtid, body), "none")
