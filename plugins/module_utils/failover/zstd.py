@@ -27,10 +27,10 @@ def library() -> Any:
     try:
         lib = ctypes.CDLL("libzstd.so.1")
     except OSError:
-        found = ctypes.util.find_library("zstd")
-        if not found:
+        named = ctypes.util.find_library("zstd")
+        if not named:
             raise
-        lib = ctypes.CDLL(found)
+        lib = ctypes.CDLL(named)
     lib.ZSTD_decompress.restype = ctypes.c_size_t
     lib.ZSTD_decompress.argtypes = [
         ctypes.c_char_p,

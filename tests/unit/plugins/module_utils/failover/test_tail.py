@@ -148,4 +148,4 @@ def test_on_mariadb_a_table_that_was_logged_with_its_rows_is_refused():
     gtid = b"#261122 17:52:11 server id 1  end_log_pos 3 CRC32 0xa5 \tGTID 0-1-1 trans\n"
     body = b"START TRANSACTION\n/*!*/;\nCREATE TABLE c (a INT)\n/*!*/;\nCOMMIT\n/*!*/;\n"
     with pytest.raises(TailError, match="made a table and filled it"):
-        read(log(gtid, body), "none")
+        read(log(gtid, body))
