@@ -174,12 +174,11 @@ look:
       C(running), C(filters) and C(first_gtids) are as in a switchover; C(tried) has each place at
       which another server may listen, with C(words) for why the replication account cannot log in
       there, and whether anybody C(answered); C(kernel_seconds) and C(server_seconds) are for how
-      long the machine and the server have run at C(read_at).
+      long the machine and the server have run.
     - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
       ago; what its error C(log) says since the last look, null where that cannot be read; and
       whether its binary log can be read for O(step=salvage).
-    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found, with C(lines);
-      C(whole) is false where a part of it is gone.
+    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found; C(whole) if in all.
   returned: O(step=look) of a failover, also with a failure
   type: dict
 tried:
@@ -209,15 +208,11 @@ event_scheduler:
   returned: O(step=look)
   type: str
 server_seconds:
-  description: For how long the server has run at RV(read_at), and RV(kernel_seconds) the machine.
+  description: For how long the server has run, and RV(kernel_seconds) the machine.
   returned: O(step=freeze)
   type: int
 kernel_seconds:
   description: As under RV(server_seconds), null if unknown.
-  returned: O(step=freeze)
-  type: float
-read_at:
-  description: When it was read, in seconds since 1970 by the host's clock.
   returned: O(step=freeze)
   type: float
 applier_ids:

@@ -10,13 +10,13 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login, skipping
-from ansible_collections.dbre.semisync.plugins.module_utils.server import peer as peer_login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.peer import TLS_FAILED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, run_lock
@@ -139,6 +139,6 @@ def answered(error: ServerError) -> bool:
     """
     if "cryptography" in str(error):
         return True
-    if error.number == peer_login.TLS_FAILED:
+    if error.number == TLS_FAILED:
         return True
     return error.number is not None and not (error.number == 0 or 2000 <= error.number < 3000)

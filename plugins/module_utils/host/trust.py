@@ -39,7 +39,7 @@ def stranger(path: str) -> User | None:
         # Whoever runs this gives nothing away that is not its own.
         return None
     left = [word for word in os.path.abspath(path).split("/") if word]
-    here, links, found = "/", 0, None
+    here, links, owner = "/", 0, None
     while True:
         about = os.lstat(here)
         link = stat.S_ISLNK(about.st_mode)
@@ -49,7 +49,7 @@ def stranger(path: str) -> User | None:
         kept = bool(left) and bool(about.st_mode & stat.S_ISVTX)
         if not (link or kept) and about.st_mode & WRITABLE_FOR_OTHERS:
             # Somebody with a name may follow.
-            found = found or User(NOBODY, NOBODY)
+            owner = owner or User(NOBODY, NOBODY)
         if link:
             links += 1
             if links > LINKS:
@@ -58,7 +58,7 @@ def stranger(path: str) -> User | None:
             left = [word for word in target.split("/") if word not in ("", ".")] + left
             here = "/" if target.startswith("/") else os.path.dirname(here)
         if not left:
-            return found
+            return owner
         word = left.pop(0)
         here = os.path.dirname(here) if word == ".." else os.path.join(here, word)
 

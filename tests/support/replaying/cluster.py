@@ -9,6 +9,7 @@ import pathlib
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pymysql
@@ -45,8 +46,8 @@ class Row:
     """A row in a session of its own, and when its client was told that it is committed."""
 
     def __init__(self, address: str, number: int) -> None:
-        self.number, self.told, self.error = number, None, ""
-        self.told: float | None
+        self.number, self.error = number, ""
+        self.told: float | None = None
         self.thread = threading.Thread(target=self.write, args=(address,), daemon=True)
         self.thread.start()
 
@@ -211,6 +212,8 @@ class Cluster:
     def until_received(self, hosts: Iterable[Host]) -> None:
         """Wait until hosts have applied what the source has."""
         for host in hosts:
-            eventually(
-                lambda host=host: self.position(host) == self.position(self.source), host.name, 60
-            )
+            eventually(partial(self.is_level, host), host.name, 60)
+
+    def is_level(self, host: Host) -> bool:
+        """Whether a host has applied what the source has."""
+        return self.position(host) == self.position(self.source)
