@@ -100,6 +100,9 @@ class Pair:
             connection = self.connect(self.servers[0])
             with connection.cursor() as cursor:
                 for statement in [*ahead, *visit]:
+                    if self.engine == "mysql" and written.is_rewritten(visit, statement):
+                        # That is refused: see below.
+                        continue
                     try:
                         cursor.execute(statement)
                         self.ran += statement not in ahead
@@ -257,19 +260,23 @@ REFUSED = {
     "who": (["ALTER EVENT app.ev COMMENT 'other'"], "who gave it"),
 }
 
+LETTERS = (
+    [b"SET NAMES latin1", b"USE app", b"CREATE VIEW `v\xe9` AS SELECT 1"],
+    "does not speak UTF-8",
+)
 FILLED = (["SET binlog_format = ROW", "CREATE TABLE app.filled AS SELECT 1 AS a"], "filled it")
 
 
-@pytest.mark.parametrize("what", [*sorted(REFUSED), "filled"])
+@pytest.mark.parametrize("what", [*sorted(REFUSED), "filled", "letters"])
 def test_what_would_not_be_the_same_is_refused_before_anything_is_carried_out(pair, what):
-    statements, words = {**REFUSED, "filled": FILLED}[what]
-    if what == "filled" and pair.engine == "mysql":
-        pytest.skip("MySQL takes it again as it is logged")
+    statements, words = {**REFUSED, "filled": FILLED, "letters": LETTERS}[what]
+    if (what, pair.engine) in (("filled", "mysql"), ("letters", "mariadb")):
+        pytest.skip("this server logs it so that it can be carried out again")
     pair.servers[0].sql("FLUSH BINARY LOGS")
     if what == "xa" and pair.engine == "mariadb":
         statements = [*statements, "XA COMMIT 'x'"]
     refused = pair.refused
-    pair.write([statements])
+    pair.write([[]], statements)
     assert pair.refused == refused
     (name, *_rest) = pair.servers[0].sql(
         "SHOW BINARY LOG STATUS" if pair.engine == "mysql" else "SHOW MASTER STATUS"

@@ -204,6 +204,17 @@ def visits(draw: Any) -> list[bytes]:
     return [visit.encoded(one) for one in [*head, *body]]
 
 
+def is_rewritten(visit: list[Any], statement: Any) -> bool:
+    """Whether MySQL logs a client's statement in two character sets."""
+    return (
+        isinstance(statement, bytes)
+        and max(statement) > 127
+        and bool(visit)
+        and visit[0] != b"SET NAMES utf8mb4"
+        and not statement.startswith((b"INSERT", b"UPDATE", b"DELETE", b"REPLACE", b"SET"))
+    )
+
+
 def by_hypothesis(seed: int, number: int) -> list[list[bytes]]:
     """What so many clients do."""
     made: list[list[bytes]] = []

@@ -157,18 +157,27 @@ class Disguise:
             text = events.inflated(text)
         session = Session(state)
         if text not in OWN:
-            text = self.hidden(event, error, session, schema, text)
+            rewritten = not known.mariadb and session.is_rewritten(text)
+            text = self.hidden(event, error, session, schema, text, rewritten)
         flags = struct.pack("<H", event.flags | NO_USE)
         data = event.data[:4] + bytes([events.QUERY]) + event.data[5 : events.FLAGS] + flags
         return data + body[:8] + b"\0" + body[9:13] + state + b"\0" + text
 
     def hidden(
-        self, event: Event, error: int, session: Session, schema: bytes, text: bytes
+        self,
+        event: Event,
+        error: int,
+        session: Session,
+        schema: bytes,
+        text: bytes,
+        rewritten: bool,
     ) -> bytes:
         """The number of a client's statement, as a statement."""
         problem = session.problem(text)
         if event.kind == events.EXECUTE_LOAD:
             problem = "a statement that loads a file, which is not here"
+        elif rewritten:
+            problem = "a definition with letters of a client that does not speak UTF-8"
         elif error:
             problem = f"a statement that ended with error {error} where it was written"
         elif event.flags & OF_THREAD and not DROPS.match(text):

@@ -22,6 +22,9 @@ OF_ZONE = re.compile(rb"[\w/+:. -]*\Z", re.ASCII)
 DEFINED = re.compile(
     rb"\s*CREATE\s+(OR\s+REPLACE\s+)?(ALGORITHM\s*=\s*\w+\s+)?DEFINER\s*=", re.IGNORECASE
 )
+# The numbers of collations of UTF-8; what is logged as the client wrote it.
+UTF_8 = frozenset([33, 45, 46, 76, 83, *range(192, 248), *range(255, 324)])
+OF_DATA = re.compile(rb"\s*(INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 OF_ACCOUNTS = re.compile(
     rb"\s*(GRANT|REVOKE|DROP|SET|(CREATE|ALTER|RENAME)\s+USER)\b", re.IGNORECASE
 )
@@ -87,6 +90,12 @@ class Session:
         if INVOKER_SAID.search(text) or (OF_INVOKER.search(text) and not OF_ACCOUNTS.match(text)):
             return "a statement that depends on who gave it (CURRENT_USER)"
         return ""
+
+    def is_rewritten(self, text: bytes) -> bool:
+        """Whether a MySQL server may have put names in UTF-8 into a text of another character set,
+        as it does in definitions; neither is known of a letter then.
+        """
+        return max(text, default=0) > 127 and self.charset not in UTF_8 and not OF_DATA.match(text)
 
     def use(self, schema: bytes) -> list[bytes]:
         """The statements that choose a schema as it was chosen."""

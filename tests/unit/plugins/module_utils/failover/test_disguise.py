@@ -220,6 +220,20 @@ def test_a_schema_with_letters_is_chosen_in_its_own_character_set():
     assert Session(b"\x08\x21\x00").use(b"app")[-1] == b"SET @@session.collation_database=33"
 
 
+@pytest.mark.parametrize(
+    "charset,text,rewritten",
+    [
+        (8, "CREATE VIEW é AS SELECT 1", True),
+        (8, "CREATE VIEW e AS SELECT 1", False),
+        (255, "CREATE VIEW é AS SELECT 1", False),
+        (8, "INSERT INTO t VALUES ('é')", False),
+    ],
+)
+def test_what_a_server_puts_into_a_text_in_another_character_set_is_known(charset, text, rewritten):
+    session = Session(struct.pack("<BHHH", 4, charset, charset, charset))
+    assert session.is_rewritten(text.encode()) is rewritten
+
+
 def query(text, schema=b"", flags=0, error=0, kind=events.QUERY):
     body = struct.pack("<IIBHH", 1, 0, len(schema), error, 0) + schema + b"\0" + text
     return events.parse(struct.pack("<IBIIIH", 1, kind, 1, 19 + len(body), 0, flags) + body)
