@@ -23,9 +23,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_ways 
 from support.dying import kill
 from support.eventually import eventually
 from support.live_hosts import playbook, words
-from support.proving.faults import Fault, Scene
 from support.proving.machines import Machine
 from support.proving.proxy import ANSWER
+from support.proving.scene import Fault, Scene
 
 ASK = pathlib.Path(__file__).resolve().parents[1] / "clients" / "ask_often.py"
 # Seconds between two questions, for which they are put once it is back, and until all have applied

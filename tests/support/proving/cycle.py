@@ -16,7 +16,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -34,9 +34,11 @@ from support.live_hosts import (
     words,
 )
 from support.proving.back import Back, failed
-from support.proving.faults import FAULTS, Done, Fault, Scene, Strike
+from support.proving.faults import FAULTS
 from support.proving.machines import Machine, Machines, Writers
 from support.proving.mutants import MUTANTS, broken
+from support.proving.scene import Done, Fault, Scene, Strike
+from support.proving.switching import FAILOVER, writable
 
 # What keeps a cycle from being judged; anything else is a mistake in here.
 FAILURES = (AssertionError, LabError, subprocess.TimeoutExpired, OSError)
@@ -53,12 +55,17 @@ WHOLE_SECONDS = 1
 # What a cycle judges, and what it judges with.
 JUDGED = ("plugins", "roles", "playbooks", "lab", "tests/support")
 REFUSED = "did not take over"
+# The verdict where clients write again, and no failover was needed for it: nothing may be lost.
+NEEDLESS = "no failover"
 # What certificate.json says of a failover that was done.
 DONE = "done"
 # One cycle in so many runs the playbook to its end, and brings the former source back.
 WHOLE = 10
 # Seconds between two looks at the certificate, and for which a killed playbook may still write it.
 LOOK, OUTLIVED = 0.2, 3.0
+# Seconds for which a playbook that hangs on a host without power is waited for, before its person
+# ends it.
+HANGS = 60
 
 
 def names(case: str) -> tuple[str, str]:
@@ -81,6 +88,7 @@ class Cycle:
         self.fault: Fault = FAULTS[fault]
         self.scene = Scene(machines, seed, MUTANTS[case].held if self.mutant else None)
         self.writers = Writers(machines, machines.folder, self.fault.patience)
+        self.scene.writers, self.scene.play, self.scene.look = self.writers, self.play, self.seen
         self.record: dict[str, Any] = {
             "case": case,
             "server": machines.server,
@@ -131,6 +139,7 @@ class Cycle:
         if self.scene.by_files:
             self.machines.source.leave_down()
         looked = self.look()
+        self.record["looks"] = [self.kept_status()]
         promised = self.machines.server not in self.fault.may_lose
         assert not promised or looked.returncode == 0, f"verify.yml: {words(looked)[-600:]}"
         file = self.machines.inventory(**self.fault.variables(self.scene))
@@ -142,6 +151,7 @@ class Cycle:
         done = self.failover(file)
         self.record["playbook"] = round(time.time() - started, 1)
         back = Back(self.scene, self.fault, self.write, self.environment)
+        led = time.time()
         if done.returncode == 0:
             time.sleep(AFTERWARDS)
             if self.returns:
@@ -150,6 +160,11 @@ class Cycle:
         self.keep(known)
         self.read(done, known)
         self.measure(known["times"], started)
+        if self.fault.again:
+            self.record["again"] = bool(known["times"]) and known["times"][-1] > led
+            self.record["ways"] = self.scene.ways
+            self.record["lost_host"] = self.scene.gone[0].name
+            self.record["writable"] = len(writable(self.scene))
         if done.returncode == 0 and self.returns:
             self.record["back"] = back.go()
 
@@ -179,7 +194,39 @@ class Cycle:
         the hosts.
         """
         begin = time.time()
-        words = playbook_words("failover", file, *arguments, before=("timeout", str(PLAYBOOK)))
+        done = self.conduct(
+            "failover",
+            file,
+            *arguments,
+            strike=strike,
+            enough=lambda: not self.whole and self.taken_over(begin),
+        )
+        taken = self.taken_over(begin) or done.returncode == 0
+        return subprocess.CompletedProcess(done.args, int(not taken), done.stdout, "")
+
+    def play(self, name: str, *arguments: str, strike: Strike | None = None) -> Done:
+        """Another playbook. Who waits for a host without power ends it after a while."""
+        file = self.machines.inventory(**self.fault.variables(self.scene))
+        struck: list[float] = []
+
+        def enough() -> bool:
+            if "struck" in self.record and not struck:
+                struck.append(time.monotonic())
+            return bool(struck) and time.monotonic() > struck[0] + HANGS
+
+        return self.conduct(name, file, *arguments, strike=strike, enough=enough)
+
+    def conduct(
+        self,
+        name: str,
+        file: pathlib.Path,
+        *arguments: str,
+        strike: Strike | None,
+        enough: Callable[[], bool],
+    ) -> Done:
+        """A playbook until it ends, or until it is enough; in its middle something may happen."""
+        begin = time.time()
+        words = playbook_words(name, file, *arguments, before=("timeout", str(PLAYBOOK)))
         said = self.log.with_suffix(".said")
         with said.open("w", encoding="utf-8") as stream:
             process = subprocess.Popen(
@@ -192,7 +239,7 @@ class Cycle:
                 start_new_session=True,
             )
         self.ends.callback(end, process)
-        while process.poll() is None and (self.whole or not self.taken_over(begin)):
+        while process.poll() is None and not enough():
             time.sleep(LOOK)
             if strike and strike.task in said.read_text(encoding="utf-8"):
                 time.sleep(strike.seconds)
@@ -201,10 +248,11 @@ class Cycle:
                 strike = None
                 # Ansible's workers are sessions of their own, and may outlive it for a moment.
                 time.sleep(OUTLIVED)
+        if name != FAILOVER:
+            end(process)
         text = said.read_text(encoding="utf-8")
-        self.write("failover", begin, text)
-        done = self.taken_over(begin) or process.returncode == 0
-        return subprocess.CompletedProcess(words, 0 if done else 1, text, "")
+        self.write(" ".join([name, *arguments]), begin, text)
+        return subprocess.CompletedProcess(words, process.poll() or 0, text, "")
 
     def taken_over(self, since: float) -> bool:
         """Whether a failover that was begun then says so."""
@@ -220,6 +268,23 @@ class Cycle:
         done = playbook("verify", self.machines.inventory(), *words, before=limit)
         self.write("verify", begin, done.stdout + done.stderr)
         return done
+
+    def seen(self) -> str:
+        """A further look: the status of the source's semi-sync that it kept."""
+        begin = time.time()
+        self.look()
+        file = self.state()
+        assert file.exists() and file.stat().st_mtime >= begin, "verify.yml has kept no look"
+        status = self.kept_status()
+        self.record["looks"].append(status)
+        return status
+
+    def state(self) -> pathlib.Path:
+        return self.machines.folder / "results" / "default" / "state.json"
+
+    def kept_status(self) -> str:
+        """What the last look saw of the source's semi-sync."""
+        return str(json.loads(self.state().read_text(encoding="utf-8"))["status"])
 
     def write(self, name: str, begin: float, said: str) -> None:
         """Keep what a playbook said."""
@@ -237,9 +302,10 @@ class Cycle:
 
     def read(self, done: Done, known: dict[str, Any]) -> None:
         """Both verdicts: on the rows of every host that is left, and of the certificate."""
-        kept = self.certificate()
+        kept = self.certificate() if self.scene.led in (None, FAILOVER) else self.needless()
         self.record.update(
             verdict=kept["verdict"] if done.returncode == 0 else REFUSED,
+            accepted=kept["accepted"],
             certificate=kept["verdict"],
             outcome=kept["outcome"],
             to=kept["to"],
@@ -265,9 +331,24 @@ class Cycle:
     def certificate(self) -> dict[str, Any]:
         """certificate.json of the failover; verify.yml's run has none."""
         files = self.certificates()
+        if not files and self.fault.again:
+            return dict(self.needless(), verdict=certificate.NOT_PROVEN, outcome="none")
         assert files, "failover.yml has left no certificate"
         kept: dict[str, Any] = json.loads(files[-1].read_text(encoding="utf-8"))
         return kept
+
+    def needless(self) -> dict[str, Any]:
+        """What stands for a certificate where none was needed."""
+        there = writable(self.scene)
+        return {
+            "verdict": NEEDLESS,
+            "outcome": self.scene.led or "nothing",
+            "to": there[0].name if there else None,
+            "reasons": [],
+            "cases": [],
+            "accepted": [],
+            "window": None,
+        }
 
     def certificates(self) -> list[pathlib.Path]:
         """Those since the source's death, in their order."""
@@ -331,7 +412,7 @@ def outside(
 
 def lies(record: dict[str, Any]) -> bool:
     """Whether a certificate says of a time that nothing was lost, and something was."""
-    answers = record["verdict"] in (certificate.PROVEN, certificate.WINDOW)
+    answers = record["verdict"] in (certificate.PROVEN, certificate.WINDOW, NEEDLESS)
     return answers and bool(record["outside"])
 
 
@@ -341,7 +422,19 @@ def wrong(record: dict[str, Any]) -> bool:
         return False
     forgiven = ("lost",) if record["server"] in FAULTS[record["case"]].may_lose else ()
     amiss = any(record.get(word) for word in WRONG if word not in forgiven)
-    return lies(record) or amiss or failed(record)
+    return lies(record) or amiss or failed(record) or dead_end(record) or too_sure(record)
+
+
+def dead_end(record: dict[str, Any]) -> bool:
+    """Whether no playbook led to one server that takes writes."""
+    return FAULTS[record["case"]].again and (
+        record["verdict"] == REFUSED or not record["again"] or record["writable"] != 1
+    )
+
+
+def too_sure(record: dict[str, Any]) -> bool:
+    """Whether it is "proven" where rows were confirmed that no replica has."""
+    return FAULTS[record["case"]].unproven and record["verdict"] == certificate.PROVEN
 
 
 @functools.cache

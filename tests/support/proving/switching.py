@@ -1,0 +1,117 @@
+"""One host of a switchover is lost for good at a random moment of it: some playbook must lead to
+one server that takes writes, with consents by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from support.eventually import eventually
+from support.proving.looks import consents
+from support.proving.machines import Machine
+from support.proving.scene import EVERY, Attempt, Done, Fault, Scene, Strike
+
+SWITCHOVER, FAILOVER = "switchover", "failover"
+# During which task of switchover.yml the host is lost, and for how many seconds at most that has
+# been running; most often while the role is handed over.
+HANDED = "Hand the role over"
+TASKS = ("Read what the plan needs", HANDED, HANDED, HANDED, "Say what became of it")
+RUNNING = 4.0
+# Seconds between two ways out that were tried, how many there are, and for which a server that
+# takes writes may take to answer one, and clients to come to it.
+AGAIN, TURNS, PROBE, CLIENTS = 10, 8, 20, 90
+TAKES = "SELECT @@GLOBAL.read_only"
+WRITE = (
+    "CREATE TABLE IF NOT EXISTS app.probe (number INT) ENGINE=InnoDB; INSERT INTO app.probe VALUES"
+    " (1)"
+)
+
+
+def switch(scene: Scene) -> None:
+    """switchover.yml, and the source's host, or the target's, is lost in the middle of it."""
+    lost: Machine = scene.draw.choice((scene.source, scene.first))
+    strike = Strike(
+        scene.draw.choice(TASKS),
+        scene.draw.uniform(0, RUNNING),
+        lambda _kill_it: lose(scene, lost),
+    )
+    scene.play(SWITCHOVER, *to(scene.first), strike=strike)
+    if not scene.gone:
+        # It had ended before that.
+        lose(scene, lost)
+
+
+def lose(scene: Scene, host: Machine) -> None:
+    """What a certificate says comes later, also behind the loss of a target."""
+    scene.died = time.time()
+    scene.cut(host)
+
+
+def to(host: Machine) -> tuple[str, str]:
+    return "-e", f"semisync_switchover_to={host.name}"
+
+
+def there(scene: Scene) -> list[Machine]:
+    return [host for host in scene.machines.hosts if host not in scene.gone]
+
+
+def writable(scene: Scene) -> list[Machine]:
+    """The hosts that are left and are not read-only."""
+    return [host for host in there(scene) if host.value(TAKES) in ("0", "OFF")]
+
+
+def taker(scene: Scene) -> Machine | None:
+    """A host that is left and that confirms a row."""
+    for host in writable(scene):
+        done = host.shell(f"timeout {PROBE} {host.client}", input=WRITE, check=False)
+        if done.returncode == 0:
+            return host
+    return None
+
+
+def lead_out(scene: Scene, attempt: Attempt) -> Done:
+    """Whatever leads out: nothing, where a server takes writes; else failover.yml where the source
+    is lost, and switchover.yml where its target is; then the other, and with what each refusal says
+    can be accepted.
+    """
+    order = [FAILOVER, SWITCHOVER] if scene.source in scene.gone else [SWITCHOVER, FAILOVER]
+    accepted: dict[str, str] = {}
+    tried = ""
+    for turn in range(TURNS):
+        host = taker(scene)
+        if host:
+            scene.led = tried
+            come_back(scene, host)
+            break
+        if turn:
+            time.sleep(AGAIN)
+        # Each has a second turn at once, with what it said could be accepted.
+        tried = order[turn // 2 % 2]
+        words = [word for pair in accepted.items() for word in ("-e", "=".join(pair))]
+        done = attempt(*words) if tried == FAILOVER else scene.play(tried, *to(scene.first), *words)
+        ended = "ended well" if done.returncode == 0 else "failed"
+        scene.ways.append(" ".join([f"{tried}.yml", *words[1::2], ended]))
+        for name, cases in consents(done).items():
+            accepted[name] = ",".join(filter(None, [accepted.get(name), cases]))
+    status = int(scene.led is None)
+    return Done((), status, "", "") if status or scene.led != FAILOVER else done
+
+
+def come_back(scene: Scene, host: Machine) -> None:
+    """Wait until the clients have found it."""
+    count = "SELECT COUNT(*) FROM app.written"
+    before = int(host.value(count))
+    with contextlib.suppress(AssertionError):
+        eventually(lambda: int(host.value(count)) > before, seconds=CLIENTS)
+
+
+FAULTS = {
+    "switching": Fault(
+        "the source's host, or the target's, is lost for good at a random moment of a switchover",
+        switch,
+        may_lose=EVERY,
+        takeover=lead_out,
+        again=True,
+    ),
+}
