@@ -202,6 +202,12 @@ prove: ## power cuts of the source under 50 writers and failover.yml, rows and c
 	  $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done
 
+.PHONY: replays
+replays: ## the shortest histories that a mistaken judge gets wrong, on real hosts (SERVER, MINUTES, ONLY, AGAIN=1)
+	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \
+	  python tests/figures/replays.py --server $$server $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again) || exit; done
+
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command
 	@$(tools) python tests/figures/no_op.py --inventory $(inventory)

@@ -8,12 +8,14 @@ than was seen.
 from __future__ import annotations
 
 import json
+import subprocess
 from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 from jsonschema import Draft202012Validator
 
+from support.consents import consents
 from support.proving import evidence, picture, short, table
 from support.proving.cycle import REFUSED, lies, outside, wrong
 from support.proving.faults import FAULTS
@@ -106,6 +108,9 @@ def test_a_lost_row_counts_where_the_certificate_answers_for_its_time():
     assert outside([], known, None) == 0
 
 
+SWITCHED = {"verdict": "no failover", "again": True, "writable": 1, "ways": []}
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -121,10 +126,37 @@ def test_a_lost_row_counts_where_the_certificate_answers_for_its_time():
         ({"case": "synced", "lost": 1, "verdict": "not proven"}, False),
         ({"case": "synced", "lost": 1, "verdict": "not proven", "server": "mysql"}, True),
         ({"case": "no-wait", "lost": 9, "outside": 9}, False),
+        ({"case": "look-restarted", "lost": 5, "verdict": "not proven"}, False),
+        ({"case": "look-restarted", "verdict": "not proven"}, False),
+        ({"case": "look-restarted", "verdict": "proven"}, True),
+        ({"case": "look-degraded", "lost": 5, "verdict": certificate.WINDOW}, False),
+        ({"case": "look-degraded", "lost": 5, "outside": 1, "verdict": certificate.WINDOW}, True),
+        ({"case": "switching", **SWITCHED}, False),
+        ({"case": "switching", **SWITCHED, "lost": 1, "outside": 1}, True),
+        ({"case": "switching", **SWITCHED, "again": False}, True),
+        ({"case": "switching", **SWITCHED, "writable": 2}, True),
+        ({"case": "switching", **SWITCHED, "verdict": REFUSED, "writable": 0}, True),
     ],
 )
 def test_what_a_playbook_as_it_is_may_not_do(changes, expected):
     assert wrong(record(**changes)) is expected
+
+
+def test_hosts_that_were_lost_in_a_switchover_have_a_table_of_their_own():
+    one = record(case="switching", **SWITCHED, lost_host="source", struck=["Hand the role over", 0])
+    led = dict(one, ways=["failover.yml failed", "failover.yml ended well"])
+    text = table.document([record(), one, led])
+    assert (
+        "| the source's host | MariaDB 10.11 | 2 | Hand the role over: 2 | nothing had to: 1,"
+        " failover.yml failed, then failover.yml ended well: 1 | 2 | 0 | 0 |"
+    ) in text
+
+
+def test_a_refusal_names_what_can_be_accepted():
+    words = "whoever takes that says -e semisync_failover_accept=unread:db-4,degraded; the rest"
+    done = subprocess.CompletedProcess([], 2, words, "")
+    assert consents(done) == {"semisync_failover_accept": "unread:db-4,degraded"}
+    assert consents(subprocess.CompletedProcess([], 2, "no_replica: nobody was read", "")) == {}
 
 
 def test_where_nobody_wrote_again_there_are_no_seconds():

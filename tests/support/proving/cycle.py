@@ -9,14 +9,13 @@ import datetime
 import functools
 import itertools
 import json
-import math
 import os
 import pathlib
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -39,6 +38,7 @@ from support.proving.machines import Machine, Machines, Writers
 from support.proving.mutants import MUTANTS, broken
 from support.proving.scene import Done, Fault, Scene, Strike
 from support.proving.switching import FAILOVER, writable
+from support.proving.verdicts import NEEDLESS, lies, outside
 
 # What keeps a cycle from being judged; anything else is a mistake in here.
 FAILURES = (AssertionError, LabError, subprocess.TimeoutExpired, OSError)
@@ -50,13 +50,9 @@ PLAYBOOK, CAUGHT_UP, CAUGHT_UP_LONG = 420, 60, 240
 # Fewer confirmed rows say nothing.
 FEWEST = 50
 WRONG = ("lost", "unexpected", "twice")
-# A certificate's times have no fractions.
-WHOLE_SECONDS = 1
 # What a cycle judges, and what it judges with.
 JUDGED = ("plugins", "roles", "playbooks", "lab", "tests/support")
 REFUSED = "did not take over"
-# The verdict where clients write again, and no failover was needed for it: nothing may be lost.
-NEEDLESS = "no failover"
 # What certificate.json says of a failover that was done.
 DONE = "done"
 # One cycle in so many runs the playbook to its end, and brings the former source back.
@@ -389,31 +385,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def outside(
-    lost: Collection[tuple[int, int]], known: dict[str, Any], window: dict[str, Any] | None
-) -> int:
-    """How many lost rows were confirmed at a time for which the certificate answers."""
-    if not window:
-        return len(lost)
-    begin, end = (
-        datetime.datetime.fromisoformat(window[side]).timestamp() for side in ("from", "to")
-    )
-    moments = {
-        (client, number): moment
-        for client, rows in enumerate(known["confirmed"])
-        for number, moment in zip(rows, known["moments"][client], strict=True)
-    }
-    if not window["ended"]:
-        end = math.inf
-    return sum(not begin <= moments[row] <= end + WHOLE_SECONDS for row in lost)
-
-
-def lies(record: dict[str, Any]) -> bool:
-    """Whether a certificate says of a time that nothing was lost, and something was."""
-    answers = record["verdict"] in (certificate.PROVEN, certificate.WINDOW, NEEDLESS)
-    return answers and bool(record["outside"])
 
 
 def wrong(record: dict[str, Any]) -> bool:

@@ -5,10 +5,10 @@ are confirmed that no replica has, and no certificate may answer for them.
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 
+from support.consents import by_consent
 from support.dying import UNITS, kill
 from support.proving.machines import QUEUE, Machine
 from support.proving.scene import EVERY, LINE, Attempt, Done, Fault, Scene
@@ -22,24 +22,11 @@ MANY = 2000
 ALONE, FILL, LAST_ANSWER, RESTART = 6, 10, 4, 120
 # Of a line on which a replica does not catch up before the source dies.
 SLOW = "32kbit"
-# What a refusal says of what can be accepted.
-CONSENT = re.compile(r"-e (semisync_\w+_accept)=([\w:,.-]*\w)")
 
 
-def consents(done: Done) -> dict[str, str]:
-    """The variables, and the names of cases, by which a refusal can be overridden; empty where it
-    names none.
-    """
-    return dict(CONSENT.findall(" ".join((done.stdout + done.stderr).split())))
-
-
-def by_consent(_scene: Scene, attempt: Attempt) -> Done:
-    """failover.yml, and once more with the cases accepted that it has refused by name."""
-    done = attempt()
-    named = consents(done)
-    if done.returncode == 0 or not named:
-        return done
-    return attempt(*(word for name, cases in named.items() for word in ("-e", f"{name}={cases}")))
+def accepting(_scene: Scene, attempt: Attempt) -> Done:
+    """failover.yml, with what it has refused by name accepted."""
+    return by_consent(attempt)
 
 
 def stop_receiving(scene: Scene, host: Machine) -> None:
@@ -149,7 +136,7 @@ FAULTS = {
         before=shorten,
         load=look_late,
         may_lose=EVERY,
-        takeover=by_consent,
+        takeover=accepting,
         unproven=True,
     ),
     "look-restarted": Fault(
@@ -159,7 +146,7 @@ FAULTS = {
         before=shorten,
         load=look_after_restart,
         may_lose=EVERY,
-        takeover=by_consent,
+        takeover=accepting,
         unproven=True,
     ),
     "look-returned": Fault(
@@ -169,7 +156,7 @@ FAULTS = {
         before=throw_away,
         load=look_before_catching_up,
         may_lose=EVERY,
-        takeover=by_consent,
+        takeover=accepting,
         unproven=True,
     ),
     "look-outdated": Fault(
@@ -178,7 +165,7 @@ FAULTS = {
         cut_off_and_cut,
         load=shorten_by_playbook,
         may_lose=EVERY,
-        takeover=by_consent,
+        takeover=accepting,
         unproven=True,
     ),
 }

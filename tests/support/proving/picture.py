@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certi
 from support.proving.cycle import REFUSED, lies
 from support.proving.faults import FAULTS
 from support.proving.table import grouped, spread, total
+from support.proving.verdicts import NEEDLESS
 
 Record = dict[str, Any]
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
@@ -29,6 +30,7 @@ SHORT = {
     certificate.PROVEN: "proven",
     certificate.WINDOW: "but for a window",
     certificate.NOT_PROVEN: "not proven",
+    NEEDLESS: "none needed",
     REFUSED: "nobody took over",
 }
 # Ink, faint ink, page, line, and what is as it has to be, was to be expected, or must not be.

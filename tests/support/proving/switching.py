@@ -7,17 +7,18 @@ from __future__ import annotations
 import contextlib
 import time
 
+from support.consents import consents
 from support.eventually import eventually
-from support.proving.looks import consents
 from support.proving.machines import Machine
 from support.proving.scene import EVERY, Attempt, Done, Fault, Scene, Strike
 
 SWITCHOVER, FAILOVER = "switchover", "failover"
 # During which task of switchover.yml the host is lost, and for how many seconds at most that has
-# been running; most often while the role is handed over.
+# been running; most often while the role is handed over, and then counted from the journal's row.
 HANDED = "Hand the role over"
-TASKS = ("Read what the plan needs", HANDED, HANDED, HANDED, "Say what became of it")
-RUNNING = 4.0
+TASKS = ("Read what the plan needs", HANDED, HANDED, HANDED, HANDED, "Say what became of it")
+RUNNING, BEGUN, BEGUN_LIMIT = 4.0, 1.5, 30
+JOURNAL = "SELECT state FROM important.semisync_journal ORDER BY number DESC LIMIT 1"
 # Seconds between two ways out that were tried, how many there are, and for which a server that
 # takes writes may take to answer one, and clients to come to it.
 AGAIN, TURNS, PROBE, CLIENTS = 10, 8, 20, 90
@@ -31,15 +32,29 @@ WRITE = (
 def switch(scene: Scene) -> None:
     """switchover.yml, and the source's host, or the target's, is lost in the middle of it."""
     lost: Machine = scene.draw.choice((scene.source, scene.first))
-    strike = Strike(
-        scene.draw.choice(TASKS),
-        scene.draw.uniform(0, RUNNING),
-        lambda _kill_it: lose(scene, lost),
-    )
+    task = scene.draw.choice(TASKS)
+    handed = task == HANDED
+    seconds = scene.draw.uniform(0, BEGUN if handed else RUNNING)
+
+    def what(_kill_it: object) -> None:
+        if handed:
+            until_begun(scene)
+            time.sleep(seconds)
+        lose(scene, lost)
+
+    strike = Strike(task, 0 if handed else seconds, what)
     scene.play(SWITCHOVER, *to(scene.first), strike=strike)
     if not scene.gone:
         # It had ended before that.
         lose(scene, lost)
+
+
+def until_begun(scene: Scene) -> None:
+    """Wait until the journal on the source says that it has begun, or for a while."""
+    source = scene.source
+    ask = f'{source.client} --batch --skip-column-names --execute "{JOURNAL}" 2>&1'
+    loop = f"until {ask} | grep -q begun; do :; done\n"
+    source.shell(f"timeout {BEGUN_LIMIT} sh -s", input=loop, check=False)
 
 
 def lose(scene: Scene, host: Machine) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 from support.proving.back import failed
 from support.proving.cycle import REFUSED, WRONG, lies, names, wrong
 from support.proving.faults import FAULTS
+from support.proving.machines import SOURCE
 from support.proving.mutants import MUTANTS
+from support.proving.verdicts import NEEDLESS
 
 Record = dict[str, Any]
 MARK, END = "<!-- cycles -->\n", "<!-- /cycles -->\n"
@@ -83,7 +85,7 @@ def of_faults(records: list[Record]) -> list[str]:
         if case in FAULTS:
             lines.append(
                 row(
-                    FAULTS[case].words,
+                    FAULTS[case].words + (" (must not be proven)" * FAULTS[case].unproven),
                     version,
                     len(made),
                     ", ".join(sorted({delay(record) for record in made})),
@@ -144,6 +146,31 @@ def of_returns(records: list[Record]) -> list[str]:
     return [*lines, *(["", "Amiss:", *(f"- {words}" for words in amiss)] if amiss else [])]
 
 
+def of_switchovers(records: list[Record]) -> list[str]:
+    """Hosts that were lost in the middle of a switchover, and what led out."""
+    lines = head(
+        "lost for good in a switchover", "server", "cycles", "during", "what led out, in order",
+        "clients wrote again", "not one host that takes writes", "lost",
+    )  # fmt: skip
+    for _case, version, every in grouped([one for one in records if "lost_host" in one]):
+        for host in sorted({one["lost_host"] for one in every}):
+            made = [one for one in every if one["lost_host"] == host]
+            during = [one["struck"][0] if "struck" in one else "behind its end" for one in made]
+            lines.append(
+                row(
+                    "the source's host" if host == SOURCE else "the target's host",
+                    version,
+                    len(made),
+                    counted(during),
+                    counted([", then ".join(one["ways"]) or "nothing had to" for one in made]),
+                    sum(one["again"] for one in made),
+                    sum(one["writable"] != 1 for one in made),
+                    total(made, "lost"),
+                )
+            )
+    return lines
+
+
 def started_words(back: dict[str, Any]) -> str:
     return "not started before the verdict" if back["down"] else "runs"
 
@@ -192,7 +219,7 @@ def of_certificates(records: list[Record]) -> list[str]:
     poor = [
         record
         for record in made
-        if record["verdict"] not in ("proven", REFUSED) and not record["lost"]
+        if record["verdict"] not in ("proven", NEEDLESS, REFUSED) and not record["lost"]
     ]
     reasons = [
         f"{record['case']}, {record['server']}: {record['verdict']} ({reason_of(record)})"
@@ -255,6 +282,7 @@ def document(records: list[Record]) -> str:
     """Everything between the marks."""
     parts = [
         of_faults(records),
+        of_switchovers(records),
         of_returns(records),
         of_mutants(records),
         of_certificates(records),

@@ -1,0 +1,150 @@
+"""What became of each history: whether the certificate told the truth, kept and as a table."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pathlib
+from typing import Any
+
+from support.live_hosts import PROJECT
+from support.proving.evidence import PATH
+from support.proving.verdicts import lies, outside
+from support.replaying.steps import Player
+
+Record = dict[str, Any]
+RECORDS = PROJECT / "docs" / "evidence" / "judge-replays.json"
+DOCUMENT = RECORDS.with_suffix(".md")
+MARK, END = "<!-- replays -->\n", "<!-- /replays -->\n"
+REFUSED = "did not take over"
+DONE = "done"
+# The longest reason that is kept.
+LONGEST = 300
+
+
+def record_of(player: Player, certificate: dict[str, Any] | None, there: set[int]) -> Record:
+    """What a certificate says against what clients were told.
+
+    Args:
+        certificate: certificate.json of the last failover.yml; None where it left none.
+        there: the rows that the new source has.
+    """
+    kept = certificate or {
+        "verdict": "",
+        "outcome": "none",
+        "window": None,
+        "reasons": [],
+        "to": None,
+    }
+    took = kept["outcome"] == DONE
+    told = {row.number: row.told for row in player.rows if row.told}
+    lost = sorted(set(told) - there) if took else []
+    known = {"confirmed": [list(told)], "moments": [list(told.values())]}
+    made: Record = {
+        "name": player.story["name"],
+        "server": player.story["server"],
+        "told": sorted(told),
+        "never": [row.number for row in player.rows if not row.told],
+        "verdict": kept["verdict"] if took else REFUSED,
+        "certificate": kept["verdict"],
+        "to": (kept["to"] or "").rpartition("-")[2],
+        "window": kept["window"],
+        "reasons": [PATH.sub("PATH", words)[:LONGEST] for words in kept["reasons"]],
+        "cases": [case["name"] for case in kept.get("cases", [])],
+        "assumes": kept.get("assumes", []),
+        "lost": lost,
+        "outside": outside([(0, number) for number in lost], known, kept["window"]),
+        "wrong": player.wrong,
+    }
+    made["lies"] = lies(made)
+    return made
+
+
+def read(path: pathlib.Path = RECORDS) -> list[Record]:
+    if not path.exists():
+        return []
+    records: list[Record] = json.loads(path.read_text(encoding="utf-8"))
+    return records
+
+
+def add(record: Record, path: pathlib.Path = RECORDS) -> list[Record]:
+    """A history's newest replay, in the place of the one before."""
+    every = [one for one in read(path) if one["name"] != record["name"]]
+    every = sorted([*every, record], key=lambda one: (one["server"], one["name"]))
+    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in every)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    return every
+
+
+def stamp() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def numbers(rows: list[int]) -> str:
+    return ", ".join(map(str, rows)) or "none"
+
+
+def of(record: Record) -> str:
+    """A line of the table."""
+    reasons = "; ".join(one.partition(":")[0] for one in record["reasons"])
+    verdict = record["verdict"]
+    if verdict == REFUSED:
+        verdict += f" ({', '.join(record['cases'])})"
+    elif reasons:
+        verdict += f" ({reasons})"
+    return row(
+        record["name"],
+        " · ".join(f"`{step}`" for step in record["steps"]),
+        record["mistake"].partition(":")[0],
+        record["mistaken_verdict"],
+        record["model"],
+        verdict,
+        numbers(record["told"]),
+        numbers(record["lost"]),
+        "**yes**" if record["lies"] else "no",
+    )
+
+
+def table(records: list[Record]) -> str:
+    """Everything between the marks."""
+    judged = [one for one in records if not one["why"]]
+    lines = []
+    for server, title in (("mysql", "MySQL"), ("mariadb", "MariaDB")):
+        its = [one for one in judged if one["server"] == server]
+        if not its:
+            continue
+        liars = [one["name"] for one in its if one["lies"]]
+        lost = sum(bool(one["lost"]) for one in its)
+        lines += [
+            f"### {title} {its[0]['version'].partition('-')[0]}",
+            "",
+            f"{len(its)} histories replayed; certificates that lie: {len(liars)}"
+            f"{' (' + ', '.join(liars) + ')' if liars else ''}; histories in which a row that a"
+            f" client was told of is lost: {lost}.",
+            "",
+            row("history", "steps", "the judge's mistake", "that one says", "the model says",
+                "the certificate says", "rows told OK", "of them lost", "lies"),
+            "|---" * 9 + "|",
+            *map(of, its),
+            "",
+        ]  # fmt: skip
+    failed = [f"- {one['name']}: {one['why']}" for one in records if one["why"]]
+    amiss = [f"- {one['name']}: {words}" for one in judged for words in one["wrong"]]
+    lines += ["Not as the history has it:", "", *amiss, ""] if amiss else []
+    lines += ["Could not be replayed, and count as none:", "", *failed, ""] if failed else []
+    commits = sorted({one["commit"] for one in records})
+    lines += [f"Judged by the commit: {', '.join(commits) or 'none'}.", ""]
+    return "\n".join(lines)
+
+
+def write(records: list[Record], path: pathlib.Path = DOCUMENT) -> None:
+    """Put it between the marks of the document."""
+    before, _mark, rest = path.read_text(encoding="utf-8").partition(MARK)
+    _old, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"{path.name} lacks {MARK.strip()} and {END.strip()}")
+    path.write_text(f"{before}{MARK}\n{table(records)}\n{END}{after}", encoding="utf-8")
