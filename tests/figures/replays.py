@@ -28,7 +28,7 @@ from support.proving.cycle import commit  # noqa: E402
 from support.proving.evidence import PATH  # noqa: E402
 from support.replaying import document  # noqa: E402
 from support.replaying.cluster import Cluster  # noqa: E402
-from support.replaying.steps import Player  # noqa: E402
+from support.replaying.steps import Player, UnknownStepError  # noqa: E402
 
 HISTORIES = PROJECT / "tests" / "model" / "replays.json"
 OUTPUT = PROJECT / "tests" / "output"
@@ -83,7 +83,7 @@ def replay(cluster: Cluster, story: dict[str, Any], folder: pathlib.Path) -> dic
             player.play()
             say(player.done.stdout + player.done.stderr)
             made |= judged(cluster, player)
-        except (AssertionError, OSError) as error:
+        except (AssertionError, OSError, UnknownStepError) as error:
             made["why"] = PATH.sub("PATH", " ".join(str(error).split()))[-300:] or "it failed"
     made["seconds"] = round(time.monotonic() - begin, 1)
     return made

@@ -4,10 +4,33 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 Done = subprocess.CompletedProcess[str]
 CONSENT = re.compile(r"-e (semisync_\w+_accept)=([\w:,.-]*\w)")
+# A run may refuse anew by what it reads behind the stop.
+TURNS = 3
+
+
+class Consents:
+    """What was accepted so far: the names of a variable."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, list[str]] = {}
+
+    def hear(self, done: Done) -> bool:
+        """Accept what a refusal says can be; whether that is more than before."""
+        before = sum(map(len, self.names.values()))
+        for variable, names in consents(done).items():
+            known = self.names.setdefault(variable, [])
+            known += [name for name in names.split(",") if name not in known]
+        return sum(map(len, self.names.values())) > before
+
+    @property
+    def arguments(self) -> list[str]:
+        """For the command line."""
+        pairs: Iterable[tuple[str, list[str]]] = self.names.items()
+        return [word for name, cases in pairs for word in ("-e", f"{name}={','.join(cases)}")]
 
 
 def consents(done: Done) -> dict[str, str]:
@@ -18,9 +41,11 @@ def consents(done: Done) -> dict[str, str]:
 
 
 def by_consent(attempt: Callable[..., Done]) -> Done:
-    """A playbook, and once more with the cases accepted that it has refused by name."""
+    """A playbook, and again with the cases accepted that it has refused by name."""
+    given = Consents()
     done = attempt()
-    named = consents(done)
-    if done.returncode == 0 or not named:
-        return done
-    return attempt(*(word for name, cases in named.items() for word in ("-e", f"{name}={cases}")))
+    for _turn in range(TURNS):
+        if done.returncode == 0 or not given.hear(done):
+            break
+        done = attempt(*given.arguments)
+    return done

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import time
 
-from support.consents import consents
+from support.consents import Consents
 from support.eventually import eventually
 from support.proving.machines import Machine
 from support.proving.scene import EVERY, Attempt, Done, Fault, Scene, Strike
@@ -91,7 +91,7 @@ def lead_out(scene: Scene, attempt: Attempt) -> Done:
     can be accepted.
     """
     order = [FAILOVER, SWITCHOVER] if scene.source in scene.gone else [SWITCHOVER, FAILOVER]
-    accepted: dict[str, str] = {}
+    given = Consents()
     tried = ""
     for turn in range(TURNS):
         host = taker(scene)
@@ -103,12 +103,11 @@ def lead_out(scene: Scene, attempt: Attempt) -> Done:
             time.sleep(AGAIN)
         # Each has a second turn at once, with what it said could be accepted.
         tried = order[turn // 2 % 2]
-        words = [word for pair in accepted.items() for word in ("-e", "=".join(pair))]
+        words = given.arguments
         done = attempt(*words) if tried == FAILOVER else scene.play(tried, *to(scene.first), *words)
         ended = "ended well" if done.returncode == 0 else "failed"
         scene.ways.append(" ".join([f"{tried}.yml", *words[1::2], ended]))
-        for name, cases in consents(done).items():
-            accepted[name] = ",".join(filter(None, [accepted.get(name), cases]))
+        given.hear(done)
     status = int(scene.led is None)
     return Done((), status, "", "") if status or scene.led != FAILOVER else done
 

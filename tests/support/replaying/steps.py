@@ -294,7 +294,9 @@ class Player:
         if how.get("source_host") == "gone" and source not in self.gone:
             self.do_die(SOURCE)
         if how.get("error_log") == "not readable" and source not in self.gone:
-            source.shell("rm -f /var/log/mysql/error.log*")
+            # MySQL's file, and the journal that MariaDB writes to.
+            forgotten = "journalctl --rotate --vacuum-time=1s; rm -f /var/log/mysql/error.log*"
+            source.shell(forgotten, check=False)
         salvage = bool(how.get("salvage")) or what == "salvage"
         more = ["-e", "semisync_failover_salvage=true"] if salvage else []
         controller = how.get("controller", "a")
