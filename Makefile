@@ -119,6 +119,11 @@ types: ## mypy alone
 unit: ## unit tests: no hosts, no Docker
 	@$(tools) python -m pytest --numprocesses 3 --dist worksteal
 
+.PHONY: protocol
+protocol: ## every way in which one thing dies between two statements of a change of roles, and what leads out; then with one thing left out
+	@$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_search $(OPTIONS)
+	@$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_mutants
+
 .PHONY: sanity
 sanity: ## ansible-test sanity, every test (ANSIBLE=14: with ansible-core 2.21)
 	@$(tools) python tests/tools/sanity.py

@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
-from ansible_collections.dbre.semisync.plugins.plugin_utils.goals import GOALS
+from ansible_collections.dbre.semisync.plugins.plugin_utils.goals import GOALS, OF_RUN
 
 
 class ActionModule(ActionBase):
@@ -31,7 +31,7 @@ class ActionModule(ActionBase):
         )
         info_from, make = arguments["info_from"], GOALS[arguments["goal"]]
         try:
-            if not info_from:
+            if not info_from and arguments["goal"] not in OF_RUN:
                 cluster.judge_inputs(task_vars)
             else:
                 variables = cluster.TaskVariables(task_vars, self._templar)

@@ -16,6 +16,7 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     failover,
+    keepers,
     promise,
     results,
     settings,
@@ -27,7 +28,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     switchover,
     switchover_premises,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    scheduled,
+    switchover_outcome,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
@@ -47,6 +51,10 @@ OURS = (
     "run",
     "begun",
 )
+# A host that could not be read has no part in the end of a switchover that was interrupted.
+LEFT_OUT = "it could not be read, and has no part in this"
+# What is read is no older than the one, and no newer than the other.
+DATED = ("look", "freeze")
 display = Display()
 
 
@@ -83,12 +91,33 @@ class ActionModule(ActionBase):
             self._task.args,
             task_vars,
             self.wanted(task_vars),
-            lambda plan, **more: self.on_host(plan, task_vars, **more),
+            lambda plan, **more: self.on_host(self.with_events(plan, step.name), task_vars, **more),
             token_of,
             self._task,
         )
         cluster.refuse(task_vars, step.name, step.members, forks(step.members))
+        if self._task.args["step"] == "salvage" and not self._task.check_mode:
+            return self.salvage(step, task_vars)
         return step.go()
+
+    def salvage(self, step: Any, task_vars: Any) -> dict[str, Any]:
+        """Read on one host; on the others keep the IO threads still as long as that takes."""
+        if step.host == source_of(step.members).host:
+            with keepers.at_work(step.token):
+                return step.go()
+        frozen = step.results_of("frozen_from")[step.host]
+        if frozen.get("changed"):
+            plan = {"mode": "renew", "token": step.token}
+            keepers.keep(step.token, lambda: self.on_host(plan, task_vars))
+        return step.go()
+
+    def with_events(self, plan: dict[str, Any], name: str) -> dict[str, Any]:
+        """The target's plan, with what the last look saw of the dead source's events."""
+        if plan.get("part") != "target":
+            return plan
+        folder = results.cluster_folder(self._task.args.get("results_dir", "results"), name)
+        last = results.read_json(os.path.join(folder, results.STATE), None)
+        return dict(plan, event_states=scheduled.of_dead(last, str(plan["source_id"])))
 
     def look_for_the_dead(self, task_vars: Any) -> dict[str, Any]:
         """The first look at a host, which is asked all that a failover asks of anybody."""
@@ -108,14 +137,21 @@ class ActionModule(ActionBase):
             ],
         )
         result = self.on_host(plan, task_vars)
-        # What was read is as old as this at most; a host that is gone takes its time to be.
-        result.setdefault("look", {})["read_at"] = time.time()
+        # Between these moments all of it was read; a host that is gone takes its time to be.
+        result.setdefault("look", {}).update(
+            asked_at=result["asked_at"], read_at=result["answered_at"]
+        )
         return result
 
     def on_host(self, plan: dict[str, Any], task_vars: Any, **more: Any) -> dict[str, Any]:
         """The module's result."""
         arguments = {name: value for name, value in self._task.args.items() if name not in OURS}
-        return self._execute_module(MODULE, dict(arguments, plan=plan, **more), task_vars=task_vars)
+        arguments.update(plan=plan, **more)
+        asked = time.time()
+        result = self._execute_module(MODULE, arguments, task_vars=task_vars)
+        if self._task.args["step"] in DATED:
+            result.update(asked_at=asked, answered_at=time.time())
+        return result
 
     def wanted(self, task_vars: Any) -> settings.Settings:
         """This host's settings.
@@ -146,17 +182,18 @@ class ActionModule(ActionBase):
         if not mine and known.get(to) in taken:
             return name, [], None, own
         wrong = switchover_premises.of_target_name(to, members, known, name)
+        row = sides.decide(members).row
         cluster.refuse(
             task_vars,
             name,
             members,
             ([wrong] if wrong else [])
             or problems.of_inventory(name, members)
-            or problems.of_reading(members)
-            or problems.of_engines(members)
+            or switchover.unread(members, row)
+            or problems.of_engines(switchover.taking_part(members, row))
             or forks(members),
         )
-        return name, members, sides.decide(members).row, own
+        return name, members, row, own
 
     def look(self, task_vars: Any) -> dict[str, Any]:
         """Read what the plan needs, and try the way to the other server."""
@@ -164,6 +201,9 @@ class ActionModule(ActionBase):
         if not members:
             return {"skipped": True, "skip_reason": "another cluster is meant"}
         mine = cluster.of_host(task_vars, members)
+        if mine.info is None:
+            return {"skipped": True, "skip_reason": LEFT_OUT}
+        members = switchover.taking_part(members, row)
         source, target = ends(members, row, own)
         other = source if mine is target else target
         tried = [peer for peer in switchover.peers(members) if peer["host"] == other.host]
@@ -182,7 +222,7 @@ class ActionModule(ActionBase):
         hostvars = task_vars["hostvars"]
         looks = {
             member.host: hostvars[member.host].get(self._task.args["looks_from"]) or {}
-            for member in members
+            for member in switchover.taking_part(members, row)
         }
         failed = [
             f"{host}: {looked.get('msg')}" for host, looked in looks.items() if looked.get("failed")
@@ -193,9 +233,8 @@ class ActionModule(ActionBase):
         elif mode == switchover.SETTLE:
             wrong = sides.decide(members).problems
         elif mode == switchover.SWITCH:
-            wrong = sides.decide(members).problems or switchover_premises.refusals(
-                members, looks, own
-            )
+            wrong = problems.of_reading(members) or sides.decide(members).problems
+            wrong = wrong or switchover_premises.refusals(members, looks, own)
         else:
             wrong = switchover.interrupted_problems(members, row or {}, looks)
         cluster.refuse(task_vars, name, members, wrong)
@@ -214,14 +253,17 @@ class ActionModule(ActionBase):
 
     def part(self, task_vars: Any) -> dict[str, Any]:
         """This host's part, at the same time as all others'."""
-        return self.on_host(
-            self.planned(task_vars)["hosts"][task_vars["inventory_hostname"]], task_vars
-        )
+        mine = self.planned(task_vars)["hosts"].get(task_vars["inventory_hostname"])
+        if not mine:
+            return {"skipped": True, "skip_reason": LEFT_OUT}
+        return self.on_host(mine, task_vars)
 
     def after(self, task_vars: Any) -> dict[str, Any]:
         """What has time, on this host."""
         plan, host = self.planned(task_vars), task_vars["inventory_hostname"]
-        mine = plan["hosts"][host]
+        mine = plan["hosts"].get(host)
+        if not mine:
+            return {"skipped": True, "skip_reason": LEFT_OUT}
         done = task_vars["hostvars"][host].get(self._task.args["parts_from"]) or {}
         was_on = bool(done.get("scheduler_was_on")) and bool(mine["events"])
         return self.on_host(dict(mine, scheduler_was_on=was_on), task_vars)
@@ -281,8 +323,8 @@ class ActionModule(ActionBase):
             results.now(),
             self._task.check_mode,
         )
-        seen = next(member.info for member in members if member.host == plan["to"])
-        shelf.keep_look(seen)
+        if source_of(members).host == plan["to"]:
+            shelf.keep_look(members)
 
 
 def clusters_of(task_vars: Any) -> dict[str, str]:
@@ -300,8 +342,9 @@ def ends(
 ) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}
-    if switchover.interrupted(row) and row and row["to_host"] in by_host:
-        return by_host.get(row["from_host"], source_of(members)), by_host[row["to_host"]]
+    if switchover.interrupted(row) and row:
+        source = by_host.get(row["from_host"]) or source_of(members)
+        return source, by_host.get(row["to_host"], source)
     return source_of(members), by_host[own["switchover_to"]]
 
 

@@ -107,7 +107,7 @@ class ActionModule(ActionBase):
         rows = checkpoint_rows.at(
             shelf.at, checkpoints.evaluate(members, canary, arrivals, recorded)
         )
-        state, past, since = history.look_back(shelf.last_state(), source.info, shelf.at)
+        state, past, since = history.look_back(shelf.last_state(), members, shelf.at)
         # What is wanted is the source's to say; another host speaks only where the source could not
         # be read.
         spoken_for = task_vars["inventory_hostname"] == source.host

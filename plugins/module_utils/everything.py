@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import error_log, process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     backlog,
@@ -47,11 +47,13 @@ def beside(module: Any, info: dict[str, Any], measure_backlog: bool) -> dict[str
         measure_backlog: whether a replica is watched while it applies.
     """
     params, variables = module.params, info["variables"]
-    result = dict(info, calm_since=calm.read(module, info))
+    # Behind the state, with its GTIDs: see there.
+    result = dict(info, **calm.read(module, info))
     if measure_backlog:
         result["backlog"] = backlog.read(module) if info["channel"] else None
     result["login"] = {key: params["login_" + key] for key in ("host", "port", "unix_socket")}
     result.update(process.read(module, variables, params["option_file"]))
+    result["error_log"] = error_log.read(variables, result["pid"])
     result["answer"] = place.read(int(variables["port"] or 0))
     result["seed"] = marker.read_marker(variables.get("port"))
     result["certificates"] = certificates.read(variables, read_text)

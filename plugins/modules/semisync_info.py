@@ -193,8 +193,7 @@ accounts:
   elements: dict
 readers:
   description: Sessions that read the binary log, each with its C(user), C(host), and whether by
-    C(tls), null where the
-    server does not tell.
+    C(tls), null where the server does not tell.
   returned: success
   type: list
   elements: dict
@@ -204,8 +203,7 @@ tls:
   type: dict
 certificates:
   description: The certificate authority that the server has (C(ca)), and the C(copy) of its
-    source's that the collection
-    keeps on a replica.
+    source's that the collection keeps on a replica.
   returned: success
   type: dict
 login:
@@ -215,8 +213,7 @@ login:
   type: dict
 journal:
   description:
-    - The newest row of the cluster's journal, which has a row for every change of roles; null where
-      there is none.
+    - The newest row of the cluster's journal of a change of roles; null where there is none.
     - C(to_host) is the source since C(happened), by its inventory name, and C(from_host) the one
       before. C(from_id) and C(to_id) are their C(server_uuid), or C(server_id) where a server has
       no other.
@@ -230,6 +227,10 @@ held:
   type: list
   elements: dict
   sample: [{host: db1, id: "1", to_host: db2, happened: "2026-01-31T12:00:00Z"}]
+settings_row:
+  description: The number of the journal's newest row with operation V(settings), or 0.
+  returned: success
+  type: int
 schemas:
   description: Schemas that are not the server's own.
   returned: success
@@ -241,19 +242,55 @@ empty_schemas:
   returned: success
   type: list
   elements: str
+events:
+  description: C(schema), C(name) and C(status) of each scheduled event; C(null) where the login may
+    not see them.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{schema: shop, name: purge, status: ENABLED}]
 uptime:
-  description: C(seconds) since the server started, and seconds C(since_reset) of its counters, as
-    FLUSH STATUS does it.
+  description: C(seconds) since the server started, C(since_reset) of its counters by FLUSH STATUS.
   returned: success
   type: dict
 clock:
   description: The server's clock in seconds since 1970.
   returned: success
   type: float
+connection_id:
+  description: The number of the connection that read the server; they rise until it is restarted.
+  returned: success
+  type: int
+applier_ids:
+  description: The number, among those of connections, of the thread that applies the default
+    channel's relay log, or coordinates its workers; empty where none runs, null if unknown.
+  returned: success
+  type: list
+  elements: int
+registered:
+  description: Replicas that have registered with this server, each with C(server_id) and C(uuid),
+    the latter null where it is not told; null where the login may not ask.
+  returned: success
+  type: list
+  elements: dict
+binlog_filters:
+  description: What keeps changes out of the server's binary log, null where the login may not ask.
+  returned: success
+  type: list
+  elements: str
+error_log:
+  description: The server's error log, its C(path), C(inode) and C(size), C(at) by its host; the
+    path is empty where it goes to the unit's journal. Null where it is not known.
+  returned: success
+  type: dict
 calm_since:
   description: On a source, a moment at which no commit waited for its acknowledgement, or all that
     did have had it since, by RV(clock); C(null) where nothing tells, or semi-sync is not at work.
   returned: success
+  type: float
+asked_at:
+  description: The controller's clock, in seconds since 1970, before the module was sent.
+  returned: always
   type: float
 clock_ahead:
   description: Seconds by which the server's clock is ahead of O(asked_at), the time that the module
@@ -290,9 +327,8 @@ seed:
   returned: success
   type: dict
 answer:
-  description:
-    - The HTTP answer for routers on this host, its files and what it says of the server, or null
-      where there is none.
+  description: The HTTP answer for routers on this host, its files and what it says of the server,
+    or null where there is none.
   returned: success
   type: dict
 option_files:
@@ -314,8 +350,7 @@ reason:
   returned: failure
   type: str
 python_of_system:
-  description: Whether the Python that lacks PyMySQL is the system's, for which a package can bring
-    it.
+  description: Whether the Python that lacks PyMySQL is the system's, so that a package brings it.
   returned: when PyMySQL is missing
   type: bool
 """

@@ -16,7 +16,8 @@ description:
   - Fails, before anything is touched, when the inventory, a value or a server makes it impossible.
     The message names the host, what was found and what to do. It is said once per cluster; the
     cluster's other hosts fail and name the host that says it.
-  - Without O(info_from) it judges the public variables alone, of all hosts of the cluster.
+  - Without O(info_from) it judges only the public variables, of all hosts of the cluster; one that
+    begins with C(semisync_) and is none is refused with the nearest that is one.
   - Runs on the controller and connects to nothing.
 options:
   info_from:
@@ -38,9 +39,13 @@ options:
         then. Refuses a cluster with a host that was not read or has failed in this run, or of which
         it is not clear who is the source, a semi-sync timeout longer than
         C(semisync_drill_max_block), and a server that belongs to no systemd unit.
+      - V(hosts) plans nothing, and refuses a run that would read no host, because the inventory's
+        groups are missing or misspelt, or C(--limit) leaves none of their hosts. It needs no
+        O(info_from), and is for all hosts of the run once.
+      - V(read) plans nothing, and refuses to end a run well in which no host was read.
     version_added: "1.0.0"
     type: str
-    choices: [apply, remove, gtid, sides, drill]
+    choices: [apply, remove, gtid, sides, drill, hosts, read]
     default: apply
   hold_back:
     description: Whether a source waits with semi-sync until its replicas' channels run, because
@@ -205,6 +210,10 @@ restart:
   description: Whether the server has to restart, with the reasons in RV(restart_reasons).
   returned: success, with O(goal=apply)
   type: bool
+spends:
+  description: Why the last look at the source proves nothing behind this plan; empty where it does.
+  returned: success
+  type: str
 restart_reasons:
   description: Variables that differ and cannot be set otherwise.
   returned: success, with O(goal=apply)

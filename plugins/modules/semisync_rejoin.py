@@ -27,7 +27,8 @@ options:
       - V(ready) lets the former source run, read-only and with the option lines of a replica, and
         keeps its data aside where they are to be replaced.
       - V(release) gives it what its channel begins with.
-      - V(settle) takes the option lines away that V(ready) wrote.
+      - V(settle) leaves its events to the source, and takes the option lines away that V(ready)
+        wrote.
       - V(record) writes on the new source that the former one is back.
       - V(report) says and keeps what became of it.
       - V(hold) is of a failover. It lets the dead source's server start read-only, whoever starts
@@ -106,6 +107,11 @@ encrypted:
   type: bool
 down:
   description: Whether the server does not run.
+  returned: O(step=look), on the former source
+  type: bool
+lost_power:
+  description: Whether the host was started since its server came to an end without a word; C(null)
+    where nothing tells.
   returned: O(step=look), on the former source
   type: bool
 read_only_by:
@@ -232,19 +238,23 @@ def main() -> None:
     module.params.update(module.params["plan"] or {})
     step = module.params["step"]
     if step == "hold":
-        held = start.settle if module.params["opened"] else start.hold
+        held = start.unfence if module.params["opened"] else start.hold
         module.exit_json(**held(module))
     login.require_driver(module)
     if step == "look" and module.params["part"] == "source":
         connection.work(module, look.begins, "the new source cannot be asked")
-    if step in ("release", "record", "replay"):
-        works = {"release": start.release, "record": start.record, "replay": replay.replay}
+    if step in ("release", "settle", "record", "replay"):
+        works = {
+            "release": start.release,
+            "settle": start.settle,
+            "record": start.record,
+            "replay": replay.replay,
+        }
         connection.work(module, works[step], f"step {step} failed")
     steps = {
         "look": look.former,
         "carry": replay.carry,
         "ready": start.ready,
-        "settle": start.settle,
     }
     try:
         result = steps[step](module)

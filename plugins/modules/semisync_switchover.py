@@ -88,6 +88,10 @@ options:
   password:
     description: The replication account's.
     type: str
+  error_log:
+    description: RV(dbre.semisync.semisync_info#module:error_log) of the last look at this host's
+      server; where it has ended, O(step=look) of a failover reads on from there.
+    type: dict
   tail:
     description: What was salvaged, which the action gives the module on the candidate.
     type: str
@@ -171,7 +175,10 @@ look:
       there, and whether anybody C(answered); C(kernel_seconds) and C(server_seconds) are for how
       long the machine and the server have run at C(read_at).
     - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
-      ago, and whether its binary log can be read for O(step=salvage).
+      ago; what its error C(log) says since the last look, null where that cannot be read; and
+      whether its binary log can be read for O(step=salvage).
+    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found, with C(lines);
+      C(whole) is false where a part of it is gone.
   returned: O(step=look) of a failover, also with a failure
   type: dict
 tried:
@@ -192,7 +199,7 @@ filters:
   type: list
   elements: str
 events:
-  description: Events that are not disabled.
+  description: Scheduled events.
   returned: O(step=look)
   type: list
   elements: dict
@@ -200,6 +207,31 @@ event_scheduler:
   description: The variable of that name.
   returned: O(step=look)
   type: str
+server_seconds:
+  description: For how long the server has run at RV(read_at), and RV(kernel_seconds) the machine.
+  returned: O(step=freeze)
+  type: int
+kernel_seconds:
+  description: As under RV(server_seconds), null where it is not known.
+  returned: O(step=freeze)
+  type: float
+read_at:
+  description: When what follows was read, in seconds since 1970 by the host's clock.
+  returned: O(step=freeze)
+  type: float
+applier_ids:
+  description: As M(dbre.semisync.semisync_info) returns it, behind the stop.
+  returned: O(step=freeze)
+  type: list
+  elements: int
+asked_at:
+  description: The controller's clock before the module was sent, and RV(answered_at) behind it.
+  returned: O(step=look) or O(step=freeze)
+  type: float
+answered_at:
+  description: As under RV(asked_at).
+  returned: O(step=look) or O(step=freeze)
+  type: float
 stopped:
   description: Whether the IO thread stands still.
   returned: O(step=freeze)
@@ -288,56 +320,30 @@ writers_waited_ms:
   description: From the freeze until somebody took writes again, by the source's clock.
   returned: O(step=part) on the source, or O(step=report)
   type: float
+renewed:
+  description: Whether the process that starts the IO thread again waits longer.
+  returned: O(step=salvage), on a replica while another host reads
+  type: bool
 path:
   description: The file with the result.
   returned: O(step=report)
   type: str
 """
 
-from typing import Any
-
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import everything
+from ansible_collections.dbre.semisync.plugins.module_utils import first_look
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     ahead,
-    end,
+    keeper,
     parts,
     receiver,
     salvage,
     witness,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import after, look
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.rules import shown
 
 STEPS = ["look", "reach", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
-
-
-def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
-    """What is left when the role has moved."""
-    steps = after.steps(module.params, server, names)
-    if not module.check_mode:
-        for statement, arguments in steps:
-            server.rows(statement, arguments)
-    fence_went = after.fence_goes(module, module.params)
-    return {"changed": bool(steps) or fence_went, "statements": shown(steps)}
-
-
-def look_for_the_dead(module: Any) -> dict[str, Any]:
-    """Everything about this server, and what the judge of a failover needs beside it."""
-    try:
-        info = everything.state(module)
-    except everything.UNREADABLE as error:
-        failure = everything.unreadable(error, module.params)
-        seen: dict[str, Any] = {}
-        if failure["reason"] == "stopped":
-            seen["ended"] = end.read(module)
-            if module.params["files"]:
-                seen["salvage"] = salvage.look(module)
-        module.fail_json(look=seen, **failure)
-    return dict(everything.beside(module, info, True), look=witness.read(module, info))
 
 
 def main() -> None:
@@ -362,17 +368,23 @@ def main() -> None:
             option_file={"type": "path"},
             journal_schema={"type": "str", "default": "important"},
             plan={"type": "dict"},
+            error_log={"type": "dict"},
             password={"type": "str", "no_log": True},
             tail={"type": "str", "no_log": True},
         ),
         supports_check_mode=True,
     )
     module.params.update(module.params["plan"] or {})
-    if module.params["step"] == "salvage":
+    renews = module.params.get("mode") == "renew"
+    if module.params["step"] == "salvage" and not renews:
         module.exit_json(changed=False, salvage=salvage.read(module))
     login.require_driver(module)
+    if renews:
+        connection.work(
+            module, keeper.keep_still, "the IO thread's process cannot be asked to stay"
+        )
     if (module.params["operation"], module.params["step"]) == ("failover", "look"):
-        module.exit_json(**look_for_the_dead(module))
+        module.exit_json(**first_look.read(module))
     if module.params["step"] == "reach":
         module.exit_json(tried=witness.try_all(module.params["places"], module.params))
     if module.params.get("mode") == "apply":
@@ -381,7 +393,7 @@ def main() -> None:
         module.exit_json(**parts.run(module))
     work = {
         ("switchover", "look"): look.answer,
-        ("switchover", "after"): settle,
+        ("switchover", "after"): after.settle,
         ("failover", "freeze"): receiver.stop,
         ("failover", "thaw"): receiver.start,
     }[module.params["operation"], module.params["step"]]

@@ -176,9 +176,20 @@ def judge_inputs(task_vars: Any) -> None:
             f"{host}: {words}"
             for host in hosts_of(task_vars)
             for words in promise.read(hostvars[host], explicit=True)[1]
-        ]
+        ] + unknown_variables(task_vars)
     if wrong:
         raise RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")
+
+
+def unknown_variables(task_vars: Any) -> list[str]:
+    """The variables of this host's cluster that begin as ours and are none, in words: once for all
+    hosts that have one.
+    """
+    hosts: dict[str, list[str]] = {}
+    for host in hosts_of(task_vars):
+        for words in settings.unknown(task_vars["hostvars"][host]):
+            hosts.setdefault(words, []).append(host)
+    return [f"{', '.join(those)}: {words}" for words, those in hosts.items()]
 
 
 def lost(task_vars: Any, host: str) -> bool:

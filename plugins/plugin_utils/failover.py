@@ -22,7 +22,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     failover_outcome,
     remains,
     salvaged,
+    successor,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.evidence import peers_of, tried
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
 # What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
@@ -52,6 +54,7 @@ def dead(own: settings.Settings, last: dict[str, Any] | None) -> dict[str, Any]:
     wanted = own.get("failover_salvage")
     return {
         "unit": own["service"] or (last or {}).get("unit"),
+        "error_log": (last or {}).get("error_log"),
         "files": salvaged.known_files(last) if wanted else None,
     }
 
@@ -74,7 +77,8 @@ class Failover(Known):
 
     def reach(self) -> dict[str, Any]:
         """Try the servers that this replica has not tried where they listen."""
-        untried = failover.untried(self.peers_of(self.mine), self.tried(self.host))
+        known = tried(self.host, self.read())
+        untried = failover.untried(peers_of(self.members, self.mine), known)
         if not untried or not self.is_replica():
             return {"skipped": True, "skip_reason": "all have been tried"}
         return self.on_host({"places": untried, "user": self.own["replication_user"]})
@@ -82,7 +86,7 @@ class Failover(Known):
     def salvage(self) -> dict[str, Any]:
         """Read on the source's host what the candidate lacks of it."""
         evidence = self.evidence()
-        chosen = failover_cases.candidate_of(evidence)
+        chosen = successor.candidate_of(evidence)
         able = not self.opened and not failover_outcome.not_frozen(evidence)
         plan = dead(self.own, self.last())
         if self.host != source_of(self.members).host or not (able and chosen and plan["files"]):
@@ -108,7 +112,7 @@ class Failover(Known):
         evidence = self.evidence()
         if self.opened:
             return self.plan_again(self.opened, evidence)
-        chosen = failover_cases.candidate_of(evidence) if remains.readable(self.members) else None
+        chosen = successor.candidate_of(evidence) if remains.readable(self.members) else None
         accepted = self.own["failover_accept"]
         refused = failover_cases.refused(evidence, accepted)
         kept = certificate.record(self.name, self.token, evidence, accepted, chosen, self.fenced())
@@ -131,7 +135,7 @@ class Failover(Known):
         # Whether it has to be seen dead before anything is touched.
         lives = evidence.fence == remains.AHEAD and bool(kept["fenced"])
         if lives and self.speaks():
-            self.shelf().keep_look(source_of(self.members).info)
+            self.shelf().keep_look(self.members)
         return {"changed": False, "certificate": kept, "lives": lives}
 
     def plan_again(self, opened: failover_again.Opened, evidence: Evidence) -> dict[str, Any]:
@@ -165,11 +169,11 @@ class Failover(Known):
         """How many acknowledgements the new source waits for before it opens; none where somebody
         has accepted that.
         """
-        needed = failover_cases.new_wait_count(chosen)
-        return needed if len(failover_cases.followers_of(evidence, chosen)) >= needed else 0
+        needed = successor.new_wait_count(chosen)
+        return needed if len(successor.followers_of(evidence, chosen)) >= needed else 0
 
     def statements(self, evidence: Evidence, chosen: Member) -> list[dict[str, str]]:
-        followers = failover_cases.followers_of(evidence, chosen)
+        followers = successor.followers_of(evidence, chosen)
         others = [
             member
             for member in remains.readable(self.members)
@@ -200,7 +204,7 @@ class Failover(Known):
             *failover_outcome.not_frozen(evidence),
             *failover_cases.refused(evidence, accepted),
         ]
-        chosen = None if refused else failover_cases.candidate_of(evidence)
+        chosen = None if refused else successor.candidate_of(evidence)
         kept = certificate.record(self.name, self.token, evidence, accepted, chosen, self.fenced())
         if refused or not chosen:
             kept["outcome"] = "refused"
@@ -210,7 +214,7 @@ class Failover(Known):
             # For a run that is to finish this one.
             begun = dict(kept, outcome=failover_again.BEGUN)
             results.write_json(os.path.join(self.folder(), results.BEGUN), begun)
-        followers = failover_cases.followers_of(evidence, chosen)
+        followers = successor.followers_of(evidence, chosen)
         hosts = {
             member.host: failover.arguments(
                 member,
@@ -285,7 +289,9 @@ class Failover(Known):
         """Keep the first look at the new source, of whose host this is."""
         if self.host != self.judged()["certificate"]["to"]:
             return {"skipped": True, "skip_reason": "it is not the new source"}
-        self.shelf().keep_look(self.mine.info)
+        self.shelf().keep_look(
+            [one.but(side="source" if one is self.mine else "replica") for one in self.members]
+        )
         return {"changed": False}
 
     def keep(self, kept: dict[str, Any]) -> str | None:

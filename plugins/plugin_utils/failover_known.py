@@ -12,12 +12,13 @@ from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover, problems
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    failover_again,
-    history,
-    remains,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.evidence import (
+    Judged,
+    Read,
+    of_results,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
@@ -51,19 +52,10 @@ class Known:
         # Behind a failover of a pair nobody is left beside the new source.
         wrong = problems.of_inventory(self.name, self.members, self.is_settled())
         cluster.refuse(task_vars, self.name, self.members, wrong)
-        for member in self.members:
-            raw = task_vars["hostvars"][member.host].get(arguments["info_from"]) or {}
-            if member.info is None and raw.get("reason") == "stopped":
-                # The module says to start it, and that is what nobody may do now.
-                member.error = "its server does not run, or does not listen where it was looked for"
         self.token = token_of(self.name, self.members)
-        self.opened = failover_again.find(self.members, self.begun())
-        if self.opened:
-            for member in self.members:
-                # Who died is none of them any more where the journal says so already.
-                known = self.opened.source in [one.host for one in self.members]
-                dead = self.opened.source if known else self.opened.target.host
-                member.side = "source" if member.host == dead else "replica"
+        self.judged_by = self.assembled()
+        self.opened = self.judged_by.opened
+        self.members = self.judged_by.evidence.members
 
     @property
     def mine(self) -> Member:
@@ -81,49 +73,31 @@ class Known:
         """Whether this host is one that was read."""
         return self.mine in remains.readable(self.members)
 
-    def evidence(self) -> Evidence:
-        """Everything that is known now."""
-        frozen = self.results_of("frozen_from") if self.arguments.get("frozen_from") else None
-        for member in self.members:
-            stopped = (frozen or {}).get(member.host) or {}
-            if member.info is not None and "gtid" in stopped:
-                member.info = dict(member.info, gtid=stopped["gtid"], channel=stopped["channel"])
-        return Evidence(
-            members=self.members,
-            source=self.results_of("info_from")[source_of(self.members).host],
-            looks=self.looks(),
-            frozen=frozen,
-            last=self.last(),
-            settings=self.own,
-            now=time.time(),
-            salvage=self.salvaged(),
-            fence=self.fence(),
-            unfenced=(self.fenced() or {}).get("failed", ()),
+    def assembled(self) -> Judged:
+        """Everything that is known now; see verdict/evidence.py."""
+        return of_results(
+            self.members,
+            self.read(),
+            self.kept(results.STATE),
+            self.kept(results.BEGUN),
+            self.own,
+            time.time(),
+            self.fence(),
+            (self.fenced() or {}).get("failed", ()),
         )
 
-    def tried(self, host: str) -> list[dict[str, Any]]:
-        """The places at which a replica has tried to log in, with what became of it."""
-        looked = self.results_of("info_from")[host].get("look") or {}
-        return [*looked.get("tried", ()), *self.results_of("reach_from")[host].get("tried", ())]
+    def evidence(self) -> Evidence:
+        return self.judged_by.evidence
 
-    def peers_of(self, asking: Member) -> list[dict[str, Any]]:
-        """Where a replica reaches the others."""
-        peers = failover.peers(self.members, asking)
-        return [peer for peer in peers if peer["host"] != asking.host]
-
-    def looks(self) -> dict[str, Any]:
-        """host -> what was read of it beside its state: of a replica that was read, by the others'
-        names; of the source, how it ended.
-        """
-        known = {}
-        for member in self.members:
-            looked = self.results_of("info_from")[member.host].get("look") or {}
-            if member in remains.readable(self.members):
-                reached = failover.reached(self.peers_of(member), self.tried(member.host))
-                known[member.host] = {**looked, **reached}
-            else:
-                known[member.host] = {"ended": looked.get("ended")}
-        return known
+    def read(self) -> Read:
+        """What the modules of this run's steps returned."""
+        frozen = self.results_of("frozen_from") if self.arguments.get("frozen_from") else None
+        return Read(
+            self.results_of("info_from"),
+            self.results_of("reach_from"),
+            frozen,
+            self.results_of("salvage_from"),
+        )
 
     def fence(self) -> str:
         """Whether a hook is still to end the source, or has run; once it was seen dead, neither."""
@@ -141,23 +115,13 @@ class Known:
         failed = sorted(host for host, result in before.items() if result and host not in left)
         return dict(seen or {"case": None, "words": "", "dead_at": None}, failed=failed)
 
-    def salvaged(self) -> dict[str, Any] | None:
-        """What was found in the source's binary log, or of it."""
-        host = source_of(self.members).host
-        looked = self.results_of("info_from")[host].get("look") or {}
-        seen = self.results_of("salvage_from")[host].get("salvage") or looked.get("salvage")
-        return dict(seen) if seen else None
-
     def last(self) -> dict[str, Any] | None:
-        """What verify.yml kept of its last look; this run's own, where the source lives."""
-        kept = results.read_json(os.path.join(self.folder(), results.STATE), None)
-        known = kept if isinstance(kept, dict) else None
-        living = None if self.opened else source_of(self.members).info
-        return history.look_back(known, living, results.stamp(results.now()))[0] or known
+        """The last look at the source; this run's own, if the source lives."""
+        return self.evidence().last
 
-    def begun(self) -> dict[str, Any] | None:
-        """The certificate of a run that has not said what became of it."""
-        kept = results.read_json(os.path.join(self.folder(), results.BEGUN), None)
+    def kept(self, file: str) -> dict[str, Any] | None:
+        """What an earlier run kept in the cluster's folder."""
+        kept = results.read_json(os.path.join(self.folder(), file), None)
         return kept if isinstance(kept, dict) else None
 
     def folder(self) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, inventory, promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskVariables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
@@ -110,10 +110,33 @@ def plan_drill(
     return {"drills": drills, "source": source_of(members).host, "cluster": name}
 
 
+def plan_hosts(
+    variables: TaskVariables, _info_from: str, _options: dict[str, Any]
+) -> dict[str, Any]:
+    """Nothing; refuses a run that would read no host."""
+    playing = variables.task_vars["ansible_play_hosts_all"]
+    if wrong := inventory.problem(variables.task_vars["groups"], playing):
+        raise cluster.RefusedError(wrong)
+    return {}
+
+
+def plan_read(variables: TaskVariables, info_from: str, _options: dict[str, Any]) -> dict[str, Any]:
+    """Nothing; refuses to end a run well that has read no host."""
+    known = variables.task_vars
+    said = (known["hostvars"][host].get(info_from) for host in known["ansible_play_hosts_all"])
+    if wrong := inventory.unread(said, known.get("ansible_run_tags") or []):
+        raise cluster.RefusedError(wrong)
+    return {}
+
+
+# Of a whole run, and of no cluster: what needs nothing that a server said.
+OF_RUN = ("hosts",)
 GOALS: dict[str, Callable[[TaskVariables, str, dict[str, Any]], dict[str, Any]]] = {
     "apply": plan_apply,
     "remove": plan_removal,
     "gtid": plan_gtid,
     "sides": plan_sides,
     "drill": plan_drill,
+    "hosts": plan_hosts,
+    "read": plan_read,
 }

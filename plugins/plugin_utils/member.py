@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -48,6 +49,13 @@ class Member:
         self.missed: dict[str, str] | None = None
         self.address, self.explicit_id = address or host, explicit_id
         self.settings = Settings() if settings is None else settings
+
+    def but(self, **changes: Any) -> Member:
+        """A copy with other values; this one stays as it is."""
+        made = copy.copy(self)
+        for name, value in changes.items():
+            setattr(made, name, value)
+        return made
 
     @property
     def channel(self) -> Any:

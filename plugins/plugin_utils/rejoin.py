@@ -236,10 +236,10 @@ class Rejoin(Known):
         names = self.source.info["names"]
         lines = [f"loose_{names['source']['variables']['enabled']} = OFF"]
         lines += ["loose_skip_slave_start = ON", "loose_skip_replica_start = ON"]
-        if self.mariadb:
-            # Its accounts with SUPER write although it is read-only, and so do their events.
-            return [*lines, "event_scheduler = OFF"]
-        return [*lines, *(["loose_super_read_only = ON"] if way != former_ways.SEED else [])]
+        # Its accounts with SUPER write although it is read-only, and so do their events.
+        lines.append("event_scheduler = OFF")
+        closed = not self.mariadb and way != former_ways.SEED
+        return [*lines, *(["loose_super_read_only = ON"] if closed else [])]
 
     def speaks(self) -> bool:
         meant = [member for member in self.members if member not in self.away]

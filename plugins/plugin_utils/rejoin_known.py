@@ -172,10 +172,28 @@ class Known:
         old = self.old_has()
         if old is None:
             return Judged(former.CANNOT_TELL, why=(self.unread(),))
-        judged, waiting = former.judge(old, self.new_has()), former_ways.waiting(self.former)
-        if waiting and judged.verdict == former.CLEAN:
-            return Judged(former.CANNOT_TELL, why=(waiting,))
+        judged = former.judge(old, self.new_has())
+        doubt = former_ways.waiting(self.former) or self.unlogged()
+        if doubt and judged.verdict == former.CLEAN:
+            return Judged(former.CANNOT_TELL, why=(doubt,))
         return judged
+
+    def unlogged(self) -> str:
+        """Why rows may be there without their transaction, in words; empty where none may."""
+        copied = self.arguments["step"] == "report" and self.planned()["way"] == former_ways.SEED
+        if copied or self.row is None:
+            # A replica that was away was never asked to confirm anything.
+            return ""
+        info, looked = self.former.info, self.looked
+        sync = info["variables"].get("sync_binlog") if info else looked.get("sync_binlog")
+        version = info["version_full"] if info else looked.get("version")
+        return former.unlogged(
+            self.former.host,
+            self.mariadb,
+            str(version or ""),
+            None if sync is None else str(sync),
+            looked.get("lost_power"),
+        )
 
     def unread(self) -> str:
         silent = self.result_of(self.former.host, "info_from").get("reason") == "silent"
@@ -188,4 +206,5 @@ class Known:
             "files": history.files_of(self.former.info) if self.former.info else None,
             "units": units_of(self.own, self.source.info),
             "program": self.source.info["program"] or "",
+            "since": self.row["happened"] if self.row else "",
         }

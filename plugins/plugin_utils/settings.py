@@ -7,6 +7,7 @@ table. Every message names the variable, what was found and what is wanted.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import os
 import re
@@ -31,6 +32,11 @@ ROLES = os.path.join(
 )
 SHOWN_CHARACTERS = 60
 HIDDEN = "(hidden)"
+# What users may call variables of their own, such as those of hooks, beside all that do not begin
+# with ours.
+USERS_OWN = "semisync_user_"
+# What playbooks ask for, and no role does.
+OF_PLAYBOOKS = ("semisync_baseline",)
 
 CHECKS = {
     "int": (check_type_int, "a whole number"),
@@ -62,6 +68,12 @@ class Settings(dict):
 def defaults() -> dict[str, Any]:
     """Every public variable's default; the specs are read once in a process."""
     return {name: spec["default"] for name, spec in public_variables().items()}
+
+
+@functools.lru_cache(maxsize=1)
+def public_names() -> frozenset[str]:
+    """The name of every public variable; the specs are read once in a process."""
+    return frozenset(public_variables()) | TABLE.keys()
 
 
 def public_variables(folder: str = ROLES) -> dict[str, dict[str, Any]]:
@@ -153,6 +165,22 @@ def problem(name: str, value: Any) -> str:
     except SettingError as error:
         return str(error)
     return ""
+
+
+def unknown(names: Iterable[str]) -> list[str]:
+    """Which of the variables that begin as ours are none, in words, each with the nearest that is:
+    what somebody meant to set has its default.
+    """
+    known = [*public_names(), *OF_PLAYBOOKS]
+    wrong = []
+    for name in sorted(names):
+        if name.startswith(PREFIX) and not name.startswith(USERS_OWN) and name not in known:
+            (nearest,) = difflib.get_close_matches(name, known, 1, 0)
+            wrong.append(
+                f"{name} is no variable of this collection, the nearest is {nearest}; correct it,"
+                f" or call a variable of your own {USERS_OWN}… or without {PREFIX}"
+            )
+    return wrong
 
 
 def of_another_host(own: Settings, mine: Settings, theirs: Settings) -> Settings:

@@ -21,6 +21,51 @@ def test_an_empty_inventory_never_ends_green(tags, tmp_path):
         assert "There is no host in group" in words(result)
 
 
+def nowhere(folder, **groups):
+    """An inventory of hosts that nothing connects to, by group."""
+    file = folder / "hosts.json"
+    children = {name: {"hosts": {host: {} for host in hosts}} for name, hosts in groups.items()}
+    file.write_text(json.dumps({"all": {"children": children}}))
+    return file
+
+
+@pytest.mark.parametrize("name", ["verify", "site", "failover"])
+def test_with_limit_no_command_ends_green_where_the_groups_are_missing(name, tmp_path):
+    result = playbook(name, nowhere(tmp_path, shop=["db1", "db2"]), "--limit", "shop")
+    assert result.returncode != 0, words(result)
+    assert "Its groups are shop (db1, db2)." in words(result)
+
+
+def test_a_group_with_a_slip_in_its_name_is_named(tmp_path):
+    slip = {"semisync_sorce": ["db1"], "semisync_replica": ["db2"], "shop": ["db1", "db2"]}
+    result = playbook("verify", nowhere(tmp_path, **slip), "--limit", "shop")
+    assert result.returncode != 0, words(result)
+    assert "no host in group semisync_source, but db1 in semisync_sorce" in words(result)
+
+
+def test_a_limit_that_leaves_no_host_of_a_cluster_never_ends_green(tmp_path):
+    groups = {"semisync_source": ["db1"], "semisync_replica": ["db2"], "web": ["web1"]}
+    result = playbook("verify", nowhere(tmp_path, **groups), "--limit", "web")
+    assert result.returncode != 0, words(result)
+    assert "--limit takes web1, and leaves no host of groups" in words(result)
+
+
+@pytest.mark.parametrize("name", ["verify", "drill"])
+def test_a_tag_that_a_command_does_not_have_never_ends_green(name, tmp_path):
+    groups = {"semisync_source": ["db1"], "semisync_replica": ["db2"]}
+    result = playbook(name, nowhere(tmp_path, **groups), "--tags", "nosuch")
+    assert result.returncode != 0, words(result)
+    assert "No host was read in this run with the tags nosuch" in words(result)
+
+
+def test_a_misspelt_variable_is_refused_with_the_nearest_that_there_is(tmp_path):
+    groups = {"semisync_source": ["db1"], "semisync_replica": ["db2"]}
+    result = playbook("verify", nowhere(tmp_path, **groups), "-e", "semisync_timout=3000")
+    assert result.returncode != 0, words(result)
+    assert "db1, db2: semisync_timout is no variable" in words(result)
+    assert "the nearest is semisync_timeout" in words(result)
+
+
 def test_each_part_of_site_can_be_run_by_its_tag_in_their_order(tmp_path):
     for source, replica in hosts(
         ("source", "mysql", ""), ("replica", "mysql", ""), turn="live-tags"

@@ -79,9 +79,20 @@ def test_every_command_begins_with_the_check(name):
     assert load(PLAYBOOKS / f"{name}.yml")[0][IMPORT] == "parts/check.yml"
 
 
-def test_no_choice_of_tags_passes_the_check_by():
-    plays = load(PLAYBOOKS / "parts/check.yml")
-    assert [task["tags"] for play in plays for task in play["tasks"]] == [["always"]] * 2
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_ends_by_seeing_that_it_has_read_a_host(name):
+    last = load(PLAYBOOKS / f"{name}.yml")[-1][IMPORT]
+    assert last == "parts/end.yml" or load(PLAYBOOKS / last)[-1][IMPORT] == "parts/end.yml"
+
+
+def test_no_choice_of_tags_passes_the_checks_by():
+    plays = [*load(PLAYBOOKS / "parts/check.yml"), *load(PLAYBOOKS / "parts/end.yml")]
+    assert [task["tags"] for play in plays for task in play["tasks"]] == [["always"]] * 3
+
+
+def test_the_inventory_is_looked_at_whatever_limit_leaves():
+    (look, *_rest) = load(PLAYBOOKS / "parts/check.yml")
+    assert look["hosts"] == "localhost:all" and look["tasks"][0]["run_once"]
 
 
 def test_what_ends_a_play_early_does_so_with_any_tags():

@@ -30,13 +30,14 @@ HOST_PACKAGES = (
     "canary",
     "seed",
     "everything",
+    "first_look",
     "netem",
     "load",
 )
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
     ("task_files", "setting_rows"),
-    ("settings", "results", "words", "lifeline"),
+    ("settings", "results", "words", "lifeline", "keepers"),
     ("member",),
     ("promise",),
     ("plans",),
@@ -45,6 +46,7 @@ CONTROLLER_PACKAGES = (
     ("hold",),
     ("failover_known", "rejoin_known", "rejoin_replay"),
     ("failover", "rejoin"),
+    ("inventory",),
     ("goals",),
     ("benchmark",),
     ("report",),

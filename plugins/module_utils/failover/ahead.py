@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import complain
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import try_again
 
 # Seconds that a round takes where something is left.
@@ -75,7 +76,9 @@ def put_back(module: Any) -> None:
     """What the process does that was left behind, where nobody came back."""
     if module.params["durability"]:
         server, error = try_again(receiver.RESTART, lambda: Server(login.connect(module)))
-        if not error:
+        if error:
+            complain(f"the server is not as careful with its disk as it was: {error}")
+        else:
             receiver.run(server, careful_steps(module.params["durability"]))
             flags.close(server)
     if module.params["held"]:

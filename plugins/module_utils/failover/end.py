@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How a server ended whose host lives: systemd remembers. One that was stopped in order has
-confirmed the commits that waited; one that was killed has confirmed nothing more.
+confirmed the commits that waited; one that was killed has confirmed nothing more, unless it was
+stopping when that happened.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ def parse(printed: str, monotonic: float) -> dict[str, Any] | None:
         return None
     if values.get("ActiveState") == "active" or micros["started"] > micros["ended"]:
         return None
+    if micros["stopping"] < micros["started"]:
+        # Of an earlier start: this one never came as far as to be called active.
+        micros["stopping"] = 0
     ago = {
         f"{word}_ago": round(monotonic - moment / 1e6, 3) if moment else None
         for word, moment in micros.items()

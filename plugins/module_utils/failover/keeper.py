@@ -9,20 +9,24 @@ It is asked at an abstract unix socket, so there is no file to clean up.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import detach
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import (
+    complain,
+    detach,
+)
 
 # Seconds after which it acts.
 HELD = 60
 # Seconds that it may take to let go.
 ANSWER = 5
-GONE = b"g"
+# What it is told, and what it says.
+GO, STAY, GONE, STAYS = b"q", b"r", b"g", b"s"
 
 
 def address(params: dict[str, Any]) -> str:
@@ -48,36 +52,65 @@ def leave(name: str, act: Callable[[], None], seconds: float = HELD) -> None:
     if child == 0:
         # The second fork gives the process to init.
         if os.fork() == 0:
-            with contextlib.suppress(Exception):  # nobody would hear of it
+            try:
                 serve(listener, act, seconds)
+            except Exception as error:  # nobody else would hear of it
+                complain(f"an IO thread that a failover stopped was not started again: {error}")
         os._exit(0)
     os.waitpid(child, 0)
     listener.close()
 
 
 def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
-    """Wait to be sent away, and act where nobody does it."""
+    """Wait to be sent away, and act where nobody does it. Whoever asks it to stay has as long
+    again.
+    """
     detach(listener.fileno())
-    listener.settimeout(seconds)
-    try:
-        connection = listener.accept()[0]
-    except socket.timeout:
-        # From here on nobody is told any more that this process is gone.
-        listener.close()
-        act()
-        return
-    # Whoever hears that this one is gone may leave another at once.
-    listener.close()
-    connection.sendall(GONE)
-    connection.close()
+    deadline = time.monotonic() + seconds
+    while True:
+        listener.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            connection = listener.accept()[0]
+        except socket.timeout:
+            # From here on nobody is told any more that this process is gone.
+            listener.close()
+            act()
+            return
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(ANSWER)
+            word = connection.recv(1)
+            if word == GO:
+                # Whoever hears that this one is gone may leave another at once.
+                listener.close()
+                connection.sendall(GONE)
+                return
+            if word == STAY:
+                deadline = time.monotonic() + seconds
+                connection.sendall(STAYS)
 
 
 def release(name: str) -> bool:
     """Send the process away; False where there is none any more: it may have acted."""
+    return told(name, GO) == GONE
+
+
+def renew(name: str) -> bool:
+    """Let the process wait as long again; False where there is none any more."""
+    return told(name, STAY) == STAYS
+
+
+def keep_still(module: Any, _server: Any, _names: Any) -> dict[str, Any]:
+    """renew() for a module: the run goes on."""
+    return {"changed": False, "renewed": renew(address(module.params))}
+
+
+def told(name: str, word: bytes) -> bytes:
+    """What it says to a word; nothing where there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ANSWER)
         try:
             asking.connect(name)
-            return asking.recv(1) == GONE
+            asking.sendall(word)
+            return asking.recv(1)
         except OSError:
-            return False
+            return b""

@@ -31,12 +31,15 @@ class Whole(NamedTuple):
         torn: bytes behind that.
         problem: encrypted, damaged, or "".
         words: what was found, where there is a problem.
+        kind, time: of its last whole event; kind is None where there is none.
     """
 
     end: int
     torn: int = 0
     problem: str = ""
     words: str = ""
+    kind: int | None = None
+    time: int = 0
 
 
 def walk(stream: BinaryIO) -> Whole:
@@ -44,6 +47,8 @@ def walk(stream: BinaryIO) -> Whole:
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
     magic, place = stream.read(4), 4
+    last: int | None = None
+    then = 0
     if magic == ENCRYPTED:
         return Whole(0, 0, "encrypted", "its file begins as an encrypted one (binlog_encryption)")
     if magic != PLAIN:
@@ -52,16 +57,17 @@ def walk(stream: BinaryIO) -> Whole:
         return Whole(0, 0, "damaged", f"it begins with {magic!r}, which no binary log does")
     while place + HEADER.size <= size:
         stream.seek(place)
-        _time, kind, _server, length, _next, _flags = HEADER.unpack(stream.read(HEADER.size))
+        moment, kind, _server, length, _next, _flags = HEADER.unpack(stream.read(HEADER.size))
         if kind == START_ENCRYPTION:
             return Whole(place, 0, "encrypted", "its events are encrypted (encrypt_binlog)")
         if length < HEADER.size:
             rest = size - place
             stream.seek(place)
             if rest <= ZEROS and not stream.read(rest).strip(b"\0"):
-                return Whole(place, rest)
+                return Whole(place, rest, kind=last, time=then)
             return Whole(place, 0, "damaged", f"at {place} of {size} there is no event")
         if place + length > size:
             break
         place += length
-    return Whole(place, size - place)
+        last, then = kind, moment
+    return Whole(place, size - place, kind=last, time=then)

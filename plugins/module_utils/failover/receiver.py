@@ -10,9 +10,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper, witness
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
-from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    channels,
+    login,
+    sessions,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
@@ -55,10 +59,18 @@ def stop(module: Any, server: Server, names: Names) -> dict[str, Any]:
 
 
 def read(server: Server, names: Names) -> dict[str, Any]:
-    """What was received and applied, and whether the IO thread stands still."""
-    channel = channels.default_channel(server.channels(names))
+    """What was received and applied, whether the IO thread stands still, and what tells whether
+    the relay log is still the one that was written: since when server and machine run, and the
+    applier's thread, which stops for whatever throws a relay log away.
+    """
+    all_channels = server.channels(names)
+    channel = channels.default_channel(all_channels)
     variables = server.variables()
     return {
+        "read_at": time.time(),
+        "server_seconds": int(server.uptime()["seconds"]),
+        "kernel_seconds": witness.kernel_seconds(),
+        "applier_ids": sessions.read(server, names, variables, all_channels)["applier_ids"],
         "stopped": bool(channel) and (channel or {})["io_running"] == "No",
         "channel": channel,
         "gtid": {key: variables[key] for key in GTID_VARIABLES if key in variables},
@@ -75,11 +87,16 @@ def start(module: Any, server: Server, names: Names) -> dict[str, Any]:
 
 
 def start_again(module: Any) -> None:
-    """What the process does that was left behind."""
+    """What the process does that was left behind.
+
+    Raises:
+        ServerError: the server lets nobody in, or refuses.
+    """
     server, error = try_again(RESTART, lambda: Server(login.connect(module)))
-    if not error:
-        run(server, start_steps(identify(server)))
-        flags.close(server)
+    if error:
+        raise error
+    run(server, start_steps(identify(server)))
+    flags.close(server)
 
 
 def run(server: Server, steps: list[Step]) -> None:

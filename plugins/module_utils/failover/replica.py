@@ -51,6 +51,7 @@ class FailoverReplica(ReplicaPart):
         try:
             hold(self)
             held = True
+            self.stands_still()
             self.there = flags.Flags(lambda: self.connect(self.target), self.token)
             self.there.hoist(self.here(self.params["host"]))
             # Following another source throws away what was received: nothing of it may be left.
@@ -72,6 +73,19 @@ class FailoverReplica(ReplicaPart):
             return self.back(str(error), held)
         finally:
             self.drop()
+
+    def stands_still(self) -> None:
+        """Behind the freeze nobody may have started the IO thread, as a restart of the server does.
+
+        Raises:
+            StepBackError: it runs, and may acknowledge to a source that is back.
+        """
+        channel = self.channel()
+        if not channel or channel["io_running"] != "No":
+            raise StepBackError(
+                f"{self.params['host']}'s IO thread runs again: it may have received and"
+                " acknowledged more than was judged"
+            )
 
     @contextlib.contextmanager
     def says(self, flag_of: Callable[[Part, str], str]) -> Iterator[None]:

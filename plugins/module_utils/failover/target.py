@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import j
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, SOURCE
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import events, flags, rules
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
     DONE,
@@ -158,8 +158,24 @@ class FailoverTarget(TargetPart):
         if not self.params["wait_count"]:
             # Somebody has accepted that nobody acknowledges.
             self.points = [point for point in self.points if point["id"] != "S7"]
-            return ""
-        return words
+            words = ""
+        return words or self.run_events()
+
+    def run_events(self) -> str:
+        """Let the events run here that ran on the dead source; what is wrong with it, or ""."""
+        try:
+            steps, left = events.take_over(self.eyes.events(), self.params.get("event_states"))
+            self.run(steps)
+        except ServerError as error:
+            return (
+                f"{self.target} is open, but events of {self.source} may run nowhere: {error}."
+                " verify.yml names them"
+            )
+        if steps:
+            self.note("events", f"{len(steps) // 2} as they were on {self.source}")
+        if left:
+            self.note("events_left", f"not known to have run on {self.source}: {', '.join(left)}")
+        return ""
 
     # After an interrupted run
 

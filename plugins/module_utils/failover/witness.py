@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login, skipping
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
@@ -18,7 +18,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
-    canonical_value,
     text,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
@@ -87,15 +86,11 @@ def kernel_seconds() -> float | None:
 
 def skips(server: Server) -> list[str]:
     """What lets the applier pass over a transaction that it cannot apply: name and value."""
-    rows = server.rows(
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('slave_skip_errors', 'replica_skip_errors',"
-        " 'sql_slave_skip_counter', 'sql_replica_skip_counter')"
-    )
+    wanted = ", ".join(quote_text(name) for name in (*skipping.VARIABLES, *skipping.COUNTERS))
+    rows = server.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({wanted})")
     named = {text(row["Variable_name"]): text(row["Value"]) for row in rows}
     return [
-        f"{name} = {value}"
-        for name, value in sorted(named.items())
-        if canonical_value(value) not in ("0", "")
+        f"{name} = {value}" for name, value in sorted(named.items()) if skipping.passes_over(value)
     ]
 
 

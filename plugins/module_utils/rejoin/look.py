@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     witness,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms, place
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms, place, power
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.history import History
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
@@ -79,6 +79,7 @@ def answer(module: Any) -> dict[str, Any]:
                 known["down"] = False
                 known["why"] = f"its server runs, but was not read: {salvage.running(files)}"
                 return known
+        known["lost_power"] = power.lost(files, module.params["since"])
         known["log"] = read_log(module, files)
     except (place.PlaceError, salvage.SalvageError, tail.TailError, OSError, ValueError) as error:
         known["why"] = str(error)

@@ -20,6 +20,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import ser
 PROGRAM = re.compile(r"(/[^\s;\"']*/(?:mariadbd|mysqld))(?=[\s;\"']|\Z)")
 ARGUMENT = re.compile(r"--(?:defaults-(?:file|extra-file|group-suffix)=[^\s;\"']+|no-defaults)")
 VERSION = re.compile(r"\bVer (\d\S+)")
+EXEC_START = re.compile(r"^ExecStart[ \t]*=[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
+# Where systemd looks for units, in its order (systemd.unit(5)).
+UNIT_FOLDERS = (
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+)
 NO_VALUE = "(No default value)"
 ON = ("ON", "TRUE", "1")
 
@@ -84,7 +93,10 @@ def find(module: Any, units: list[str], hint: str) -> Place:
     for unit in units:
         words = ["systemctl", "show", "--property=LoadState,ExecStart", service_name(unit)]
         _status, printed, _errors = command.run(module, words)
-        if "LoadState=loaded" not in printed:
+        if "LoadState=masked" in printed:
+            # Whoever fences a dead source masks its unit, and somebody unmasks it later.
+            printed = behind_mask(service_name(unit))
+        elif "LoadState=loaded" not in printed:
             continue
         match = PROGRAM.search(printed)
         program = match.group(1) if match and process.is_program(match.group(1)) else hint
@@ -97,6 +109,27 @@ def find(module: Any, units: list[str], hint: str) -> Place:
         running = process.Running(None, [program, *arguments], program, folders, "")
         return Place(unit, running, options, named.group(1) if named else "")
     raise PlaceError(f"there is no unit {' or '.join(units)}; say semisync_service")
+
+
+def behind_mask(name: str) -> str:
+    """What a masked unit would start, of which systemd says nothing: its files say it; "" where
+    there is none.
+    """
+    stem, at, rest = name.partition("@")
+    instance, _dot, suffix = rest.rpartition(".")
+    names = [name, *([f"{stem}@.{suffix}"] if at else [])]
+    paths = [os.path.join(folder, one) for one in names for folder in UNIT_FOLDERS]
+    texts = [text_if_any(path) for path in paths if os.path.isfile(path)][:1]
+    more = {
+        os.path.basename(path): path
+        for one in reversed(names)
+        for folder in reversed(UNIT_FOLDERS)
+        for path in glob.glob(os.path.join(folder, glob.escape(one) + ".d", "*.conf"))
+    }
+    texts += [text_if_any(more[key]) for key in sorted(more)]
+    lines = [line for text in texts for line in EXEC_START.findall(text) if line.strip()]
+    # One that is given anew counts instead of the one before.
+    return re.sub("%[iI]", instance, lines[-1]) if lines else ""
 
 
 def help_of(module: Any, program: str, arguments: list[str]) -> str:

@@ -27,7 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import events, fence, rules
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import global_text
 
 WORDS = (
@@ -232,11 +232,25 @@ def release(module: Any, server: Server, names: Names) -> dict[str, Any]:
     return {"changed": True, "statements": rules.shown(steps)}
 
 
-def settle(module: Any) -> dict[str, Any]:
+def unfence(module: Any) -> dict[str, Any]:
     """Take the option file away that kept writers out: the server's own says it now."""
     place = module.params["option_file"]
     gone = not module.check_mode and fence.take_away(place["path"], place["kind"])
     return {"changed": gone}
+
+
+def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """Leave its events to the source, before its next start would run them; then unfence() it."""
+    if module.check_mode:
+        return {"changed": False, "statements": []}
+    steps = events.leave(server, names)
+    done = unfence(module)
+    scheduler = events.scheduler_steps(module, server, names)
+    run(server, scheduler)
+    return {
+        "changed": bool(steps or scheduler) or done["changed"],
+        "statements": rules.shown([*steps, *scheduler]),
+    }
 
 
 def record(module: Any, server: Server, _names: Names) -> dict[str, Any]:

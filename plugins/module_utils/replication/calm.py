@@ -11,17 +11,23 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login, sessions
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
+    ServerError,
+    answers_within,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 # For how long, and how often, acknowledgements are waited for, in seconds.
 LONGEST, PAUSE = 1.0, 0.02
+# Seconds for what stands behind a lock of commits.
+ANSWER = 3
 AFTER_SYNC = "AFTER_SYNC"
 
 
@@ -65,20 +71,76 @@ def measure(
     return None
 
 
-def read(module: Any, info: dict[str, Any]) -> float | None:
-    """The same of the module's server, which has been read; None where semi-sync is not at work on
-    it as a source.
+def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
+    """`calm_since` and `binlog_filters` of the module's server, which has been read; the first is
+    None where semi-sync is not at work on it as a source.
+
+    Its GTIDs were read before, and whether it is calm is measured behind that: of what they hold
+    all was acknowledged, or given up, where it says calm. On MySQL gtid_executed has a transaction
+    only when its wait is over (under AFTER_SYNC); MariaDB's gtid_binlog_state has it before, and
+    of a group that commits together only the first waits, and is counted. So there the end of the
+    binary log, asked after the GTIDs, must have been committed as well.
+
+    The binary log's end is asked behind a lock that commits hold for as long as they wait, and no
+    timeout ends that: only of a source whose commits are seen to go on, by a connection of its own.
     """
     source = info["semisync"]["source"]
-    if source["status"]["status"] != "ON" or source["status"]["wait_sessions"] is None:
-        return None
+    facts: dict[str, Any] = {"calm_since": None, "binlog_filters": None}
+    at_work = source["status"]["status"] == "ON" and source["status"]["wait_sessions"] is not None
+    point = source["variables"].get("wait_point")
     try:
         cursor = login.connect(module)
     except ServerError:
-        return None
+        return facts
     try:
-        return measure(Server(cursor), source["variables"].get("wait_point"))
+        server = Server(cursor)
+        since = measure(server, point) if at_work else None
+        if since is None and (at_work or int(source["status"]["wait_sessions"] or 0)):
+            return facts
+        with answers_within(ANSWER):
+            names = identify(server)
+            rows = sessions.if_allowed(server, names.show_binary_log_status)
+            facts["binlog_filters"] = sessions.binlog_filters(rows)
+            if since is not None and names.mariadb and point == AFTER_SYNC:
+                since = since if committed(server, rows) else None
+            facts["calm_since"] = since
     except ServerError:
-        return None
+        pass
     finally:
         cursor.connection.close()
+    return facts
+
+
+def committed(
+    server: Server,
+    rows: list[dict[str, Any]] | None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Whether a MariaDB server has committed all that its binary log held.
+
+    A consistent snapshot's place in the binary log is behind the last transaction that is committed
+    in the engine (MariaDB documentation, "Binlog_snapshot_position").
+
+    Args:
+        rows: of SHOW MASTER STATUS, then.
+    """
+    if not rows:
+        return False
+    end = (text(rows[0]["File"]), int(rows[0]["Position"]))
+    for _turn in range(round(LONGEST / PAUSE)):
+        server.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        seen = server.pairs("SHOW STATUS LIKE 'Binlog\\_snapshot\\_%'")
+        server.rows("COMMIT")
+        place = (text(seen["binlog_snapshot_file"]), int(seen["binlog_snapshot_position"]))
+        if later(place, end):
+            return True
+        sleep(PAUSE)
+    return False
+
+
+def later(place: tuple[str, int], end: tuple[str, int]) -> bool:
+    """Whether a place in the binary log is the other or behind it. Files are numbered, with as many
+    digits as it takes.
+    """
+    numbers = [(int(name.rpartition(".")[2]), at) for name, at in (place, end)]
+    return numbers[0] >= numbers[1]

@@ -16,6 +16,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 
 TABLE = "semisync_journal"
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
+# Not of a change of roles: a playbook is about to change what a source waits for. Every reader of
+# roles passes over it; a look that is older proves nothing any more.
+SETTINGS = "settings"
 BEGUN, DONE, UNDONE = "begun", "done", "undone"
 # MySQL's numbers for a schema and for a table that is not there.
 NOT_THERE = (1049, 1146)
@@ -25,7 +28,7 @@ class Entry(NamedTuple):
     """One row, as it is written; its number and its time are the server's.
 
     Attributes:
-        operation: switchover, failover or rejoin.
+        operation: switchover, failover, rejoin or settings.
         run: token of the operation; its rows have it in common.
         state: begun, done or undone.
         from_host: inventory name of the source before; with rejoin, of the host that comes back.
@@ -98,8 +101,9 @@ def newest(server: Server, schema: str) -> dict[str, Any] | None:
     columns = ", ".join(quote(name) for name in Entry._fields)
     try:
         rows = server.rows(
-            f"SELECT number, {columns}, happened FROM {table_name(schema)} ORDER BY number DESC"
-            " LIMIT 1"
+            f"SELECT number, {columns}, happened FROM {table_name(schema)} WHERE operation <> %s"
+            " ORDER BY number DESC LIMIT 1",
+            (SETTINGS,),
         )
     except ServerError as error:
         if error.number in NOT_THERE:
@@ -113,31 +117,36 @@ def newest(server: Server, schema: str) -> dict[str, Any] | None:
     return row
 
 
-def held(server: Server, schema: str) -> list[dict[str, str]]:
-    """The servers that a failover took the source's role from, and that are not back; see
-    left_by_failover().
+def past(server: Server, schema: str) -> dict[str, Any]:
+    """`held`, the servers that a failover took the source's role from, and that are not back (see
+    left_by_failover()), and `settings_row`, the number of the newest row of settings, or 0.
 
     Raises:
         ServerError: the journal is there, and cannot be read.
     """
     try:
         rows = server.rows(
-            "SELECT operation, from_host, to_host, from_id, to_id, happened FROM"
+            "SELECT number, operation, from_host, to_host, from_id, to_id, happened FROM"
             f" {table_name(schema)} WHERE state = %s ORDER BY number",
             (DONE,),
         )
     except ServerError as error:
         if error.number in NOT_THERE:
-            return []
+            return {"held": [], "settings_row": 0}
         raise
-    return left_by_failover([{name: text(value) for name, value in row.items()} for row in rows])
+    done = [{name: text(value) for name, value in row.items()} for row in rows]
+    of_settings = [int(row["number"]) for row in done if row["operation"] == SETTINGS]
+    return {
+        "held": left_by_failover([row for row in done if row["operation"] != SETTINGS]),
+        "settings_row": max(of_settings, default=0),
+    }
 
 
 def left_by_failover(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     """Who was the source before a failover, and has had no part in a change of roles since.
 
     Args:
-        rows: all that are done, the oldest first.
+        rows: all of roles that are done, the oldest first.
 
     Returns:
         list of host (its inventory name then), id, to_host and happened.

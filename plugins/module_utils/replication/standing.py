@@ -31,5 +31,5 @@ def read_standing(server: Server, schema: str) -> dict[str, Any]:
         "variables": {name: variables.get(name) for name in VARIABLES},
         "channel": default_channel(server.channels(identify(server))),
         "journal": journal.newest(server, schema),
-        "held": journal.held(server, schema),
+        "held": journal.past(server, schema)["held"],
     }

@@ -53,7 +53,7 @@ def read_once(module: AnsibleModule) -> dict[str, Any]:
             return dict(
                 read.read(server),
                 journal=journal.newest(server, schema),
-                held=journal.held(server, schema),
+                **journal.past(server, schema),
             )
     finally:
         cursor.connection.close()

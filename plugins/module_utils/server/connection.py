@@ -120,6 +120,29 @@ class Server:
         empty = [name for name in self.schemas() if name.lower() not in filled]
         return empty if empty and self.sees_everything() else []
 
+    def events(self) -> list[dict[str, Any]]:
+        """Scheduled events that this login sees, with what changing one has to keep."""
+        return [
+            {name: text(value) for name, value in row.items()}
+            for row in self.rows(
+                "SELECT EVENT_SCHEMA AS `schema`, EVENT_NAME AS name, DEFINER AS definer, STATUS AS"
+                " status, SQL_MODE AS sql_mode, TIME_ZONE AS time_zone FROM"
+                " information_schema.EVENTS ORDER BY 1, 2"
+            )
+        ]
+
+    def event_states(self) -> list[dict[str, Any]] | None:
+        """Schema, name and status of every scheduled event; None where they cannot be read, or
+        this login may not see all.
+        """
+        try:
+            rows = self.events() if self.sees_everything() else None
+        except ServerError:
+            # Its tables are damaged, say.
+            return None
+        keys = ("schema", "name", "status")
+        return rows and [{key: row[key] for key in keys} for row in rows]
+
     def sees_everything(self) -> bool:
         """Whether information_schema shows this login the contents of every schema."""
         grants = [text(next(iter(row.values()))) for row in self.rows("SHOW GRANTS")]
@@ -172,31 +195,9 @@ class Server:
             if text(row["Command"]).startswith("Binlog Dump")
         ]
 
-    def readers(self, names: Names | None = None) -> list[dict[str, Any]]:
-        """Sessions that read the binary log: user and host of each, and whether by TLS, None where
-        nothing tells.
-
-        Args:
-            names: the server's, where its performance schema can be asked; without them it is not.
-        """
-        if names:
-            return [
-                {
-                    "user": text(row["user"]),
-                    "host": text(row["host"]),
-                    "tls": row["type"] == "SSL/TLS",
-                }
-                for row in self.rows(
-                    "SELECT PROCESSLIST_USER AS user, PROCESSLIST_HOST AS host, CONNECTION_TYPE AS"
-                    " type FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog"
-                    " Dump%'"
-                )
-            ]
-        return [
-            {"user": text(row["User"]), "host": text(row["Host"]).rsplit(":", 1)[0], "tls": None}
-            for row in self.rows("SHOW PROCESSLIST")
-            if text(row["Command"]).startswith("Binlog Dump")
-        ]
+    def readers(self) -> list[dict[str, Any]]:
+        """readers_in() its process list."""
+        return readers_in(self.rows("SHOW PROCESSLIST"))
 
     def tls(self, variables: dict[str, Any]) -> dict[str, Any]:
         """Whether the server has TLS for its clients."""
@@ -233,6 +234,17 @@ def open_to_root(server: Server) -> Iterator[None]:
     finally:
         if frozen:
             server.rows("SET GLOBAL super_read_only = ON")
+
+
+def readers_in(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sessions that read the binary log, in a process list: user and host of each, and whether by
+    TLS, which it does not tell.
+    """
+    return [
+        {"user": text(row["User"]), "host": text(row["Host"]).rsplit(":", 1)[0], "tls": None}
+        for row in listed
+        if text(row["Command"]).startswith("Binlog Dump")
+    ]
 
 
 def parse_grant(grant: str) -> list[str]:

@@ -135,9 +135,9 @@ class Names:
 
     @property
     def waits_together(self) -> bool:
-        """True where commits of several clients wait for acknowledgements side by side: a thread of
-        its own reads them (MySQL 5.7.4 release notes, worklog 6630; MariaDB MDEV-13073). On other
-        servers the thread that sends the binary log reads each before it sends the next.
+        """True where commits of several clients wait side by side: a thread of its own reads the
+        acknowledgements (MySQL 5.7.4 release notes, worklog 6630; MariaDB MDEV-13073). On others
+        the thread that sends the binary log reads each before it sends the next.
         """
         return self.since((5, 7, 4), (10, 3, 3))
 
@@ -267,9 +267,7 @@ class Names:
 
     @property
     def gtid_online(self) -> bool:
-        """GTIDs come without a restart: gtid_mode is dynamic (MySQL 5.7.6 release notes), MariaDB
-        has them always.
-        """
+        """GTIDs come without a restart (MySQL 5.7.6 release notes: gtid_mode is dynamic)."""
         return self.since((5, 7, 6), (10, 0, 2))
 
     @property
@@ -286,6 +284,11 @@ class Names:
     def show_binary_log_status(self) -> str:
         """MySQL 8.2 release notes."""
         return "SHOW BINARY LOG STATUS" if self.since((8, 2, 0), NEVER) else "SHOW MASTER STATUS"
+
+    @property
+    def show_registered(self) -> str:
+        """MySQL 8.0.22 release notes; MariaDB knows the old statement under all versions."""
+        return "SHOW REPLICAS" if self.since((8, 0, 22), NEVER) else "SHOW SLAVE HOSTS"
 
     @property
     def reset_binary_logs(self) -> Any:

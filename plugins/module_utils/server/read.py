@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions, skipping
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import (
     default_channel,
     describe_channel,
@@ -31,6 +32,7 @@ SERVER_VARIABLES = (
     "hostname",
     "port",
     "log_error",
+    "log_error_services",
     "socket",
     "datadir",
     "basedir",
@@ -60,6 +62,8 @@ SERVER_VARIABLES = (
     "wsrep_on",
     "lower_case_table_names",
     "binlog_storage_engine",
+    "event_scheduler",
+    *skipping.VARIABLES,
     "replication_sender_observe_commit_only",
     "have_ssl",
     "ssl_ca",
@@ -118,6 +122,7 @@ def read(server: Server) -> dict[str, Any]:
     names = identify(server)
     variables, status = server.variables(), server.semisync_status()
     channels = server.channels(names)
+    moment = server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now, CONNECTION_ID() AS id")[0]
     return {
         "engine": names.engine,
         "version": ".".join(str(number) for number in names.version),
@@ -139,16 +144,15 @@ def read(server: Server) -> dict[str, Any]:
         "channel": default_channel(channels),
         "other_channels": [channel["name"] for channel in channels if channel["name"]],
         "accounts": server.accounts(),
-        "readers": server.readers(
-            names
-            if names.shows_connection_types and variables.get("performance_schema") == "ON"
-            else None
-        ),
+        **sessions.read(server, names, variables, channels),
+        "registered": sessions.registered(server, names),
         "tls": server.tls(variables),
         "schemas": server.schemas(),
         "empty_schemas": server.empty_schemas(),
+        "events": server.event_states(),
         "uptime": server.uptime(),
-        "clock": float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"]),
+        "clock": float(moment["now"]),
+        "connection_id": int(moment["id"]),
     }
 
 

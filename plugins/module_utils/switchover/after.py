@@ -18,15 +18,37 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import se
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
     canonical_value,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence, look, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    events,
+    fence,
+    rules,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import global_text
+
+
+def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
+    """What is left when the role has moved."""
+    said = steps(module.params, server, names)
+    if not module.check_mode:
+        for statement, arguments in said:
+            server.rows(statement, arguments)
+        closed = canonical_value(global_text(server, "read_only")) == "1"
+        if module.params["part"] == "source" and closed:
+            said += events.leave(server, names)
+    fence_went = fence_goes(module, module.params)
+    if fence_went and not module.check_mode:
+        again = events.scheduler_steps(module, server, names)
+        for statement, arguments in again:
+            server.rows(statement, arguments)
+        said += again
+    return {"changed": bool(said) or fence_went, "statements": rules.shown(said)}
 
 
 def steps(params: dict[str, Any], server: Server, names: Names) -> list[Step]:
     """The statements that this host still needs."""
     open_here = canonical_value(global_text(server, "read_only")) == "0"
     if params["part"] == "target":
-        return of_source(server, names) if open_here else []
+        return of_source(params, server, names) if open_here else []
     wanted: list[Step] = []
     if (
         names.super_read_only
@@ -35,21 +57,26 @@ def steps(params: dict[str, Any], server: Server, names: Names) -> list[Step]:
         and canonical_value(global_text(server, "super_read_only")) == "1"
     ):
         wanted.append((set_statement("super_read_only", 0), None))
-    if params["scheduler_was_on"] and look.scheduler(server) == "OFF":
+    if params["scheduler_was_on"] and events.scheduler(server) == "OFF":
         wanted.append((set_statement("event_scheduler", 1), None))
+    channel = channels.default_channel(server.channels(names))
+    if (
+        params["part"] == "source"
+        and channel
+        and channel["io_running"] == channel["sql_running"] == "No"
+    ):
+        # Where it was restarted meanwhile its fence kept its channel from starting.
+        wanted.append(rules.start(names))
     return wanted
 
 
-def of_source(server: Server, names: Names) -> list[Step]:
+def of_source(params: dict[str, Any], server: Server, names: Names) -> list[Step]:
     """On the new source: no channel of its time as a replica, and its cluster's events."""
     wanted: list[Step] = []
     channel = channels.default_channel(server.channels(names))
     if channel and channel["io_running"] == channel["sql_running"] == "No":
         wanted += rules.forget_steps(names)
-    for event in look.events(server):
-        if event["status"] in rules.ELSEWHERE:
-            wanted += rules.enable_event(event)
-    return wanted
+    return wanted + events.take_over(server.events(), params["event_states"])[0]
 
 
 def fence_goes(module: Any, params: dict[str, Any]) -> bool:
@@ -73,3 +100,5 @@ def fence_goes(module: Any, params: dict[str, Any]) -> bool:
         return True
     fence.put(ours["path"], ours["kind"], ours["group"])
     return False
+
+

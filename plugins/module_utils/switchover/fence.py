@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A source that restarts while its role moves must not take writes beside the new one: for that
-time an option file of its own lets it start read-only.
+time an option file of its own lets it start read-only, also for those whom read_only lets in.
 """
 
 from __future__ import annotations
@@ -21,9 +21,17 @@ WORDS = (
     "# Written by dbre.semisync while the source's role moves to another host: a restart must not"
     " let writers in here.\n# switchover.yml takes it away."
 )
+# Accounts with SUPER write although a server is read-only, and so do their events; and a channel
+# that is left of its time as a replica brings what it has received.
+CLOSED = (
+    "loose_super_read_only = ON",
+    "event_scheduler = OFF",
+    "loose_skip_slave_start = ON",
+    "loose_skip_replica_start = ON",
+)
 
 
-def lines(group: str, words: str = WORDS, more: Sequence[str] = ()) -> str:
+def lines(group: str, words: str = WORDS, more: Sequence[str] = CLOSED) -> str:
     """What the file says.
 
     Args:
@@ -64,7 +72,7 @@ def without_block(text: str) -> str:
     )
 
 
-def put(ours: str, kind: str, group: str, words: str = WORDS, more: Sequence[str] = ()) -> str:
+def put(ours: str, kind: str, group: str, words: str = WORDS, more: Sequence[str] = CLOSED) -> str:
     """Let the server start read-only; the path of the file that says so. See lines().
 
     Raises:

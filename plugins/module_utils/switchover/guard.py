@@ -13,6 +13,7 @@ import contextlib
 import os
 import select
 import signal
+import syslog
 import time
 from collections.abc import Callable
 from typing import Any
@@ -41,9 +42,11 @@ class Guard:
         if child == 0:
             # The second fork gives the process to init.
             if os.fork() == 0:
-                with contextlib.suppress(Exception):  # nobody would hear of it
+                try:
                     detach(read_end)
                     serve(read_end, part, recover, seconds)
+                except Exception as error:  # nobody else would hear of it
+                    complain(f"the part of a change of roles was killed, and then: {error}")
             os._exit(0)
         os.waitpid(child, 0)
         os.close(read_end)
@@ -68,6 +71,13 @@ def detach(but: int) -> None:
     os.closerange(but + 1, 1024)
 
 
+def complain(words: str) -> None:
+    """A line in the host's log, of a process that has nobody to tell."""
+    with contextlib.suppress(Exception):  # what it was begun for is more than a line
+        syslog.openlog("dbre.semisync", syslog.LOG_PID, syslog.LOG_DAEMON)
+        syslog.syslog(syslog.LOG_ERR, " ".join(words.split()))
+
+
 def serve(read_end: int, part: int, recover: Callable[[str], Any], seconds: float) -> None:
     """Wait for the part's end, and act where it came without a word."""
     stage, deadline = "", None
@@ -87,7 +97,10 @@ def serve(read_end: int, part: int, recover: Callable[[str], Any], seconds: floa
             return
         deadline = deadline or time.monotonic() + seconds
     if stage:
-        recover(stage)
+        done = recover(stage)
+        if isinstance(done, dict):
+            words = f"{done.get('outcome')} {done.get('reason') or ''}"
+            complain(f"the part of a change of roles was killed; brought into order: {words}")
 
 
 def seconds(params: dict[str, Any]) -> float:

@@ -14,6 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    events,
     fence,
     flags,
     freeze,
@@ -31,10 +32,10 @@ def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]
         is not None,
         "reach": {one["host"]: reach(one, params) for one in params["members"]},
         "filters": filters(server, names),
-        "events": events(server),
+        "events": server.events(),
         "long": freeze.long_transactions(server),
         "first_gtids": first_gtids(server, names),
-        "event_scheduler": scheduler(server),
+        "event_scheduler": events.scheduler(server),
         "fence": fence.stands(params["option_file"]["path"], params["option_file"]["kind"]),
     }
 
@@ -74,22 +75,6 @@ def filters(server: Server, names: Names) -> list[str]:
         and name.lower().startswith(("replicate_", "binlog_do", "binlog_ignore"))
         and name.lower() != "replicate_ignore_server_ids"
     ]
-
-
-def events(server: Server) -> list[dict[str, Any]]:
-    """Events that run, here or on the source that this server got them from."""
-    return [
-        {name: text(value) for name, value in row.items()}
-        for row in server.rows(
-            "SELECT EVENT_SCHEMA AS `schema`, EVENT_NAME AS name, DEFINER AS definer, STATUS AS"
-            " status, SQL_MODE AS sql_mode, TIME_ZONE AS time_zone FROM information_schema.EVENTS"
-            " WHERE STATUS <> 'DISABLED' ORDER BY 1, 2"
-        )
-    ]
-
-
-def scheduler(server: Server) -> str:
-    return text(server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]["value"])
 
 
 def first_gtids(server: Server, names: Names) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, guard, rules
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
@@ -116,14 +117,40 @@ class ReplicaPart(Part):
         """Follow a member, and be done."""
         try:
             if self.follows(host):
-                self.run(rules.renew_steps(self.names))
+                self.renew(host)
             else:
                 self.move(host)
             return self.result(outcome)
-        except ServerError as error:
+        except (ServerError, StepBackError) as error:
             return self.result(UNKNOWN, str(error))
         finally:
             self.drop()
+
+    def renew(self, host: str) -> None:
+        """A new connection to the one that this replica follows already.
+
+        It may have acknowledged for that one by now. A MariaDB server throws away what it received
+        where both threads stand still and either starts (MDEV-4698), so its applier runs meanwhile.
+
+        Raises:
+            StepBackError: the applier does not run.
+        """
+        channel = self.channel() or {}
+        if not self.names.mariadb or channel.get("io_running") == "No":
+            self.run(rules.renew_steps(self.names))
+            return
+        if channel["sql_running"] != "Yes":
+            self.run([rules.start_thread(self.names, "SQL")])
+        self.run([rules.stop_thread(self.names, "IO")])
+        channel = self.channel() or {}
+        left = position.missing(True, channel.get("retrieved") or "", self.applied())
+        if channel.get("sql_running") != "Yes" and left:
+            raise StepBackError(
+                f"{self.params['host']} has received {left} transactions of {host} that it does not"
+                f" apply ({position.stopped(channel) or 'its applier stands still'}), and would"
+                " throw them away with a new connection. See to its applier, and START SLAVE"
+            )
+        self.run([rules.start(self.names)])
 
     def recover(self, stage: str) -> dict[str, Any]:
         """What the guard does when the part has ended without a word."""

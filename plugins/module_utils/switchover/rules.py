@@ -67,6 +67,14 @@ def start(names: Names) -> Step:
     return f"START {names.replica_word}", None
 
 
+def stop_thread(names: Names, thread: str) -> Step:
+    return f"STOP {names.replica_word} {thread}_THREAD", None
+
+
+def start_thread(names: Names, thread: str) -> Step:
+    return f"START {names.replica_word} {thread}_THREAD", None
+
+
 def renew_steps(names: Names) -> list[Step]:
     """On a replica that follows the right one already: a new connection. Where the source's host
     lost its power, a replica goes on waiting for it to speak, for slave_net_timeout.
@@ -149,8 +157,12 @@ def forget_steps(names: Names) -> list[Step]:
     return [(f"RESET {names.replica_word} ALL", None)]
 
 
-def enable_event(event: dict[str, Any]) -> list[Step]:
-    """Let an event run here; it keeps its definer, SQL mode and time zone."""
+def alter_event(event: dict[str, Any], words: str) -> list[Step]:
+    """Change whether an event runs here; it keeps its definer, SQL mode and time zone.
+
+    Args:
+        words: ENABLE, DISABLE, or names_more.disable_on_replica().
+    """
     user, _at, host = str(event["definer"]).rpartition("@")
     return [
         (
@@ -159,7 +171,7 @@ def enable_event(event: dict[str, Any]) -> list[Step]:
         ),
         (
             f"ALTER DEFINER = {quote_text(user)}@{quote_text(host)} EVENT"
-            f" {quote(event['schema'])}.{quote(event['name'])} ENABLE",
+            f" {quote(event['schema'])}.{quote(event['name'])} {words}",
             None,
         ),
     ]

@@ -47,6 +47,8 @@ class SourceBack(Part):
         self.frozen_at = self.frozen_until = 0.0
         self.there: flags.Flags | None = None
         self.scheduler_was_on = False
+        # Why the journal does not say that it was undone.
+        self.unsaid = ""
 
     def back(self, reason: str) -> dict[str, Any]:
         """Take the role back, where the target has not taken it; in a time of its own."""
@@ -74,7 +76,7 @@ class SourceBack(Part):
             return self.result(
                 UNKNOWN, f"{reason}. The way back failed on {self.params['host']}: {error}"
             )
-        return self.result(UNDONE, reason)
+        return self.result(UNDONE, f"{reason}{self.unsaid}")
 
     def stays(self) -> str:
         """What this server is left as where nothing is known of the target."""
@@ -106,7 +108,7 @@ class SourceBack(Part):
             if more:
                 return OPENED, f"{self.target} was open: it has {more}"
             # Whoever could open it holds this lock.
-            if self.params["mode"] == "undo":
+            if self.params["mode"] == "undo" and not self.params.get("without_target"):
                 if not flags.look(server, self.token, (UNDOING,), position)[UNDOING]:
                     raise StepBackError(f"the part on {self.target} has not come so far")
                 self.answer()
@@ -164,8 +166,17 @@ class SourceBack(Part):
         self.note("reopened")
         option_file = self.params["option_file"]
         fence.take_away(option_file["path"], option_file["kind"])
-        with contextlib.suppress(ServerError):
+        self.write_undone()
+
+    def write_undone(self) -> None:
+        """The journal's row; what is wrong with it goes into the reason."""
+        try:
             self.write(journal.UNDONE)
+        except ServerError as error:
+            self.unsaid = (
+                f"; {self.params['host']} takes writes, but the journal says still that the"
+                f" switchover began: {error}. Run switchover.yml again, which writes it down"
+            )
 
     # After an interrupted run
 
@@ -173,7 +184,9 @@ class SourceBack(Part):
         """The target was not opened: be the source again."""
         try:
             self.take_run_lock()
-            self.begun = self.granted = True
+            # One that follows nobody has let nobody open: the plan rests on that.
+            alone = self.params.get("without_target") and self.channel() is None
+            self.begun, self.granted = True, not alone
             result = self.back("an interrupted switchover is undone")
             if result["outcome"] == UNDONE:
                 self.wait_for_target()
@@ -205,8 +218,8 @@ class SourceBack(Part):
             # It did not come to the freeze.
             option_file = self.params["option_file"]
             fence.take_away(option_file["path"], option_file["kind"])
-            self.write(journal.UNDONE)
-            return self.result(UNDONE)
+            self.write_undone()
+            return self.result(UNDONE, self.unsaid)
         if not flags.take(self.hand, rules.RUN_LOCK, 5):
             return self.result(UNKNOWN, "another run has the lock")
         return self.back(f"the part on {self.params['host']} ended without a word")

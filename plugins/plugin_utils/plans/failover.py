@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import j
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import switchover
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides, switchover
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # Transactions that are applied before anybody could be told of it.
@@ -29,7 +29,7 @@ def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
     source = source_of(members)
     made = switchover.peers([member for member in members if member.info is not None])
     if source.info is None:
-        channel = (asking.channel if asking.info is not None else None) or {}
+        channel = (asking.channel if follows(asking, source, members) else None) or {}
         made.append(
             {
                 "host": source.host,
@@ -40,6 +40,11 @@ def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def follows(member: Member, source: Member, members: list[Member]) -> bool:
+    """Whether a member was read, and its channel is to the source."""
+    return member.info is not None and sides.target_of(member, members, None) == source.host
 
 
 def untried(
@@ -74,7 +79,9 @@ def reached(peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]) -> 
 
 def source_id(members: list[Member]) -> str:
     """What the journal knows the dead source by: its followers know it."""
-    for member in members:
+    source = source_of(members)
+    # Within a switchover that was interrupted one may follow another already.
+    for member in sorted(members, key=lambda one: not follows(one, source, members)):
         channel = member.channel if member.info is not None else None
         if channel and (channel["source_uuid"] or channel["source_server_id"]):
             return str(channel["source_uuid"] or channel["source_server_id"])

@@ -20,11 +20,20 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    problems,
     sides,
     switchover_premises,
     tls,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted import (
+    begun as interrupted,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted import (
+    half_done,
+    never_allowed,
+    refused,
+)
 
 SWITCH, FINISH, UNDO, SETTLE, NONE = "switch", "finish", "undo", "settle", "none"
 
@@ -39,9 +48,17 @@ def member_of(members: list[Member], host: str) -> Member:
     return next(member for member in members if member.host == host)
 
 
-def interrupted(row: dict[str, Any] | None) -> bool:
-    """Whether the newest row of the journal is of a switchover that has no end."""
-    return bool(row and row["operation"] == journal.SWITCHOVER and row["state"] == journal.BEGUN)
+def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Member]:
+    """Who has a part: in the end of a switchover that was interrupted, everybody who was read."""
+    return [one for one in members if one.info is not None] if half_done(members, row) else members
+
+
+def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
+    """Hosts that could not be read, and without which nothing can be done, in words."""
+    if row is None or not half_done(members, row):
+        return problems.of_reading(members)
+    said = refused(members, row, sides.decide(members).interrupted)
+    return said or problems.of_reading(taking_part(members, row))
 
 
 def mode_of(
@@ -53,6 +70,7 @@ def mode_of(
         row: the newest of the journal.
         to: the host that shall be the source.
     """
+    members = taking_part(members, row)
     hosts = {member.host for member in members}
     if row is None or row["operation"] != journal.SWITCHOVER:
         return SWITCH
@@ -90,10 +108,20 @@ def was_opened(members: list[Member], row: dict[str, Any]) -> bool:
     return bool(rules.beyond(mariadb, target.info["gtid"].get(name), source.info["gtid"].get(name)))
 
 
+def without_target(members: list[Member], row: dict[str, Any]) -> bool:
+    """Whether an interrupted switchover is undone without its target, which was never allowed to
+    open, and is not there.
+    """
+    hosts = {member.host for member in members}
+    gone = row["from_host"] in hosts and row["to_host"] not in hosts
+    return gone and never_allowed(members, row)
+
+
 def interrupted_problems(
     members: list[Member], row: dict[str, Any], looks: dict[str, Any]
 ) -> list[str]:
     """Why an interrupted switchover can neither be finished nor undone now."""
+    members = taking_part(members, row)
     running = [host for host, looked in looks.items() if looked.get("running")]
     if running:
         return [
@@ -102,7 +130,7 @@ def interrupted_problems(
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]
-    if gone:
+    if gone and not without_target(members, row):
         return [
             f"a switchover from {row['from_host']} to {row['to_host']} was interrupted at"
             f" {row['happened']}, and {' and '.join(gone)} is not in the inventory's cluster"
@@ -110,7 +138,8 @@ def interrupted_problems(
     writing = [
         host
         for host in (row["from_host"], row["to_host"])
-        if values.same_value(member_of(members, host).info["variables"]["read_only"], "OFF")
+        if host not in gone
+        and values.same_value(member_of(members, host).info["variables"]["read_only"], "OFF")
     ]
     if len(writing) > 1:
         return [
@@ -138,11 +167,14 @@ def make(
         token: of this run.
         mode: switch, or finish or undo for the switchover of the journal's row.
     """
+    known, members = members, taking_part(members, row)
     if mode == SWITCH or row is None:
         source, target = source_of(members), member_of(members, settings["switchover_to"])
     else:
-        source, target = member_of(members, row["from_host"]), member_of(members, row["to_host"])
-        token = row["run"]
+        token, source = row["run"], member_of(members, row["from_host"])
+        if without_target(members, row):
+            return taken_back(name, known, source, looks, settings, token, row)
+        target = member_of(members, row["to_host"])
     hosts = {
         member.host: arguments(member, source, target, members, looks, settings, token, mode)
         for member in members
@@ -158,6 +190,42 @@ def make(
         if mode == SWITCH
         else [],
         "premises": switchover_premises.rows(members, looks, settings) if mode == SWITCH else [],
+    }
+
+
+def taken_back(
+    name: str,
+    members: list[Member],
+    source: Member,
+    looks: dict[str, Any],
+    settings: Settings,
+    token: str,
+    row: dict[str, Any],
+) -> dict[str, Any]:
+    """The plan of a cluster whose source takes its role back without the target."""
+    more = {"target": row["to_host"], "target_id": row["to_id"], "without_target": True}
+    # It is asked all the same, where it can be: perhaps only the controller does not reach it.
+    asked = [
+        {"host": one.host, "address": one.address, "port": port(source), "tls": False}
+        for one in members
+        if one.host == row["to_host"]
+    ]
+    members = taking_part(members, row)
+    hosts = {}
+    for member in members:
+        # Nothing of it depends on who the target is but what is replaced here.
+        made = arguments(member, source, source, members, looks, settings, token, UNDO)
+        part = "source" if member is source else "replica"
+        hosts[member.host] = {**made, **more, "part": part, "members": [*made["members"], *asked]}
+    return {
+        "mode": UNDO,
+        "cluster": name,
+        "from": source.host,
+        "to": row["to_host"],
+        "token": token,
+        "hosts": hosts,
+        "statements": [],
+        "premises": [],
     }
 
 
@@ -216,6 +284,7 @@ def arguments(
         "catch_up": max(settings["switchover_max_lag"], 10),
         "schema": settings["canary_schema"],
         "events": bool(runs_events(looks.get(source.host) or {})),
+        "event_states": (looks.get(source.host) or {}).get("events"),
         "super_read_only": values.same_value(target.info["variables"].get("super_read_only"), "ON"),
         "option_file": option_file(member),
     }
@@ -300,7 +369,7 @@ def statements(
     lines.append((target.host, journal.insert_statement(settings["canary_schema"])))
     lines += [(target.host, words) for words in rules.shown(rules.forget_steps(there))]
     for event in events:
-        lines += [(target.host, words) for words in rules.shown(rules.enable_event(event))]
+        lines += [(target.host, words) for words in rules.shown(rules.alter_event(event, "ENABLE"))]
     if here.super_read_only and not hosts[source.host]["super_read_only"]:
         lines.append((source.host, "SET GLOBAL super_read_only = 0"))
     return [{"host": host, "statement": words} for host, words in lines]

@@ -26,6 +26,8 @@ OWN_EVENTS = {
     "half": "gives half a change up",
     "salvaged": "has the dead source's rest",
     "careful_again": "writes to its disk again",
+    "events": "runs the scheduled events",
+    "events_left": "leaves scheduled events off",
 }
 # How good a verdict is.
 GOOD = {certificate.PROVEN: "good", certificate.WINDOW: "attention"}

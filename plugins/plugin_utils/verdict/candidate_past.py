@@ -11,7 +11,11 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    past,
+    relay_logs,
+    remains,
+)
 
 
 def sentences(members: list[Member], last: dict[str, Any] | None, now: float) -> list[str]:
@@ -27,7 +31,7 @@ def sentences(members: list[Member], last: dict[str, Any] | None, now: float) ->
         return []
     lines = []
     for member in read:
-        words = remains.lost_relay_log(evidence, member)
+        words = relay_logs.lost(evidence, member)
         if words:
             lines.append(f"{member.host} may lack what it acknowledged: {words}.")
     return [*lines, of_source(evidence)]
@@ -36,9 +40,12 @@ def sentences(members: list[Member], last: dict[str, Any] | None, now: float) ->
 def of_source(evidence: remains.Evidence) -> str:
     """Whether the source may have confirmed anything alone."""
     host = source_of(evidence.members).host
-    blind, lapse = remains.unwatched(evidence), remains.window(evidence)
+    blind, lapse = past.unwatched(evidence), past.window(evidence)
     if blind:
         return f"Whether {host} confirmed commits alone is not known: {blind}."
+    unknown = past.since_unknown(evidence)
+    if unknown:
+        return f"{host} may have confirmed commits alone: {unknown}."
     if not lapse:
         return f"{host} has confirmed nothing alone: its timeout is not over since the last look."
     begin = remains.stamp(lapse.begin)

@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    assumes,
     backlog,
     failover_cases,
+    past,
     premises,
     remains,
     salvaged,
+    successor,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
@@ -40,8 +44,11 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
     Returns:
         verdict; window (begin, end, and commits, which nobody can count any more) or None; reasons,
-        in words; pending (premises that are still to be shown, for a failover that is not done).
+        in words; pending (premises that are still to be shown, for a failover that is not done);
+        proven_until, before which nothing that was confirmed is missing once all is applied;
+        assumes, what was taken for granted.
     """
+    lapse = salvaged.window(evidence)
     later = (*LATER, "C7") if salvaged.covers(evidence) else LATER
     pending = sorted(
         {row["id"] for row in rows if row["id"] in later and row["outcome"] == UNKNOWN}
@@ -51,9 +58,8 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
         for row in rows
         if row["outcome"] not in (PASSED, NOT_APPLICABLE)
         and not (row["id"] in pending and row["outcome"] == UNKNOWN)
-        and not (row["id"] == "C7" and row["outcome"] == FAILED)
+        and not (row["id"] == "C7" and row["outcome"] == FAILED and lapse)
     ]
-    lapse = salvaged.window(evidence)
     verdict = NOT_PROVEN if wrong else WINDOW if lapse else PROVEN
     return {
         "verdict": verdict,
@@ -61,7 +67,7 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
         if not lapse
         else {
             "from": remains.stamp(lapse.begin),
-            "to": remains.stamp(lapse.end),
+            "to": remains.stamp(math.ceil(lapse.end)),
             "known": lapse.known,
             "ended": lapse.ended,
             "commits": None,
@@ -70,7 +76,20 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
             f"{row['id']}, {row['host']}: {row['observed'] or row['reason']}" for row in wrong
         ],
         "pending": pending,
+        "proven_until": until(evidence, verdict, lapse),
+        "assumes": assumes.listed(evidence),
     }
+
+
+def until(evidence: Evidence, verdict: str, lapse: past.Window | None) -> str | None:
+    """Before which moment nothing that was confirmed is missing; None if no look tells."""
+    seen = salvaged.covered_at(evidence)
+    if verdict == PROVEN:
+        died = past.ended_at(evidence)
+        return remains.stamp(evidence.now if died is None else died)
+    if verdict == WINDOW and lapse and (seen is None or lapse.begin > seen):
+        return remains.stamp(lapse.begin)
+    return None if seen is None else remains.stamp(seen)
 
 
 def in_words(judged: dict[str, Any]) -> str:
@@ -85,8 +104,12 @@ def in_words(judged: dict[str, Any]) -> str:
         )
     if judged["reasons"]:
         words += f": {'; '.join(judged['reasons'])}"
+    if judged["verdict"] != PROVEN and judged.get("proven_until"):
+        words += f"; proven until {judged['proven_until']}"
     if judged["pending"]:
         words += f" (so far: {' and '.join(judged['pending'])} are shown by the failover itself)"
+    if judged["verdict"] != NOT_PROVEN:
+        words += f"; assumes {'; '.join(judged.get('assumes') or []) or 'nothing'}"
     return words
 
 
@@ -134,11 +157,11 @@ def record(
         },
         "differences": remains.differences(evidence),
         "salvage": salvaged.summary(evidence),
-        "left_behind": failover_cases.left_behind(evidence, chosen) if chosen else {},
+        "left_behind": successor.left_behind(evidence, chosen) if chosen else {},
         "last_look": evidence.last,
-        "source_seen_at": None if remains.unwatched(evidence) else (evidence.last or {})["at"],
-        "source_ended_at": remains.stamp_of(remains.ended_at(evidence)),
-        "frozen_at": remains.stamp_of(remains.frozen_at(evidence)),
+        "source_seen_at": None if past.unwatched(evidence) else (evidence.last or {})["at"],
+        "source_ended_at": remains.stamp_of(past.ended_at(evidence)),
+        "frozen_at": remains.stamp_of(past.frozen_at(evidence)),
         "outcome": "planned",
         "reason": "",
         "timeline": [],
@@ -172,7 +195,7 @@ def fence_words(evidence: Evidence) -> str:
 
 def logical_fence_words(evidence: Evidence) -> str:
     """The same, of what no power switch does."""
-    last = remains.look(evidence)
+    last = past.look(evidence)
     source = source_of(evidence.members).host
     if not last.get("timeout"):
         return f"{source} is fenced by nothing that is known: make sure that it is dead"

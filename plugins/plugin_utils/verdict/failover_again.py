@@ -16,8 +16,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
-    failover_cases,
+    interrupted,
     remains,
+    successor,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
@@ -42,25 +43,28 @@ class Opened(NamedTuple):
     kept: dict[str, Any] | None
 
 
-def find(members: list[Member], kept: dict[str, Any] | None) -> Opened | None:
-    """The failover that was interrupted behind its opening; None where there is none.
+def find(
+    members: list[Member], begun: dict[str, Any] | None, last: dict[str, Any] | None = None
+) -> Opened | None:
+    """The failover that was interrupted after its opening; None if there is none.
 
     Args:
         members: hosts of the cluster.
-        kept: the certificate that a run left which did not come to its report.
+        begun: the certificate that a run left which did not come to its report.
+        last: the last look that was kept.
     """
     row, _differ = sides.newest_row(members)
     for member in members:
         if member.info is None:
             continue
-        if kept and row and (row["run"], row["state"]) == (kept["token"], journal.DONE):
+        if begun and row and (row["run"], row["state"]) == (begun["token"], journal.DONE):
             # It did everything, and could not say so; a restart may have made it read-only again.
             if sides.identity(member) == row["to_id"]:
-                return Opened(member, kept["from"], row["from_id"], kept)
+                return Opened(member, begun["from"], row["from_id"], begun)
         elif is_open(member):
             number = str(member.channel["source_uuid"] or member.channel["source_server_id"] or "")
-            if kept and kept["to"] == member.host:
-                return Opened(member, kept["from"], number, kept)
+            if begun and begun["to"] == member.host and is_of(begun, member, members, last):
+                return Opened(member, begun["from"], number, begun)
             before = sides.target_of(member, members, row)
             if (
                 before
@@ -68,7 +72,42 @@ def find(members: list[Member], kept: dict[str, Any] | None) -> Opened | None:
                 and next(one for one in members if one.host == before).info is None
             ):
                 return Opened(member, before, number, None)
+    moved = interrupted.opened(members, row)
+    if moved and row:
+        return Opened(moved[1], moved[0].host, row["from_id"], None)
     return None
+
+
+def is_of(
+    begun: dict[str, Any], member: Member, members: list[Member], last: dict[str, Any] | None
+) -> bool:
+    """Whether an open server is the one that a begun certificate is about, still at that place: it
+    has nothing more of the source than was judged, no other replica is out of sight, and the source
+    was not seen alive since.
+    """
+    if last and last.get("host") in (None, begun["from"]) and last["at"] > begun["at"]:
+        return False
+    read = [one.host for one in members if one.info is not None]
+    if any(host not in read for host in begun["received"]):
+        return False
+    return not foreign(begun, member)
+
+
+def foreign(begun: dict[str, Any], member: Member) -> str:
+    """What a server has that was neither judged nor written by itself, as GTIDs."""
+    salvaged = (begun.get("salvage") or {}).get("gtids") or ""
+    known = ",".join(filter(None, [begun["received"].get(member.host, ""), salvaged]))
+    gtids, variables = member.info["gtid"], member.info["variables"]
+    if member.info["engine"] != "mariadb":
+        own = str(variables["server_uuid"]).lower()
+        more = gtid.subtract(gtids["gtid_executed"], known)
+        return ",".join(one for one in more.split(",") if one and one.partition(":")[0] != own)
+    judged, number = gtid.domains(known), int(variables["server_id"] or 0)
+    return ",".join(
+        f"{domain}-{server}-{sequence}"
+        for (domain, server), sequence in gtid.parse_list(gtids.get("gtid_binlog_state")).items()
+        if server != number and sequence > judged.get(domain, 0)
+    )
 
 
 def is_open(member: Member) -> bool:
@@ -133,6 +172,8 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
                 " hand"
             ],
             "pending": [],
+            "proven_until": None,
+            "assumes": [],
             **{name: [] for name in ("premises", "cases", "accepted", "differences")},
             **{name: {} for name in ("received", "left_behind")},
             "last_look": None,
@@ -164,7 +205,7 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
 
 def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:
     """Who can follow the target."""
-    able = failover_cases.followers_of(evidence, opened.target)
+    able = successor.followers_of(evidence, opened.target)
     return [member for member in able if member.host != opened.source]
 
 
@@ -175,7 +216,7 @@ def finishing(opened: Opened, kept: dict[str, Any], followers: list[Member]) -> 
         kept: certificate_of() it.
         followers: followers_of() it.
     """
-    needed = failover_cases.new_wait_count(opened.target)
+    needed = successor.new_wait_count(opened.target)
     return {
         "mode": "finish",
         "token": kept["token"],

@@ -8,21 +8,29 @@ and whether somebody may accept what it costs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
-    Member,
-    replicas_of,
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_premises import (
-    purged,
-    version,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_premises import purged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    interrupted,
+    past,
+    relay_logs,
+    remains,
+    salvaged,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains, salvaged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.successor import (
+    candidate_of,
+    followers_of,
+    left_behind,
+    new_wait_count,
+    unusable,
+)
 
 # What semisync_hook_fence can do about a source that may live.
 FENCES = {
@@ -129,11 +137,9 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
     for words in decided.problems:
         yield Case("unclear", words, "docs/operations.md says how to make it clear")
     if decided.interrupted and decided.row and decided.row["operation"] != "failover":
-        yield Case(
-            "interrupted",
-            decided.interrupted,
-            "bring both servers of it back, and run switchover.yml again",
-        )
+        found = interrupted.found(evidence.members, decided.row, decided.interrupted)
+        if found:
+            yield Case("interrupted", *found)
     for member in remains.readable(evidence.members):
         if values.same_value(member.info["variables"].get("read_only"), "OFF"):
             yield Case(
@@ -142,7 +148,9 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
                 "keep the clients away from it, and SET GLOBAL read_only = 1",
             )
         following = sides.target_of(member, evidence.members, decided.row)
-        if following != source.host:
+        if following != source.host and not interrupted.moved(
+            evidence.members, decided.row, following
+        ):
             whom = following or f"{member.channel['source_host']}, outside this cluster"
             yield Case(
                 f"chain:{member.host}",
@@ -185,7 +193,7 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
 
 def of_reading(evidence: Evidence) -> Iterator[Case]:
     """Case 2: too few were read."""
-    if remains.enough(evidence):
+    if relay_logs.enough(evidence):
         return
     for host, why in sorted(remains.unread(evidence).items()):
         yield Case(
@@ -194,11 +202,11 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
             "bring it back without starting its replication, and run this again",
             True,
         )
-    if remains.strangers(evidence):
+    others = relay_logs.strangers(evidence)
+    if others:
         yield Case(
             "unread:others",
-            f"{remains.strangers(evidence)} replicas acknowledged at the last look that this"
-            " inventory does not have",
+            f"a commit may be only on replicas that are not in this inventory: {'; '.join(others)}",
             "add them to the inventory",
             True,
         )
@@ -206,10 +214,10 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
 
 def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
     """Cases 5 and 6: read, but not with all that it acknowledged."""
-    if remains.enough(evidence):
+    if relay_logs.enough(evidence):
         return
     for member in remains.readable(evidence.members):
-        words = remains.lost_relay_log(evidence, member)
+        words = relay_logs.lost(evidence, member)
         if words:
             yield Case(
                 f"restarted:{member.host}",
@@ -229,7 +237,8 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
         yield Case(f"salvage_{wrong[0]}", wrong[1], salvaged.remedy(wrong[0]), True)
     if salvaged.covers(evidence):
         return
-    blind, lapse = remains.unwatched(evidence), remains.window(evidence)
+    blind, lapse = past.unwatched(evidence), past.window(evidence)
+    unknown = past.since_unknown(evidence)
     source = source_of(evidence.members).host
     if blind:
         yield Case(
@@ -238,27 +247,48 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
             "its error log says whether semi-sync was switched off; run verify.yml from cron",
             True,
         )
-    elif lapse and lapse.known:
+    elif unknown or (lapse and lapse.known):
+        since = f"since {remains.stamp(lapse.begin)}" if lapse else f"({unknown})"
         yield Case(
             "degraded",
-            f"{source} was degraded since {remains.stamp(lapse.begin)}: what it confirmed from"
-            " then on may be on no replica",
-            "read its binary log, if its disk can be read, before anybody starts it",
+            f"{source} was degraded {since}: what it confirmed from then on may be on no replica",
+            "read its binary log (semisync_failover_salvage), if its disk can be read, before it is"
+            " started",
             True,
         )
 
 
 def of_sets(evidence: Evidence) -> Iterator[Case]:
     """Case 7: who has what."""
+    row, _differ = sides.newest_row(evidence.members)
     for member in remains.readable(evidence.members):
         own = remains.own_writes(evidence, member)
-        if own:
+        if own and not interrupted.was_source(evidence.members, row, member):
             yield Case(
                 f"errant:{member.host}",
                 f"{member.host} has transactions that it wrote itself: {own}",
                 "everybody would get them, or nobody: find out what they are",
                 True,
             )
+    gone = salvaged.gone(evidence)
+    if gone:
+        yield Case(
+            "lacks_look",
+            f"{source_of(evidence.members).host} had {gone} at the last look"
+            f" ({past.look(evidence)['at']}), and no replica that was read has it",
+            "bring back the replica that has it, or read the source's binary log"
+            " (semisync_failover_salvage)",
+            True,
+        )
+    filters = past.look(evidence).get("binlog_filters")
+    if filters:
+        yield Case(
+            "unlogged",
+            f"{source_of(evidence.members).host} leaves rows out of its binary log:"
+            f" {', '.join(filters)}; no replica has them",
+            "take them from its disk afterwards, and remove the filter",
+            True,
+        )
     if not remains.supersets(evidence):
         yield Case(
             "incomparable",
@@ -293,10 +323,12 @@ def of_chosen(evidence: Evidence) -> Iterator[Case]:
     followers = followers_of(evidence, chosen)
     needed = new_wait_count(chosen)
     if len(followers) < needed:
+        others = left_behind(evidence, chosen)
+        why = "; ".join(f"{host}: {words}" for host, words in sorted(others.items()))
         yield Case(
             "alone",
             f"{len(followers)} replicas could acknowledge what {chosen.host} commits, and a commit"
-            f" waits for {needed}",
+            f" waits for {needed}" + (f" ({why})" if why else ""),
             "bring another replica back first, or accept that nobody acknowledges until then",
             True,
         )
@@ -309,80 +341,3 @@ def of_chosen(evidence: Evidence) -> Iterator[Case]:
                 f"{member.host} has to be seeded again afterwards",
                 True,
             )
-
-
-def unusable(evidence: Evidence, member: Member) -> str:
-    """Why a replica that has everything cannot take over; empty where it can."""
-    channel, info = member.channel, member.info
-    looked = evidence.looks.get(member.host) or {}
-    if looked.get("failed"):
-        return f"what keeps it from applying could not be read: {looked['msg']}"
-    if channel["last_sql_error"]:
-        return f"its applier has stopped: {channel['last_sql_error']}"
-    if channel["delay"]:
-        return f"it is delayed by {channel['delay']} s"
-    if looked.get("filters"):
-        return f"it does not apply everything: {', '.join(looked['filters'])}"
-    logs = info["names"]["log_updates"]
-    if not all(values.same_value(info["variables"].get(name), "ON") for name in ("log_bin", logs)):
-        return (
-            f"log_bin is {info['variables'].get('log_bin')}, {logs} {info['variables'].get(logs)}"
-        )
-    plugin = info["names"]["source"]["plugin"]
-    if plugin and info["plugins"].get(plugin) != "ACTIVE":
-        return f"semi-sync's source side is not loaded (plugin {plugin})"
-    return ""
-
-
-def candidate_of(evidence: Evidence) -> Member | None:
-    """The replica that takes over: of those that have everything and can, the one that is named;
-    else one that enough others can follow, with least to apply.
-    """
-    wanted = evidence.settings["failover_to"]
-    able = [
-        member
-        for member in remains.supersets(evidence)
-        if wanted in ("", member.host) and not unusable(evidence, member)
-    ]
-    able.sort(key=lambda member: len(followers_of(evidence, member)) < new_wait_count(member))
-    return able[0] if able else None
-
-
-def followers_of(evidence: Evidence, chosen: Member) -> list[Member]:
-    """Who can follow it, and acknowledge."""
-    return [
-        member
-        for member in remains.readable(evidence.members)
-        if member is not chosen and not stays_behind(evidence, member, chosen)
-    ]
-
-
-def stays_behind(evidence: Evidence, member: Member, chosen: Member) -> str:
-    """Why a replica cannot follow the candidate; empty where it can."""
-    looked, channel = evidence.looks.get(member.host) or {}, member.channel
-    error = (looked.get("reach") or {}).get(chosen.host, "it was not tried")
-    if error:
-        return f"it cannot log in to {chosen.host}: {error}"
-    if version(member)[:2] < version(chosen)[:2]:
-        return f"its version {member.info['version']} is older than {chosen.info['version']}"
-    if channel["last_sql_error"]:
-        return f"its applier has stopped: {channel['last_sql_error']}"
-    enabled = member.info["semisync"]["replica"]["variables"].get("enabled")
-    return "" if values.same_value(enabled, "ON") else "semi-sync's replica side is off"
-
-
-def new_wait_count(chosen: Member) -> int:
-    """How many acknowledgements a commit waits for on the candidate, as it runs."""
-    running = chosen.info["semisync"]["source"]["variables"]
-    return int(running.get("wait_for_replica_count") or 1)
-
-
-def left_behind(evidence: Evidence, chosen: Member) -> dict[str, Any]:
-    """Replicas that will not follow, and why."""
-    gone = dict(remains.unread(evidence))
-    for member in replicas_of(evidence.members):
-        if member.host not in gone and member is not chosen:
-            words = stays_behind(evidence, member, chosen)
-            if words:
-                gone[member.host] = words
-    return gone

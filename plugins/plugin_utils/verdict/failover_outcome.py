@@ -107,7 +107,41 @@ def completed(
         for host, result in parts.items()
         for statement in (result or {}).get("statements", [])
     ]
-    return judged(done)
+    return judged(changed_elsewhere(done, target))
+
+
+def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+    """The certificate, if a row that only showed once all was applied says that a playbook of
+    another controller changed the source's semi-sync after the last look: that proves nothing from
+    its own moment on.
+    """
+    last, row = done.get("last_look") or {}, target.get("settings_row")
+    seen = last.get("settings_row")
+    if row is None or seen is None or int(row) <= int(seen) or done.get("salvage"):
+        return done
+    words = "a playbook of another controller changed its semi-sync after the last look"
+    premises = [
+        dict(one, outcome=FAILED, observed=f"{one['observed']}; {words}")
+        if one["id"] == "C7"
+        else one
+        for one in done["premises"]
+    ]
+    window = dict(
+        done["window"] or {"known": False, "commits": None},
+        **{"from": last["at"], "ended": bool(done["source_ended_at"])},
+    )
+    window.setdefault("to", until_second(done["source_ended_at"]) or done["at"])
+    if done["verdict"] == certificate.PROVEN:
+        done = dict(done, verdict=certificate.WINDOW)
+    return dict(done, premises=premises, window=window, proven_until=last["at"])
+
+
+def until_second(moment: str | None) -> str | None:
+    """The whole second after a moment of a certificate."""
+    if not moment:
+        return None
+    at = datetime.datetime.strptime(moment, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
+    return remains.stamp(at + 1)
 
 
 def ahead_of(target: dict[str, Any]) -> dict[str, Any] | None:
@@ -161,10 +195,11 @@ def judged(done: dict[str, Any]) -> dict[str, Any]:
         if row["outcome"] == FAILED
     ]
     reasons = [words for words in done["reasons"] if not words.startswith("C6")] + left + failed
-    verdict = done["verdict"]
-    if reasons:
-        verdict = certificate.NOT_PROVEN
-    return dict(done, reasons=reasons, pending=[], verdict=verdict)
+    verdict = certificate.NOT_PROVEN if reasons else done["verdict"]
+    until = None if left or failed else done.get("proven_until")
+    if reasons and done["verdict"] != certificate.NOT_PROVEN:
+        until = None
+    return dict(done, reasons=reasons, pending=[], verdict=verdict, proven_until=until)
 
 
 def begun(run: str) -> float | None:

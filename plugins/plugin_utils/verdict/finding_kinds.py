@@ -315,6 +315,18 @@ TABLE = {
         "Run site.yml, which sets both alike (semisync_sync_binlog,"
         " semisync_innodb_flush_log_at_trx_commit).",
     ),
+    "applier_skips": Kind(
+        WARNING,
+        "The replica passes over what it cannot apply",
+        "A transaction that fails there counts as applied, and its GTID as there: the replica may"
+        " lack rows that its position says it has, and nothing tells.",
+        (
+            MANUAL + "replication-options-replica.html",
+            "https://mariadb.com/kb/en/replication-and-binary-log-system-variables/",
+        ),
+        "Take replica_skip_errors out of its option file, set replica_exec_mode = STRICT"
+        " (slave_... on MariaDB), and compare its rows with the source's before it takes over.",
+    ),
     "target_writable_at_start": Kind(
         INFO,
         "The replica takes writes after its next start",

@@ -18,6 +18,10 @@ SERVER_VARIABLES = (
     MANUAL + "server-system-variables.html",
     "https://mariadb.com/kb/en/server-system-variables/",
 )
+EVENTS = (
+    MANUAL + "replication-features-invoked.html",
+    "https://mariadb.com/kb/en/events/",
+)
 MARIADB_GTID = "https://mariadb.com/kb/en/gtid/"
 MARIADB = "https://mariadb.com/kb/en/semisynchronous-replication/"
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.server import names, values
+from ansible_collections.dbre.semisync.plugins.module_utils.server import names, skipping, values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog, scheduled
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.promise_findings import (
     of_promise,
@@ -83,8 +83,10 @@ def evaluate(
         )
         if member.side == "source":
             entries += of_source(member, replicas, count, past, since, settings or Settings())
+            entries += scheduled.of_source(member)
         else:
             entries += of_replica(member, members) + of_applier(member, lag_limit)
+            entries += of_skipping(member) + scheduled.of_replica(member)
             entries += backlog.of_replica(member, failover_limit)
     entries += of_sides(members) + of_clocks(read, ahead or {}) + of_identities(read)
     wanted = settings or Settings()
@@ -193,6 +195,15 @@ def of_restart(member: Member) -> list[dict[str, Any]]:
                 )
             )
     return entries
+
+
+def of_skipping(member: Member) -> list[dict[str, Any]]:
+    said = [
+        f"{name} is {member.info['variables'][name]}"
+        for name in skipping.VARIABLES
+        if skipping.passes_over(member.info["variables"].get(name))
+    ]
+    return [finding("applier_skips", member, ", ".join(said))] if said else []
 
 
 def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:

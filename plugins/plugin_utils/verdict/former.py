@@ -7,10 +7,12 @@ by (domain, server_id) of gtid_binlog_state on MariaDB. And whether it can follo
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
-from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more, values
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 CLEAN, PHANTOMS, CANNOT_TELL = "clean", "phantoms", "cannot tell"
 VERDICTS = (CLEAN, PHANTOMS, CANNOT_TELL)
@@ -221,6 +223,32 @@ def with_copied(old: Has, there: str) -> str:
         or (key in logged and first < logged[key][0][0])
     ]
     return ",".join([old.gtids, *copied])
+
+
+def unlogged(
+    host: str, mariadb: bool, version: str, sync_binlog: str | None, lost_power: bool | None
+) -> str:
+    """Why a server may have rows of which its log knows nothing, in words; empty where it may not.
+
+    Args:
+        version: as the server or its program says it.
+        sync_binlog: as it runs, or would start; None where nobody said.
+        lost_power: whether its host was started since that server died; None where nothing tells.
+    """
+    if sync_binlog == "1" or lost_power is False:
+        return ""
+    number = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    if not mariadb and number:
+        first, second, third = (int(part) for part in number.groups())
+        names = Names("mysql", (first, second, third))
+        if names_more.engine_keeps_gtids(names):
+            return ""
+    doubt = "lost its power" if lost_power else "may have lost its power"
+    return (
+        f"sync_binlog of {host} is {sync_binlog or 'not known'}, and its host {doubt}: the end of"
+        " its binary log may be gone, and the rows of it be in its tables. Compare them with the"
+        " new source's, or replace its data"
+    )
 
 
 def is_phantom(mariadb: bool, one: str, there: str) -> bool:

@@ -8,7 +8,13 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises, same_value
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
 from ansible_collections.dbre.semisync.plugins.plugin_utils.results import stamp
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
@@ -17,6 +23,8 @@ COUNTERS = ("yes_tx", "no_tx", "no_times")
 # What a failover asks of the last look at a source that is dead, by variables and statuses.
 PROMISED = ("timeout", "wait_no_replica", "wait_for_replica_count", "wait_point")
 SEEN = ("status", "clients", "wait_sessions")
+# How many earlier looks are kept.
+PAST = 24
 # Clocks and whole seconds of uptime: a reset that seems this much younger than the last run may be
 # the same one.
 TOLERANCE_SECONDS = 3
@@ -46,6 +54,11 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
         sync_binlog=info["variables"].get("sync_binlog"),
         gtid_strict_mode=info["variables"].get("gtid_strict_mode"),
         gtid=info["gtid"].get("gtid_executed") or info["gtid"].get("gtid_binlog_state") or "",
+        error_log=info.get("error_log"),
+        # A replica does not know which of them ran.
+        events=info.get("events"),
+        binlog_filters=info.get("binlog_filters"),
+        settings_row=int(info.get("settings_row") or 0),
     )
     return state
 
@@ -102,26 +115,98 @@ def degraded_since(saved: dict[str, Any] | None, info: dict[str, Any], at: str) 
 
 
 def look_back(
-    saved: dict[str, Any] | None, info: dict[str, Any] | None, at: str
+    saved: dict[str, Any] | None, members: list[Member], at: str
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None, str | None]:
     """(what is kept of a source for the next run, how far its counters rose since the last one,
-    since when it replicates asynchronously), each None where there is nothing to say.
+    since when it replicates asynchronously), each None if there is nothing to say.
 
     Args:
         saved: what the run before kept, or None.
-        info: what the source said; None where it was not read.
+        members: of the cluster, with what their servers said.
         at: now.
     """
+    source = source_of(members)
+    info = source.info
     if info is None:
         return None, None, None
-    # It was read before it is judged.
-    at = min(at, at_second(info["clock"]))
+    # It was read before it is judged, and no earlier than it was asked.
+    asked = info.get("asked_at")
+    at = min(at, at_second(info["clock"])) if asked is None else min(at, at_second(asked))
     state, since = snapshot(info, at), degraded_since(saved, info, at)
     past = compare(saved, state)
     if state:
         state["degraded_since"] = since
         state["calm_at"] = calm_at(saved, state, past)
+        state["host"] = source.host
+        state.update(of_replicas(info, replicas_of(members)))
+        state["past"] = earlier(saved, state)
     return state, past, since
+
+
+def of_replicas(info: dict[str, Any], replicas: list[Member]) -> dict[str, Any]:
+    """Who could acknowledge at a look, and by which a later run sees whether they still have it.
+
+    Args:
+        info: what the source said.
+    """
+    known = {member.host: who(member) for member in replicas if is_client(info, member)}
+    clients = int(info["semisync"]["source"]["status"].get("clients") or 0)
+    return {
+        "acknowledgers": known,
+        "strangers": max(0, clients - len(known)),
+        "replicas": {
+            member.host: {"connection_id": member.info.get("connection_id")}
+            for member in replicas
+            if member.info is not None
+        },
+    }
+
+
+def who(member: Member) -> dict[str, Any]:
+    """What a replica is known by to its source."""
+    variables = (member.info or {}).get("variables") or {}
+    return {"server_id": variables.get("server_id"), "uuid": variables.get("server_uuid")}
+
+
+def is_client(info: dict[str, Any], member: Member) -> bool:
+    """Whether a replica of the inventory may be one of the source's semi-sync clients; one that is
+    none must not hide a stranger among them.
+    """
+    if member.info is None:
+        # It may be connected, and could not be read.
+        return True
+    status = member.info["semisync"]["replica"].get("status") or {}
+    if status.get("status") is not None and not same_value(status["status"], "ON"):
+        return False
+    registered = info.get("registered")
+    if registered is None:
+        return True
+    mine = who(member)
+    return any(
+        (one.get("uuid") and one["uuid"] == mine["uuid"])
+        or str(one.get("server_id")) == str(mine["server_id"])
+        for one in registered
+    )
+
+
+def earlier(saved: dict[str, Any] | None, state: dict[str, Any]) -> list[dict[str, str]]:
+    """The looks before: when, and which GTIDs the source had. A commit that was confirmed before a
+    look is on whoever has all that the source had then.
+    """
+    if not saved or saved.get("server") != state["server"] or not saved.get("gtid"):
+        return []
+    if lost_history(saved["gtid"], state["gtid"]):
+        return []
+    kept = [*(saved.get("past") or []), {"at": saved["at"], "gtid": saved["gtid"]}]
+    # The latest matter most: of the older half every other one goes.
+    return kept if len(kept) <= PAST else kept[: PAST // 2 : 2] + kept[PAST // 2 :]
+
+
+def lost_history(before: str, now: str) -> bool:
+    """Whether a server lacks GTIDs that it had: its history began anew."""
+    if ":" in before:
+        return bool(gtid.subtract(before, now))
+    return bool(gtid.ahead(before, now))
 
 
 def at_second(clock: float) -> str:
@@ -137,9 +222,9 @@ def calm_at(
     this server, with this timeout.
     """
     if state["calm_since"] is not None:
-        # A clock that is ahead tells nothing.
+        # Seen after the server was asked; a clock of its own that is ahead tells nothing.
         return min(str(state["at"]), at_second(state["calm_since"]))
-    if not saved or not past or past["reset"]:
+    if not saved or not past or past["reset"] or saved.get("spent_at"):
         return None
     same = all(saved.get(key) == state.get(key) for key in ("timeout", "wait_no_replica"))
     return saved.get("calm_at") if same else None

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import drill, history
 
 DRILL = "drill.json"
@@ -59,17 +61,39 @@ class Shelf:
         return os.path.join(run, results.CHECKPOINTS)
 
     def keep_state(self, state: dict[str, Any] | None) -> None:
-        """Keep the last look at the source, where there was one."""
+        """Keep the last look at the source, if there was one."""
         if state and not self.check_mode:
             results.write_json(os.path.join(self.folder, results.STATE), state)
+            self.forget_begun(state)
 
-    def keep_look(self, source: dict[str, Any] | None) -> None:
-        """Keep a look at the source behind a change of roles: a failover asks for the last.
+    def forget_begun(self, state: dict[str, Any]) -> None:
+        """Remove the certificate of a failover that did not come to its report, if its source
+        lives: it says nothing of what that confirmed since.
+        """
+        path = os.path.join(self.folder, results.BEGUN)
+        begun = results.read_json(path, None)
+        if isinstance(begun, dict) and begun.get("from") == state.get("host"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def keep_look(self, members: list[Member]) -> None:
+        """Keep a look at the source after a change of roles: a failover asks for the last."""
+        self.keep_state(history.look_back(self.last_state(), members, self.at)[0])
+
+    def spend(self, reason: str) -> str | None:
+        """Mark the last look: from now on it proves nothing, until the next takes its place. The
+        path of what was marked; None where there is no look, or in check mode.
 
         Args:
-            source: what was read of it, or None.
+            reason: what is about to change, in words.
         """
-        self.keep_state(history.look_back(self.last_state(), source, self.at)[0])
+        look = self.last_state()
+        if self.check_mode or not isinstance(look, dict):
+            return None
+        path = os.path.join(self.folder, results.STATE)
+        if not look.get("spent_at"):
+            results.write_json(path, {**look, "spent_at": self.at, "spent_why": reason})
+        return path
 
     def keep_observation(self, row: dict[str, Any]) -> None:
         """Keep what can be seen only once in a cluster's life, for every later run."""

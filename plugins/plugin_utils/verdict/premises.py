@@ -6,8 +6,9 @@ whose source is dead.
 
 A commit is confirmed when as many replicas as it waits for have it in their relay logs. So it is on
 one of those that were read, if they were enough (C1), could not acknowledge anything later (C2),
-are compared by what they received (C3), one has all of it (C4), none has lost relay log (C5), the
-candidate applies all of it (C6), and the source never confirmed anything alone (C7).
+are compared by what they received (C3), one has all of it and all that the source had at the last
+look (C4), none has lost relay log since (C5), the candidate applies all of it (C6), and the source
+did not confirm anything alone since (C7).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     checkpoints,
+    past,
+    relay_logs,
     remains,
     salvaged,
 )
@@ -32,7 +35,7 @@ TITLES = {
     "C1": "Enough of the replicas that could acknowledge were read",
     "C2": "Their IO threads were stopped, alone, before they were read",
     "C3": "What was received is compared, not what was applied",
-    "C4": "The candidate has all that any other has",
+    "C4": "The candidate has all that any other has, and what the source had at the last look",
     "C5": "No relay log was lost",
     "C6": "The candidate applied everything that it received",
     "C7": "The source was not degraded before its end",
@@ -73,27 +76,25 @@ def premise(
 def of_quorum(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """C1: one of those that were read has each commit."""
     gone, others, count = (
-        remains.missing(evidence),
-        remains.strangers(evidence),
-        remains.waited_for(evidence),
+        relay_logs.missing(evidence),
+        relay_logs.strangers(evidence),
+        relay_logs.waited_for(evidence),
     )
-    if others:
-        gone = dict(gone, others=f"{others} outside this inventory acknowledged at the last look")
-    number = len(replicas_of(evidence.members)) + others
-    listed = "; ".join(f"{host}: {why}" for host, why in sorted(gone.items()))
-    read = number - len(remains.missing(evidence)) - others
+    number = len(replicas_of(evidence.members)) + len(others)
+    listed = "; ".join([*(f"{host}: {why}" for host, why in sorted(gone.items())), *others])
+    read = number - len(gone) - len(others)
     yield premise(
         "C1",
         source_of(evidence.members).host,
         f"at least {max(1, number - count + 1)} of {number}, as a commit waits for {count}",
         f"{read} of {number}" + (f" ({listed})" if listed else ""),
-        remains.enough(evidence),
+        relay_logs.enough(evidence),
         f"on each: {remains.shown(evidence)}",
     )
 
 
 def of_freeze(evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """C2: nothing can be acknowledged behind the reading."""
+    """C2: nothing can be acknowledged after the reading."""
     expected = "stopped, then read; the SQL thread goes on"
     statement = f"{remains.shown(evidence)} before and after"
     for member in remains.readable(evidence.members):
@@ -141,41 +142,50 @@ def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[dict[str
     )
     own = {member.host: remains.own_writes(evidence, member) for member in read}
     errant = [f"{host} wrote {words} itself" for host, words in own.items() if words]
+    gone = salvaged.gone(evidence)
+    good: bool | None = not any(lacks) and not errant and not gone
+    if good and gone is None and not past.unwatched(evidence):
+        good = None
     same = "all have received the same" if read else "no replica was read"
-    observed = "; ".join(remains.differences(evidence) + errant) or same
+    seen = [gone_words(evidence, gone)] if gone else []
     yield premise(
         "C4",
         chosen.host if chosen else source_of(evidence.members).host,
-        "it lacks nothing that another has, and nobody has transactions of its own",
-        observed,
-        not any(lacks) and not errant,
+        "it lacks nothing that another has or the source had, and none has transactions of its own",
+        "; ".join(remains.differences(evidence) + errant + seen)
+        or (same if good is not None else "what the source had at the last look is not known"),
+        good,
         "SELECT GTID_SUBTRACT('OTHER', 'CANDIDATE')"
         if not remains.is_mariadb(evidence)
         else "compare by domain",
     )
 
 
+def gone_words(evidence: Evidence, gone: str) -> str:
+    """That the source had what no replica has."""
+    at = past.look(evidence)["at"]
+    return (
+        f"{source_of(evidence.members).host} had {gone} at the last look ({at}), and no replica has"
+    )
+
+
 def of_relay_logs(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """C5: what was acknowledged is still there."""
     for member in remains.readable(evidence.members):
-        lost, variables = remains.lost_relay_log(evidence, member), member.info["variables"]
-        since_when = remains.stamp(remains.running_since(evidence, member))
-        seen = (
-            f"its server runs since {since_when}, sync_relay_log"
-            f" {variables.get('sync_relay_log')}, relay_log_recovery"
-            f" {variables.get('relay_log_recovery')}"
-        )
+        lost = relay_logs.lost(evidence, member)
+        seen = relay_logs.channel_words(evidence, member)
         since = (evidence.last or {}).get("at")
         row = premise(
             "C5",
             member.host,
-            f"not started since the last look ({since}), or nothing was thrown away",
+            f"neither its server nor its applier started since the last look ({since}), or nothing"
+            " was thrown away",
             f"{seen}; there is no last look" if lost is None else lost or seen,
             None if lost is None else not lost,
-            "SHOW GLOBAL STATUS LIKE 'Uptime'; SELECT @@GLOBAL.sync_relay_log,"
+            "SHOW GLOBAL STATUS LIKE 'Uptime'; SHOW PROCESSLIST; SELECT @@GLOBAL.sync_relay_log,"
             " @@GLOBAL.relay_log_recovery",
         )
-        if lost and remains.enough(evidence):
+        if lost and relay_logs.enough(evidence):
             reason = "it counts as unread, and the others are enough (C1)"
             row = dict(row, outcome=NOT_APPLICABLE, reason=reason)
         yield row
@@ -186,6 +196,11 @@ def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[dict[str, 
     if not chosen:
         return
     expected, statement = "everything, nothing skipped", remains.shown(evidence)
+    filters = past.look(evidence).get("binlog_filters")
+    if filters:
+        source = source_of(evidence.members).host
+        seen = f"what {', '.join(filters)} leaves out of its binary log is on no replica"
+        yield premise("C6", source, "nothing filtered", seen, False, "SHOW MASTER STATUS")
     skips = (evidence.looks.get(chosen.host) or {}).get("filters") or []
     if skips:
         yield premise("C6", chosen.host, expected, ", ".join(skips), False, statement)
@@ -196,22 +211,15 @@ def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[dict[str, 
 
 def of_source(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """C7: nothing was confirmed that no replica has."""
-    blind, lapse = remains.unwatched(evidence), salvaged.window(evidence)
+    blind, lapse = past.unwatched(evidence), salvaged.window(evidence)
+    unknown = "" if salvaged.covers(evidence) else past.since_unknown(evidence)
     last = evidence.last or {}
     observed = blind
     if not blind:
         observed = (
             f"at {last['at']} status {last['status']}, timeout {last['timeout']} ms, waits without"
             f" replicas {last['wait_no_replica']}, {last['wait_sessions']} sessions waited;"
-            f" {end_words(evidence)}"
-        )
-        observed += (
-            f"; may have confirmed alone from {remains.stamp(lapse.begin)} to"
-            f" {remains.stamp(lapse.end)}{'' if lapse.ended else ', or until its server is dead'}"
-            if lapse and not lapse.known
-            else f"; degraded since {remains.stamp(lapse.begin)}"
-            if lapse
-            else f"; {salvaged.in_words(evidence) or 'it could not fall back before its end'}"
+            f" {end_words(evidence)}; {unknown or lapse_words(evidence, lapse)}"
         )
     yield premise(
         "C7",
@@ -219,17 +227,42 @@ def of_source(evidence: Evidence) -> Iterator[dict[str, Any]]:
         "semi-sync ON at the last look, and its timeout longer than what was left of its life",
         observed,
         # What is in its log is still to be applied.
-        None if blind or salvaged.covers(evidence) else lapse is None,
+        None if blind or salvaged.covers(evidence) else lapse is None and not unknown,
         "its error log: 'switched OFF'; state.json of this cluster's results",
     )
 
 
+def lapse_words(evidence: Evidence, lapse: past.Window | None) -> str:
+    """When it may have confirmed alone."""
+    if lapse is None:
+        return salvaged.in_words(evidence) or "it could not fall back before its end"
+    begin, end = remains.stamp(lapse.begin), remains.stamp(lapse.end)
+    if past.look(evidence)["status"] != "ON":
+        return f"degraded; what it confirmed before {begin} is not missing"
+    if lapse.known:
+        return f"its error log says that semi-sync was off after {begin}"
+    why = spent_words(evidence)
+    return f"{why}may have confirmed alone from {begin} to {end}" + (
+        "" if lapse.ended else ", or until its server is dead"
+    )
+
+
+def spent_words(evidence: Evidence) -> str:
+    """Why the last look proves nothing from some moment on; empty if it does."""
+    if past.changed_elsewhere(evidence):
+        return "a playbook of another controller changed its semi-sync after that; "
+    last = past.look(evidence)
+    if last.get("spent_at"):
+        return f"{last.get('spent_why') or 'its semi-sync was changed'} at {last['spent_at']}; "
+    return ""
+
+
 def end_words(evidence: Evidence) -> str:
     """How the source's server ended."""
-    seen = remains.ended(evidence)
+    seen = past.ended(evidence)
     if not seen:
         return "how its server ended is not known"
-    moment = remains.stamp(evidence.now - seen["ended_ago"])
-    if remains.orderly(seen):
+    moment = remains.stamp(past.ended_at(evidence) or evidence.now)
+    if past.orderly(evidence):
         return f"its server ended by itself, or was stopped in order, at {moment}"
     return f"its server was killed by signal {seen['status']} at {moment}"

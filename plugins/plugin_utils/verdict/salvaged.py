@@ -13,8 +13,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence, Window
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import past, remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.past import Window
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
 # What to do about each case that is in the way; see module_utils/failover/salvage.py.
 REMEDIES = {
@@ -25,6 +26,7 @@ REMEDIES = {
     " what it has alone",
     "not_strict": "without gtid_strict_mode nothing tells what the candidate lacks; it has to be on"
     " at the source and at the replicas before the day on which it is needed",
+    "cut_short": "what is missing was on its disk at the last look: look for it there",
     "unsynced": "set sync_binlog to 1: without it a power cut takes the log's end",
 }
 OTHERWISE = "read its binary log by hand before anybody starts it"
@@ -43,7 +45,7 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
     if not evidence.settings.get("failover_salvage"):
         return None
     source, last, seen = source_of(evidence.members), evidence.last or {}, evidence.salvage
-    blind = remains.unwatched(evidence)
+    blind = past.unwatched(evidence)
     if blind or not known_files(last):
         return "no_log", f"where {source.host} has its binary log is not known: " + (
             blind or "the last look is of an older version of verify.yml"
@@ -62,10 +64,16 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
             lax.insert(0, source.host)
         if lax:
             return "not_strict", f"gtid_strict_mode is not ON on {', '.join(lax)}"
-    if not remains.ended(evidence) and str(last.get("sync_binlog")) != "1":
+    # A server that started since may have done so because its machine lost its power.
+    powered = past.ended(evidence) and not past.started_since(evidence)
+    if not powered and str(last.get("sync_binlog")) != "1":
         return "unsynced", (
-            f"nothing tells whether {source.host} lost its power, and its sync_binlog was"
-            f" {last.get('sync_binlog')}"
+            f"nothing tells whether {source.host} lost its power after the last look, and its"
+            f" sync_binlog was {last.get('sync_binlog')}"
+        )
+    if "gtids" in seen and (cut := past.missed(evidence, ",".join(seen["gtids"]))):
+        return "cut_short", (
+            f"the binary log of {source.host} ends before {cut}, which it had at the last look"
         )
     return None
 
@@ -80,8 +88,32 @@ def covers(evidence: Evidence) -> bool:
 
 
 def window(evidence: Evidence) -> Window | None:
-    """remains.window(), which the log closes."""
-    return None if covers(evidence) else remains.window(evidence)
+    """past.window(), which the log closes."""
+    return None if covers(evidence) else past.window(evidence)
+
+
+def read(evidence: Evidence) -> str:
+    """The GTIDs that the candidate is given from the log."""
+    return ",".join((evidence.salvage or {}).get("gtids") or []) if covers(evidence) else ""
+
+
+def gone(evidence: Evidence) -> str | None:
+    """What the source had at the last look, and the candidate will not have, as GTIDs; None if that
+    cannot be compared. A degraded source is judged by its window (C7).
+    """
+    if source_of(evidence.members).info is not None:
+        # It lives, and may have committed since the replicas were read.
+        return ""
+    last = past.look(evidence)
+    bounded = last.get("status") != "ON" and past.begin(evidence) is not None if last else False
+    if bounded or (covers(evidence) and "gtids" not in (evidence.salvage or {})):
+        return ""
+    return past.missed(evidence, read(evidence))
+
+
+def covered_at(evidence: Evidence) -> float | None:
+    """past.covered_at(), with what the log brings."""
+    return past.covered_at(evidence, read(evidence))
 
 
 def summary(evidence: Evidence) -> dict[str, Any] | None:
@@ -94,6 +126,7 @@ def summary(evidence: Evidence) -> dict[str, Any] | None:
         "transactions": seen["count"],
         "first": gtids[0] if gtids else None,
         "last": gtids[-1] if gtids else None,
+        "gtids": remains.union(remains.is_mariadb(evidence), "", ",".join(gtids)),
         "files": seen["files"],
         "end": seen["end"],
         "torn_bytes": seen["torn"],

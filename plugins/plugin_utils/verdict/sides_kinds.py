@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_sources import (
+    EVENTS,
     MARIADB_GTID,
     SWITCH,
     Kind,
@@ -68,5 +69,26 @@ TABLE = {
         SWITCH,
         "rejoin.yml with its name (semisync_rejoin) says what it has alone, and lets it follow the"
         " new source.",
+    ),
+    "events_nowhere": Kind(
+        WARNING,
+        "A scheduled event runs on no server",
+        "Replicas leave a source's events to the source. Where a replica became the source by other"
+        " means, or it is not known whether an event ran on a dead source, purges and rollups stop"
+        " without a word.",
+        EVENTS,
+        "On the source: ALTER EVENT ... ENABLE for each that is to run, or DISABLE; event_scheduler"
+        " = ON in every member's option file.",
+    ),
+    "events_on_replica": Kind(
+        CRITICAL,
+        "A replica runs a scheduled event itself",
+        "What it writes is on no other server: the replica has transactions that its source lacks,"
+        " and breaks when the source's own event writes the same rows. Accounts with SUPER write"
+        " although read_only is ON.",
+        EVENTS,
+        "On the replica, where the event is the source's: SET SESSION sql_log_bin = 0; ALTER"
+        " DEFINER = ... EVENT ... DISABLE ON SLAVE, with the definer that it has. rejoin.yml and"
+        " switchover.yml do it where they make a server a replica.",
     ),
 }

@@ -54,10 +54,8 @@ Known = Tuple[Dict[str, Any], List[Dict[str, Any]], Optional[Dict[str, Any]]]
 
 
 class UnknownError(Exception):
-    """What the server is cannot be said now; the text says why.
-
-    Args:
-        kind: login where the account is refused, otherwise server.
+    """What the server is cannot be said now; the text says why. kind: login where the account is
+    refused, otherwise server.
     """
 
     def __init__(self, words: str, kind: str = "server") -> None:
@@ -125,11 +123,7 @@ def judge_replica(
     row: dict[str, Any] | None,
     max_lag: int | None = None,
 ) -> dict[str, Any]:
-    """Whether the server follows a source.
-
-    Args:
-        max_lag: seconds it may be behind; None for any.
-    """
+    """Whether the server follows a source, at most max_lag seconds behind; None for any."""
     if variables.get("offline_mode", "OFF") != "OFF":
         return answer(False, "offline_mode is ON")
     if row is not None and named(row) == identity(variables):
@@ -158,19 +152,21 @@ def channel_of(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def asked(peer: str, target: str) -> bool | None:
-    """What another host's answer says to a question; None where nobody answers it."""
+def asked(peer: str, target: str) -> Any:
+    """The row by which the server lost the role, by another host's journal; False, or True from an
+    older answer.py; None: no answer."""
     try:
         with DIRECTLY.open(f"http://{peer}{target}", timeout=PEERS) as response:
             said = json.loads(response.read(65536).decode("utf-8", "replace"))
-        return bool(said["yes"]) if said["kind"] == "state" else None
+        known = said.get("left", said["yes"])
+        return (known or False) if said["kind"] == "state" else None
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
 
 
-def ask_all(peers: list[str], target: str) -> list[bool | None]:
+def ask_all(peers: list[str], target: str) -> list[Any]:
     """What all others say, at the same time."""
-    said: dict[str, bool | None] = dict.fromkeys(peers)
+    said: dict[str, Any] = dict.fromkeys(peers)
     threads = [
         threading.Thread(target=lambda one=peer: said.update({one: asked(one, target)}))
         for peer in peers
@@ -196,10 +192,8 @@ def judge_peers(judged: dict[str, Any], said: list[bool | None], young: bool) ->
 
 
 class Server:
-    """The server behind one connection that stays, and is made again where it broke.
-
-    Args:
-        settings: socket, user, password_file, channels (a statement), journal (a table's name).
+    """The server behind one connection that stays, and is made again where it broke. settings:
+    socket, user, password_file, channels (a statement), journal (a table's name).
     """
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -248,15 +242,20 @@ class Server:
         """(variables, channels, newest row of the journal), as they are now."""
         variables = {row["Variable_name"].lower(): row["Value"] for row in self.rows(VARIABLES)}
         channels = [channel_of(row) for row in self.rows(self.settings["channels"])]
-        newest = self.journal(
-            "number, operation, state, from_id, to_id", "ORDER BY number DESC LIMIT 1"
-        )
+        last = "WHERE operation <> 'settings' ORDER BY number DESC LIMIT 1"
+        newest = self.journal("number, operation, state, from_id, to_id", last)
         return variables, channels, newest[0] if newest else None
 
-    def left(self, number: str, after: int) -> bool:
-        """Whether the journal says that a server lost the role behind one of its rows."""
-        where = "WHERE from_id = %s AND number > %s AND state = 'done' AND operation <> 'rejoin'"
-        return bool(self.journal("number", where, (number, after)))
+    def left(self, number: str) -> list[Any] | None:
+        """The last row by which a server lost the role: [number, run]; None where there is none."""
+        where = "WHERE from_id = %s AND to_id <> from_id AND state = 'done' AND operation <>"
+        rows = self.journal("number, run", f"{where} 'rejoin' ORDER BY number DESC LIMIT 1", number)
+        return [rows[0]["number"], rows[0]["run"]] if rows else None
+
+    def lacks(self, row: Any) -> bool:
+        """Whether another host's row is not here: where both wrote, numbers alone are alike."""
+        known = isinstance(row, list) and self.journal("1", "WHERE number = %s AND run = %s", row)
+        return bool(row) and not known
 
     def uptime(self) -> int:
         """Seconds since the server was started."""
@@ -294,10 +293,8 @@ class Server:
 
 
 class Answers:
-    """What is said to GET /source and GET /replica, and to other hosts' GET /left.
-
-    Each has a connection of its own: SHOW REPLICA STATUS of a replica may hang while its channel is
-    stopped.
+    """What is said to GET /source, /replica and other hosts' /left. Each has a connection of its
+    own: SHOW REPLICA STATUS may hang while a channel is stopped.
     """
 
     def __init__(self, settings: dict[str, Any], server: Any = Server) -> None:
@@ -333,8 +330,9 @@ class Answers:
 
     def with_peers(self, said: dict[str, Any], mine: str, after: int) -> dict[str, Any]:
         """The same where no other host knows better."""
-        told = ask_all(self.peers, "/left?" + urlencode({"id": mine, "after": after}))
         server = self.servers["/source"]
+        rows = ask_all(self.peers, "/left?" + urlencode({"id": mine, "after": after}))
+        told = [row and server.ask(lambda one=row: server.lacks(one)) for row in rows]
         unheard = not any(told) and False not in told
         return judge_peers(said, told, unheard and server.ask(server.uptime) < YOUNG)
 
@@ -344,8 +342,9 @@ class Answers:
         if not number or not after.isdigit():
             return 400, answer(False, "id and after are needed", "request")
         server = self.servers["/left"]
-        yes = server.ask(lambda: server.left(number, int(after)))
-        return 200, answer(yes, "by the journal of this host")
+        row = server.ask(lambda: server.left(number))
+        yes = bool(row and row[0] > int(after))
+        return 200, dict(answer(yes, "by the journal of this host"), left=row)
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -41,15 +41,16 @@ class Mutant(NamedTuple):
 
 REMAINS = "plugins/plugin_utils/verdict/remains.py"
 TARGET = "plugins/module_utils/failover/target.py"
-SUBTRACT_EXECUTED = 'gtid.subtract(*(one.info["gtid"]["gtid_executed"] for one in (other, member)))'
-APPLIED = '(gtid.latest(one.info["gtid"]["gtid_slave_pos"]) for one in (member, other))'
+LACKING = 'return less(member.info["engine"] == "mariadb", received(member), received(other))'
+EXECUTED = """applied = [
+        one.info["gtid"].get("gtid_executed") or one.info["gtid"].get("gtid_slave_pos")
+        for one in (member, other)
+    ]
+    return less(member.info["engine"] == "mariadb", *applied)"""
 MUTANTS = {
     "by-executed": Mutant(
         "the candidate by what was applied, not by what was received",
-        (
-            Patch(REMAINS, "gtid.subtract(received(other), received(member))", SUBTRACT_EXECUTED),
-            Patch(REMAINS, "gtid.latest(received(member)), gtid.latest(received(other))", APPLIED),
-        ),
+        (Patch(REMAINS, LACKING, EXECUTED),),
         "late",
         # On MariaDB whoever has received more cannot follow (1236), and all of it is undone.
         ("mysql",),
@@ -79,9 +80,9 @@ MUTANTS = {
         "what was received is read before the IO threads are stopped",
         (
             Patch(
-                "plugins/plugin_utils/failover_known.py",
-                '            if member.info is not None and "gtid" in stopped:\n',
-                '            if member.info is None and "gtid" in stopped:\n',
+                "plugins/plugin_utils/verdict/evidence.py",
+                '    if member.info is None or "gtid" not in stopped:\n',
+                '    if member.info is None or "gtid" in stopped:\n',
             ),
         ),
         "healed",

@@ -252,15 +252,21 @@ def test_one_that_was_away_believes_the_others(said, young, yes):
 
 
 class Journal:
-    """A server that takes writes, whose journal has rows: (number, from_id)."""
+    """A server that takes writes, whose journal has rows: (number, from_id, run), the newest last;
+    the last of them names it.
+    """
 
-    def __init__(self, rows, uptime):
-        self.rows, self.uptime, self.given = rows, uptime, (0, "")
+    def __init__(self, rows, uptime=1000):
+        self.rows, self.uptime, self.given = rows, uptime, ()
 
     def __call__(self, statement):
-        if "number >" in statement:
-            number, after = self.given
-            return [row for row in self.rows if row[0] > after and row[1] == number]
+        if "WHERE from_id" in statement:
+            found = [one for one in self.rows if one[1] == self.given]
+            return [{"number": one[0], "run": one[2]} for one in found[-1:]]
+        if "AND run" in statement:
+            return [{"1": 1} for one in self.rows if [one[0], one[2]] == list(self.given)]
+        if "ORDER BY number" in statement and self.rows:
+            return [dict(row("done"), number=self.rows[-1][0])]
         if "Uptime" in statement:
             return [{"Variable_name": "Uptime", "Value": str(self.uptime)}]
         return takes_writes(statement)
@@ -272,7 +278,7 @@ def other():
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(16)
-    server = program.HTTP(listening, service([Journal([(9, "u1")], 1000)]))
+    server = program.HTTP(listening, service([Journal([(9, "u1", "night")])]))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     yield f"127.0.0.1:{listening.getsockname()[1]}"
@@ -281,17 +287,45 @@ def other():
     thread.join()
 
 
-@pytest.mark.parametrize("number,yes", [(7, False), (9, True), (12, True)])
-def test_one_whose_journal_ends_before_its_role_went_is_not_the_source(other, number, yes):
-    def script(statement):
-        found = takes_writes(statement)
-        return [dict(row("done"), number=number)] if "ORDER BY number" in statement else found
-
-    answers = service([script])
+@pytest.mark.parametrize(
+    "mine,yes",
+    [
+        # It was away, and its journal ends before that.
+        ([(7, "u9", "first")], False),
+        # It has come back since, and was made the source again.
+        ([(9, "u1", "night"), (12, "u2", "back")], True),
+        # The other host has not applied what made it the source.
+        ([(9, "u1", "night"), (10, "u2", "back")], True),
+        # Cut off it wrote rows of its own, with the number of the one that it lacks, and above.
+        ([(7, "u9", "first"), (9, "u1", "alone")], False),
+        ([(7, "u9", "first"), (9, "u9", "alone"), (12, "u9", "alone")], False),
+        ([], False),
+    ],
+)
+def test_one_whose_journal_lacks_that_its_role_went_is_not_the_source(other, mine, yes):
+    answers = service([Journal(mine)])
     answers.peers = [other]
     status, said = answers.to("/source")
     assert (status == 200) is yes
     assert yes or "it lost the role" in said["why"]
+
+
+@pytest.mark.parametrize("left,yes", [(True, False), (False, True)])
+def test_the_word_of_an_older_answer_counts(monkeypatch, left, yes):
+    class Said:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_error):
+            return False
+
+        def read(self, _size):
+            return json.dumps(program.answer(left, "by the journal of this host")).encode()
+
+    monkeypatch.setattr(program.DIRECTLY, "open", lambda *_words, **_more: Said())
+    answers = service([Journal([(7, "u9", "first")])])
+    answers.peers = ["db2:8008"]
+    assert (answers.to("/source")[0] == 200) is yes
 
 
 @pytest.mark.parametrize("uptime,status", [(5, 503), (500, 200)])
@@ -309,7 +343,7 @@ def test_one_that_was_just_started_and_hears_nobody_is_not_the_source(uptime, st
     [("/left", 400), ("/left?id=u1&after=x", 400), ("/left?id=u1&after=3", 200)],
 )
 def test_what_others_ask_needs_both_of_its_parts(target, status):
-    assert service([Journal([(9, "u1")], 5)]).to(target)[0] == status
+    assert service([Journal([(9, "u1", "night")], 5)]).to(target)[0] == status
 
 
 @pytest.mark.parametrize("number,status,kind", [(1146, 200, "state"), (1142, 503, "login")])

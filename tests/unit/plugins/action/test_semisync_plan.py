@@ -127,3 +127,23 @@ def test_a_lossless_source_is_not_restarted_while_nobody_acknowledges(plan):
     assert "0 replicas acknowledge" in plan(arguments=arguments, **lossless)["msg"]
     available = dict(lossless, semisync_promise="available")
     assert plan(arguments=arguments, **available)["restart"]
+
+
+def test_a_run_that_read_no_host_does_not_end_well(plan):
+    asked = {"info_from": "info", "goal": "read"}
+    assert plan(arguments=asked) == {}
+    members = samples.pair("mysql")
+    for member in members:
+        member.info = {"unreachable": True, "msg": "no route"}
+    said = plan(arguments=asked, members=members, ansible_run_tags=["sever"])
+    assert said["failed"] and "with the tags sever" in said["msg"]
+
+
+def test_a_run_without_hosts_is_refused_without_a_reading(plan):
+    assert plan(arguments={"goal": "hosts"}) == {}
+
+
+def test_a_variable_that_nothing_knows_is_refused_once_for_its_cluster(plan):
+    result = plan(semisync_timout=3000)
+    assert result["failed"] and "db1, db2: semisync_timout is no variable" in result["msg"]
+    assert plan("db2", semisync_timout=3000)["refused_with"] == "db1"

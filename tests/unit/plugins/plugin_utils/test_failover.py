@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.failover impor
     reached,
     untried,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import kept as kept_by
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
@@ -155,12 +156,17 @@ def test_the_first_look_asks_a_dead_source_s_host_how_its_server_ended():
     own = samples.settings(service="", failover_salvage=False, replication_user="repl")
     assert failover.look(own, last, [{"address": "db1"}]) == {
         "unit": "mysql",
+        "error_log": None,
         "files": None,
         "places": [{"address": "db1"}],
         "user": "repl",
     }
     assert failover.dead({**own, "failover_salvage": True}, last)["files"] == last["files"]
-    assert failover.dead({**own, "service": "mysql@1"}, None) == {"unit": "mysql@1", "files": None}
+    assert failover.dead({**own, "service": "mysql@1"}, None) == {
+        "unit": "mysql@1",
+        "error_log": None,
+        "files": None,
+    }
 
 
 def test_who_listens_elsewhere_than_was_thought_is_tried_there(run):
@@ -207,7 +213,10 @@ def revive(run):
     """Let the source answer us."""
     info = samples.captured("mysql", "source")
     info["variables"]["server_uuid"] = remnants.SOURCE
+    info["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-100"
     run.values["db1"]["info"] = info
+    for host in ("db2", "db3"):
+        run.values[host]["info"]["connection_id"] = 30
 
 
 HOOKED = {"hook_fence": "/hooks/power.yml", "failover_accept": ["source_answers"]}
@@ -402,6 +411,41 @@ def test_a_target_that_lacks_what_it_had_received_proves_nothing(run):
     run.values["db2"]["parts"] = run.values["db3"]["parts"] = {"outcome": "done", "reason": ""}
     run.step("report", "db1")
     assert run.certificate()["verdict"] == "not proven"
+
+
+def lived_on(run):
+    """The source went on, and the target received more of it."""
+    own = f"{remnants.SOURCE}:1-90000,{remnants.uuid('db2')}:1-7"
+    run.values["db2"]["info"]["gtid"]["gtid_executed"] = own
+
+
+def seen_later(run):
+    state = run.folder / "default" / "state.json"
+    last = dict(json.loads(state.read_text()), at=remains.stamp(remnants.NOW + 60))
+    state.write_text(json.dumps(last))
+
+
+def out_of_sight(run):
+    run.values["db3"]["info"] = dict(UNREAD, unreachable=True)
+
+
+@pytest.mark.parametrize("later", [lived_on, seen_later, out_of_sight])
+def test_a_begun_certificate_ends_when_its_source_may_have_gone_on(run, later):
+    opened(run)
+    later(run)
+    kept = run.step("plan", "db1")["certificate"]
+    assert kept["verdict"] == "not proven"
+    assert "knows nothing of" in kept["reasons"][0]
+
+
+def test_a_look_at_a_source_that_lives_ends_a_begun_certificate(run):
+    opened(run)
+    begun = run.folder / "default" / "failover_begun.json"
+    shelf = kept_by.Shelf(str(run.folder), "default", None, results.now(), False)
+    shelf.keep_state({"host": "db7"})
+    assert begun.exists()
+    shelf.keep_state({"host": "db1"})
+    assert not begun.exists()
 
 
 def test_what_another_run_opened_is_finished_without_a_proof(run):

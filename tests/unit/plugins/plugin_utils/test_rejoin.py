@@ -66,6 +66,8 @@ class Run:
             "unit": "mysql",
             "datadir": "/data",
             "option_file": {"path": "/etc/x.cnf", "kind": "drop-in", "group": "mysqld"},
+            "sync_binlog": "1",
+            "lost_power": False,
             "log": log | more,
             "reach": "",
         }
@@ -134,6 +136,35 @@ def test_one_without_phantoms_may_follow(run):
     file = run.folder / "default/latest/rejoin.json"
     assert file.stat().st_mode & 0o777 == 0o600, "it has rows of clients"
     assert run.kept()["verdict"] == "clean"
+
+
+@pytest.mark.parametrize(
+    "sync,lost,version,clean",
+    [
+        ("1", True, "5.7.44", True),
+        ("0", False, "5.7.44", True),
+        ("0", True, "5.7.44", False),
+        ("100", None, "5.7.44", False),
+        (None, True, "5.7.44", False),
+        # There a commit's GTID is in the engine with its rows.
+        ("0", True, "8.0.17", True),
+        ("0", True, "8.0.16", False),
+    ],
+)
+def test_rows_of_which_the_log_may_have_lost_its_end_are_no_clean_host(
+    run, sync, lost, version, clean
+):
+    run.down(run.has)
+    if run.mariadb:
+        version, clean = "10.11.19-MariaDB", clean and version != "8.0.17"
+    run.values["db1"]["looks"].update(sync_binlog=sync, lost_power=lost, version=version)
+    if clean:
+        assert run.step("judge")["record"]["verdict"] == "clean"
+        return
+    with pytest.raises(cluster.RefusedError):
+        run.step("judge")
+    assert run.kept()["verdict"] == "cannot tell"
+    assert "the end of its binary log may be gone" in " ".join(run.kept()["why"])
 
 
 def test_phantoms_are_refused_with_the_ways_out_and_the_verdict_is_kept(run):

@@ -333,3 +333,23 @@ def test_a_hook_is_a_file_of_tasks_that_is_there(tmp_path, name, text, words):
 
 def test_a_hook_is_named_by_its_full_path():
     assert "full path" in judged("semisync_hook_fence", "hooks/fence.yml")
+
+
+@pytest.mark.parametrize(
+    "name,nearest",
+    [
+        ("semisync_timout", "semisync_timeout"),
+        ("semisync_wait_for_slave_count", "semisync_wait_for_replica_count"),
+        ("semisync_hook_affter_open", "semisync_hook_after_open"),
+        ("semisync_x", "semisync_"),
+    ],
+)
+def test_a_variable_that_is_none_is_named_with_the_nearest_that_is(name, nearest):
+    (said,) = settings.unknown(["ansible_host", name, "semisync_timeout"])
+    assert said.startswith(f"{name} is no variable of this collection, the nearest is {nearest}")
+    assert "semisync_user_" in said
+
+
+def test_what_is_ours_the_users_own_or_private_is_no_slip():
+    fine = ["semisync_user_pager", "_semisync_changed", "__semisync_info", "semisync_baseline"]
+    assert settings.unknown([*settings.TABLE, *settings.public_variables(), *fine, "semi"]) == []

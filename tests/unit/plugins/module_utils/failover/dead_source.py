@@ -47,6 +47,8 @@ class Replica(Fake):
         super().__init__(world, host, number)
         self.io, self.sql, self.received = False, True, 0
         self.error = ""
+        # The number of the applier's thread.
+        self.applier = 13
         # How much of its relay log it cannot apply.
         self.stuck_at: int | None = None
         # Seconds that it takes to stop both threads; where that is for a transaction of which it
@@ -93,12 +95,15 @@ class DeadConnection(Connection):
     def answer(self, statement: str, arguments: Any) -> list[dict[str, Any]]:
         fake = self.fake
         words = statement.split()
+        if statement.startswith("SELECT NAME"):
+            return [{"name": "thread/sql/replica_sql", "id": fake.applier}] if fake.sql else []
         if words[0] in ("STOP", "START"):
             on = words[0] == "START"
             which = words[2] if words[2:] else "both"
             if which in ("both", "IO_THREAD"):
                 fake.io = on
             if which in ("both", "SQL_THREAD"):
+                fake.applier += on and not fake.sql
                 fake.sql = on
             fake.statements.append(statement)
             return []
@@ -127,6 +132,9 @@ class DeadConnection(Connection):
             return []
         return super().answer(statement, arguments)
 
+    def uptime(self) -> dict[str, Any]:
+        return {"seconds": 900, "since_reset": 900}
+
     def channels(self, _names: Any) -> list[dict[str, Any]]:
         self.rows("SELECT 1")
         fake = self.fake
@@ -146,4 +154,8 @@ class DeadConnection(Connection):
 
     def variables(self) -> dict[str, Any]:
         self.rows("SELECT 1")
-        return {"gtid_executed": self.fake.gtids(), "gtid_purged": ""}
+        return {
+            "gtid_executed": self.fake.gtids(),
+            "gtid_purged": "",
+            "performance_schema": "ON",
+        }

@@ -46,3 +46,19 @@ def test_the_times_are_seconds_ago():
     seen = end.parse(printed(ActiveExitTimestampMonotonic="0"), 510.0)
     assert (seen["started_ago"], seen["stopping_ago"], seen["ended_ago"]) == (410.0, None, 9.0)
     assert end.parse("", 510.0) is None
+
+
+@pytest.mark.parametrize(
+    "changes,stopping_ago",
+    [
+        # `systemctl stop` hung, and was ended by SIGKILL 400 s later.
+        ({"ActiveExitTimestampMonotonic": "101000000"}, 409.0),
+        # Killed as it ran: it left "active" as it ended.
+        ({"ActiveExitTimestampMonotonic": "501000001"}, 9.0),
+        # The moment is of an earlier start; this one was never "active".
+        ({"ActiveExitTimestampMonotonic": "99000000"}, None),
+    ],
+)
+def test_one_that_was_stopping_when_it_was_killed_says_since_when(changes, stopping_ago):
+    seen = end.parse(printed(**changes), 510.0)
+    assert (seen["how"], seen["stopping_ago"]) == ("killed", stopping_ago)

@@ -320,6 +320,48 @@ def test_an_io_thread_that_was_started_meanwhile_ends_it(monkeypatch):
     assert "runs again" in play.results["db2"]["reason"]
 
 
+def test_a_follower_whose_io_thread_was_started_meanwhile_ends_it_too(monkeypatch):
+    there = world()
+    there["db3"].io = True
+    play = Play(there, monkeypatch)
+    assert play.run()["db3"] == "refused"
+    assert "db3's IO thread runs again" in play.results["db3"]["reason"]
+    assert waits_again(there["db3"])
+
+
+EVENTS = {("app", "tick"): "SLAVESIDE_DISABLED", ("app", "off"): "REPLICA_SIDE_DISABLED"}
+BEFORE = [
+    {"schema": "app", "name": "tick", "status": "ENABLED"},
+    {"schema": "app", "name": "off", "status": "DISABLED"},
+]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_events_run_on_the_new_source_as_they_ran_on_the_dead_one(monkeypatch, interrupted):
+    there = world()
+    there["db2"].events = dict(EVENTS)
+    play = Play(there, monkeypatch, event_states=BEFORE)
+    if interrupted:
+        play.kill["db2"] = "open"
+    play.run()
+    if interrupted:
+        again = Play(there, monkeypatch, mode="finish", held=False, event_states=BEFORE)
+        assert again.run() == {"db2": "done", "db3": "done"}
+    assert there["db2"].events == {("app", "tick"): "ENABLED", ("app", "off"): "DISABLED"}
+
+
+def test_events_that_nobody_saw_run_are_left_and_named(monkeypatch):
+    there = world()
+    there["db2"].events = dict(EVENTS)
+    play = Play(there, monkeypatch, event_states=BEFORE[1:])
+    assert play.run() == {"db2": "done", "db3": "done"}
+    assert there["db2"].events["app", "tick"] == "SLAVESIDE_DISABLED"
+    left = [
+        one["words"] for one in play.results["db2"]["timeline"] if one["event"] == "events_left"
+    ]
+    assert left == ["not known to have run on db1: app.tick"]
+
+
 def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
     for host in ("db2", "db3"):
         there = world()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import secrets
+import syslog
 import time
 
 import pytest
@@ -36,6 +37,19 @@ def test_one_that_nobody_comes_to_acts_and_cannot_be_sent_away_any_more(name, tm
     assert not keeper.release(name)
 
 
+def test_one_that_is_asked_to_stay_waits_as_long_again(name, tmp_path):
+    keeper.leave(name, (tmp_path / "acted").touch, seconds=1)
+    for _round in range(5):
+        time.sleep(0.5)
+        assert keeper.renew(name)
+    assert not (tmp_path / "acted").exists()
+    until = time.monotonic() + 20
+    while not (tmp_path / "acted").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (tmp_path / "acted").exists()
+    assert not keeper.renew(name)
+
+
 def test_there_is_one_of_a_run_on_a_server(name, tmp_path):
     keeper.leave(name, (tmp_path / "acted").touch, seconds=5)
     with pytest.raises(OSError):
@@ -48,3 +62,17 @@ def test_another_can_be_left_as_soon_as_one_is_gone(name, tmp_path):
         keeper.leave(name, (tmp_path / "acted").touch, seconds=5)
         assert keeper.release(name)
     assert not (tmp_path / "acted").exists()
+
+
+def test_one_that_cannot_start_it_again_says_so_in_the_hosts_log(name, tmp_path, monkeypatch):
+    log = tmp_path / "syslog"
+    monkeypatch.setattr(syslog, "syslog", lambda _priority, words: log.write_text(words))
+
+    def fail():
+        raise RuntimeError("Too many connections")
+
+    keeper.leave(name, fail, seconds=0.1)
+    until = time.monotonic() + 20
+    while not (log.exists() and log.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "was not started again: Too many connections" in log.read_text()

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     keeper,
@@ -44,6 +46,8 @@ def test_it_is_stopped_alone_and_read_behind_the_stop(server):
     assert server.fake.statements == ["STOP REPLICA IO_THREAD"]
     assert (result["stopped"], result["was"], result["changed"]) == (True, "Yes", True)
     assert result["channel"]["retrieved"].endswith(":1-120")
+    assert (result["server_seconds"], result["applier_ids"]) == (900, [13])
+    assert result["kernel_seconds"] > 0 and 0 <= time.time() - result["read_at"] < 60
     assert server.left
     assert receiver.start(Module(), server, NAMES)["changed"]
     assert (server.fake.io, server.left) == (True, [])
@@ -55,6 +59,13 @@ def test_one_that_stands_still_is_read_and_left_alone(server):
     result = receiver.stop(Module(), server, NAMES)
     assert (result["stopped"], result["changed"], server.fake.statements) == (True, False, [])
     assert not server.left
+
+
+def test_an_applier_that_was_restarted_has_another_number(server):
+    receiver.run(server, [("STOP REPLICA", None), ("START REPLICA", None)])
+    assert receiver.stop(Module(), server, NAMES)["applier_ids"] == [14]
+    receiver.run(server, [("STOP REPLICA SQL_THREAD", None)])
+    assert receiver.stop(Module(), server, NAMES)["applier_ids"] == []
 
 
 def test_check_mode_stops_nothing(server):

@@ -74,6 +74,44 @@ def test_the_unit_names_the_program(kind, program, tmp_path):
     assert module.asked[-1] == [program, *more, "--verbose", "--help"]
 
 
+@pytest.mark.parametrize(
+    "kind,more",
+    [
+        ("plain", []),
+        ("shell", []),
+        ("instance", ["--defaults-group-suffix=.two"]),
+        ("drop-in", ["--defaults-file=/etc/other.cnf"]),
+    ],
+)
+def test_a_masked_unit_names_its_program_in_the_file_that_the_mask_covers(
+    kind, more, program, tmp_path, monkeypatch
+):
+    mask, folder = tmp_path / "run", tmp_path / "usr"
+    mask.mkdir()
+    folder.mkdir()
+    (mask / "mysql.service").symlink_to("/dev/null")
+    name = "mysql@.service" if kind == "instance" else "mysql.service"
+    line = {
+        "shell": f'/bin/sh -c "set -f; \\\n exec {program} $OPTS"',
+        "instance": f"{program} --defaults-group-suffix=.%i",
+    }.get(kind, f"{program}")
+    (folder / name).write_text(
+        f"[Service]\n# {program}-old\nExecStartPre=/bin/x /sbin/mysqld\nExecStart={line}\n"
+    )
+    if kind == "drop-in":
+        more_file = folder / "mysql.service.d" / "own.conf"
+        more_file.parent.mkdir()
+        more_file.write_text(
+            f"[Service]\nExecStart=\nExecStart={program} --defaults-file=/etc/other.cnf\n"
+        )
+    monkeypatch.setattr(place, "UNIT_FOLDERS", (str(mask), str(folder)))
+    unit = "mysql@two" if kind == "instance" else "mysql"
+    module = Module({unit: "LoadState=masked\n"}, MYSQL.format(datadir=tmp_path))
+    there = place.find(module, ["mariadb", unit], "/nowhere")
+    assert (there.unit, there.server.program) == (unit, program)
+    assert module.asked[-1] == [program, *more, "--verbose", "--help"]
+
+
 def test_a_unit_or_a_program_that_is_not_there_is_told(program):
     with pytest.raises(place.PlaceError, match="there is no unit mysql or mariadb"):
         place.find(Module({}, ""), ["mysql", "mariadb"], program)

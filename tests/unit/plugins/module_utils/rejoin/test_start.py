@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import place, start
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence
 
 UUID = "11111111-1111-1111-1111-111111111111"
 
@@ -107,7 +108,8 @@ def test_a_dead_source_starts_read_only_whoever_starts_it(dead, tmp_path):
     text = (tmp_path / "zz-dbre-semisync-switchover.cnf").read_text()
     assert done == {"changed": True, "fence": str(tmp_path / "zz-dbre-semisync-switchover.cnf")}
     assert "[mysqld]\nread_only = ON\n" in text and "rejoin.yml" in text
-    assert start.settle(Module(option_file=process.read_options(None))) == {"changed": True}
+    assert set(fence.CLOSED) <= set(text.splitlines())
+    assert start.unfence(Module(option_file=process.read_options(None))) == {"changed": True}
     assert not (tmp_path / "zz-dbre-semisync-switchover.cnf").exists()
 
 

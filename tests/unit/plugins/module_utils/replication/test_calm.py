@@ -76,21 +76,74 @@ def test_a_busy_source_is_looked_at_until_who_waited_is_confirmed(
     assert source.looks == looks
 
 
+MARIADB = Names("mariadb", (10, 11, 19), ())
+
+
+class Log:
+    """A MariaDB source whose commits are behind its binary log's end for so many looks; one that
+    hangs answers nobody who asks for that end.
+    """
+
+    def __init__(self, behind=0, hangs=False, names=MARIADB):
+        self.behind, self.hangs, self.names, self.asked = behind, hangs, names, []
+        self.connection = types.SimpleNamespace(close=lambda: None)
+
+    def execute(self, statement, _arguments=None):
+        self.asked.append(statement)
+        if statement == self.names.show_binary_log_status:
+            if self.hangs:
+                raise Exception(2013, "no answer within 3 s")
+            self.rows = [{"File": "b.1000000", "Position": 385, "Binlog_Ignore_DB": "x"}]
+        elif statement.startswith("SHOW STATUS"):
+            place = ("b.999999", 9000) if self.behind > 0 else ("b.1000000", 385)
+            self.behind -= 1
+            self.rows = [
+                dict(zip("nv", item, strict=True))
+                for item in zip(
+                    ("Binlog_snapshot_file", "Binlog_snapshot_position"), place, strict=True
+                )
+            ]
+        else:
+            self.rows = []
+
+    def fetchall(self):
+        return self.rows
+
+
+FILTERS = ["binlog_ignore_db = x"]
+
+
 @pytest.mark.parametrize(
-    "variables,status,asked",
+    "variables,status,since,log,expected",
     [
-        ({"wait_point": "AFTER_SYNC"}, {"status": "ON", "wait_sessions": "1"}, ["AFTER_SYNC"]),
+        ({"wait_point": "AFTER_SYNC"}, ("ON", "1"), CLOCK, Log(), (CLOCK, FILTERS)),
+        # Others of the group are written, and were not counted among those that wait.
+        ({"wait_point": "AFTER_SYNC"}, ("ON", "1"), CLOCK, Log(3), (CLOCK, FILTERS)),
+        ({"wait_point": "AFTER_SYNC"}, ("ON", "1"), CLOCK, Log(1000), (None, FILTERS)),
+        # Who waits holds the lock: it is not asked for.
+        ({"wait_point": "AFTER_SYNC"}, ("ON", "1"), None, Log(hangs=True), (None, None)),
+        ({"wait_point": "AFTER_SYNC"}, ("ON", "0"), CLOCK, Log(hangs=True), (None, None)),
         # Before MySQL 5.7.2.
-        ({}, {"status": "ON", "wait_sessions": "0"}, [None]),
-        ({}, {"status": "OFF", "wait_sessions": "0"}, []),
-        ({}, {"status": None, "wait_sessions": None}, []),
+        ({}, ("ON", "0"), CLOCK, Log(names=Names("mysql", (5, 6, 21), ())), (CLOCK, FILTERS)),
+        ({}, ("OFF", "0"), CLOCK, Log(), (None, FILTERS)),
+        ({}, ("OFF", "2"), CLOCK, Log(), (None, None)),
+        ({}, (None, None), CLOCK, Log(), (None, FILTERS)),
     ],
 )
-def test_only_a_source_with_semisync_at_work_is_watched(monkeypatch, variables, status, asked):
-    cursor = types.SimpleNamespace(connection=types.SimpleNamespace(close=lambda: None))
-    points = []
-    monkeypatch.setattr(calm.login, "connect", lambda _module: cursor)
-    monkeypatch.setattr(calm, "measure", lambda _server, point: points.append(point) or CLOCK)
-    info = {"semisync": {"source": {"variables": variables, "status": status}}}
-    assert calm.read(None, info) == (CLOCK if asked else None)
-    assert points == asked
+def test_a_source_is_calm_where_all_that_it_logged_is_committed(
+    monkeypatch, variables, status, since, log, expected
+):
+    monkeypatch.setattr(calm.login, "connect", lambda _module: log)
+    monkeypatch.setattr(calm, "identify", lambda _server: log.names)
+    monkeypatch.setattr(calm, "measure", lambda _server, _point: since)
+    monkeypatch.setattr(calm, "PAUSE", 0.01)
+    names = ("status", "wait_sessions")
+    info = {
+        "semisync": {
+            "source": {"variables": variables, "status": dict(zip(names, status, strict=True))}
+        }
+    }
+    found = calm.read(None, info)
+    assert (found["calm_since"], found["binlog_filters"]) == expected
+    if since is None or status == ("OFF", "2"):
+        assert log.asked == []

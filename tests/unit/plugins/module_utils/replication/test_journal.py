@@ -102,3 +102,22 @@ def test_who_lost_its_role_by_a_failover_is_away_until_it_has_a_part_again(rows,
 def test_times_are_as_the_newest_row_has_them():
     (one,) = journal.left_by_failover([change("failover", 1, 2)])
     assert one == {"host": "db1", "id": "1", "to_host": "db2", "happened": "2026-11-22T10:00:00Z"}
+
+
+def test_a_row_of_settings_changes_nobodys_role():
+    number = iter(range(1, 9))
+    rows = [
+        dict(row, number=next(number))
+        for row in (change("failover", 1, 2), change("settings", 2, 2), change("settings", 1, 1))
+    ]
+    cursor = Cursor(rows)
+    past = journal.past(Server(cursor), "important")
+    assert ([one["host"] for one in past["held"]], past["settings_row"]) == (["db1"], 3)
+    journal.newest(Server(cursor), "important")
+    assert ("operation <> %s" in cursor.seen[-1][0], cursor.seen[-1][1]) == (True, ("settings",))
+
+
+def test_without_a_row_of_settings_its_number_is_none():
+    assert journal.past(Server(Cursor()), "important")["settings_row"] == 0
+    gone = Cursor(error=Exception(1146, "no such table"))
+    assert journal.past(Server(gone), "important") == {"held": [], "settings_row": 0}

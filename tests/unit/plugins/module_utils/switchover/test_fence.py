@@ -20,13 +20,25 @@ def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
     assert ours.read_text() == "[mysqld]\nserver_id = 1\n"
 
 
+def test_it_keeps_those_out_whom_read_only_lets_in(tmp_path):
+    path = fence.put(str(tmp_path / "zz-dbre-semisync.cnf"), "drop-in", "mysqld")
+    said = (tmp_path / path).read_text().splitlines()
+    assert {
+        "read_only = ON",
+        "loose_super_read_only = ON",
+        "event_scheduler = OFF",
+        "loose_skip_slave_start = ON",
+        "loose_skip_replica_start = ON",
+    } <= set(said)
+
+
 def test_a_block_leaves_the_rest_of_the_file_as_it_was(tmp_path):
     file = tmp_path / "my.cnf"
     file.write_text("[mysqld]\nserver_id = 1\n# the end")
     file.chmod(0o640)
     fence.put(str(file), "block", "mysqld")
     fence.put(str(file), "block", "mysqld")
-    assert file.read_text().count("read_only = ON") == 1
+    assert file.read_text().count("\nread_only = ON") == 1
     assert fence.stands(str(file), "block")
     assert fence.take_away(str(file), "block")
     assert file.read_text() == "[mysqld]\nserver_id = 1\n# the end\n"

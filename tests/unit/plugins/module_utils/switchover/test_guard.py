@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import os
 import signal
+import syslog
 import time
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import Guard
+
+
+@pytest.fixture(name="logged")
+def fixture_logged(monkeypatch, tmp_path):
+    """The host's log, as a file."""
+    file = tmp_path / "syslog"
+    monkeypatch.setattr(syslog, "syslog", lambda _priority, words: file.write_text(words))
+    return file
 
 
 def part(mark, tell, then, seconds=30.0):
@@ -59,3 +68,23 @@ def test_a_part_that_hangs_is_ended_first(tmp_path):
     part(tmp_path / "mark", ["begun"], lambda _warden: time.sleep(60), seconds=0.5)
     assert time.monotonic() - begin < 10
     assert appears(tmp_path / "mark") == "begun"
+
+
+def fails(_stage):
+    raise RuntimeError("Access\ndenied")
+
+
+@pytest.mark.parametrize(
+    "recover,said",
+    [
+        (fails, "and then: Access denied"),
+        (lambda _stage: {"outcome": "unknown", "reason": "db2 is silent"}, "unknown db2 is silent"),
+    ],
+)
+def test_what_became_of_a_killed_part_is_in_the_hosts_log(logged, recover, said):
+    child = os.fork()
+    if child == 0:
+        Guard(recover, 30.0).tell("begun")
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert said in appears(logged)

@@ -60,6 +60,7 @@ class Play:
         self.fenced: set[str] = set()
         self.act: dict[tuple[str, str], Any] = {}
         self.most_writers = 0
+        self.more: dict[str, Any] = {}
         play = self
 
         def local(this: Any) -> Connection:
@@ -122,6 +123,7 @@ class Play:
             "schema": "important",
             "events": False,
             "option_file": {"path": host, "kind": "block", "group": "mysqld"},
+            **self.more,
         }
 
     def one(self, host: str) -> None:
@@ -280,6 +282,36 @@ def test_a_target_that_dies_after_the_word_leaves_the_source_frozen(monkeypatch)
     again.run()
     assert world.writers() == ["db1"], again.results
     assert set(again.outcomes().values()) == {"undone"}, again.results
+
+
+def test_a_source_that_let_nobody_open_is_open_again_without_the_target(monkeypatch):
+    """Nobody holds the target's flags; it follows nobody, so that nothing was granted."""
+    world = World("db1", "db2", "db3")
+    world["db1"].read_only = True
+    world["db2"].crash()
+    play = Play(world, monkeypatch, "undo")
+    play.more = {"without_target": True}
+    for host in ("db1", "db3"):
+        play.one(host)
+    assert world.writers() == ["db1"], play.results
+    assert world["db1"].journal == ["undone"]
+    # One that follows the target may have let it open.
+    world["db1"].read_only, world["db1"].source = True, "db2"
+    play.one("db1")
+    assert world.writers() == [] and play.results["db1"]["outcome"] == "unknown"
+
+
+def test_a_source_that_is_open_again_says_where_the_journal_does_not_have_it(monkeypatch):
+    def refuse() -> None:
+        raise ServerError(Exception(1290, "read-only"))
+
+    world = World("db1", "db2")
+    play = Play(world, monkeypatch)
+    play.act[("db1", "reopened")] = lambda: world["db1"].failing.update({"^INSERT": refuse})
+    play.act[("db2", "ready")] = world["db2"].crash
+    play.run()
+    assert play.outcomes()["db1"] == "undone" and world.writers() == ["db1"]
+    assert "the journal says still that the switchover began" in play.results["db1"]["reason"]
 
 
 @pytest.mark.parametrize("late", [("db1", "back"), ("db2", None)])

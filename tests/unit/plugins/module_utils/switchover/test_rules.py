@@ -118,14 +118,15 @@ def test_a_mariadb_source_begins_as_a_replica_where_each_domain_ends(slave_pos, 
 
 
 def test_an_event_keeps_its_definer_and_what_it_was_made_with():
-    steps = rules.enable_event(
+    steps = rules.alter_event(
         {
             "schema": "a`b",
             "name": "tick",
             "definer": "o'neil@%",
             "sql_mode": "ANSI",
             "time_zone": "SYSTEM",
-        }
+        },
+        "ENABLE",
     )
     assert steps[0][1] == ("ANSI", "SYSTEM")
     assert steps[1][0] == "ALTER DEFINER = 'o''neil'@'%' EVENT `a``b`.`tick` ENABLE"

@@ -57,6 +57,8 @@ class Fake:
         self.statements: list[str] = []
         self.journal: list[str] = []
         self.failing: dict[str, Any] = {}
+        # Status of its scheduled events, by schema and name.
+        self.events: dict[tuple[str, str], str] = {}
 
     def follow(self, host: str) -> None:
         self.source, self.runs = host, True
@@ -167,6 +169,11 @@ class Connection:
                 raise AssertionError("nobody would acknowledge this row")
             fake.commit()
             fake.journal.append(arguments[2])
+        elif statement.startswith("ALTER DEFINER"):
+            ((schema, name, words),) = re.findall(r"EVENT `(\w+)`\.`(\w+)` (.+)", statement)
+            fake.events[schema, name] = {"ENABLE": "ENABLED", "DISABLE": "DISABLED"}.get(
+                words, "REPLICA_SIDE_DISABLED"
+            )
         elif statement.startswith("SELECT CONNECTION_ID"):
             return [{"id": self.number}]
         elif statement.startswith("SELECT @@version"):
@@ -198,6 +205,14 @@ class Connection:
             "rpl_semi_sync_source_yes_tx": str(fake.executed.get(fake.number, 0)),
             "rpl_semi_sync_source_no_tx": "0",
         }
+
+    def events(self) -> list[dict[str, Any]]:
+        self.rows("SELECT 1")
+        more = {"definer": "root@localhost", "sql_mode": "", "time_zone": "SYSTEM"}
+        return [
+            dict(more, schema=schema, name=name, status=status)
+            for (schema, name), status in sorted(self.fake.events.items())
+        ]
 
     def applied(self, _names: Any) -> str:
         self.rows("SELECT 1")

@@ -27,6 +27,8 @@ def replica(engine: str, host: str) -> Any:
     info["variables"].update(sync_relay_log="10000", relay_log_recovery="OFF")
     info["channel"].update(io_running="Connecting", sql_running="Yes", seconds_behind=None)
     info["channel"]["source_host"] = "db1"
+    # The applier runs since before the last look, whose connection had a higher number.
+    info["applier_ids"] = [5, 6]
     if engine == "mysql":
         info["variables"]["server_uuid"] = uuid(host)
         info["channel"].update(source_uuid=SOURCE, retrieved=f"{SOURCE}:1-100")
@@ -59,6 +61,14 @@ def look(engine: str, **changes: Any) -> dict[str, Any]:
         "wait_for_replica_count": "1" if engine == "mysql" else None,
         "degraded_since": None,
         "gtid": f"{SOURCE}:1-95" if engine == "mysql" else "0-1-95",
+        "host": "db1",
+        "acknowledgers": {
+            f"db{number}": {"server_id": str(number), "uuid": None} for number in (2, 3)
+        },
+        "strangers": 0,
+        "replicas": {f"db{number}": {"connection_id": 20} for number in (2, 3, 4)},
+        "past": [],
+        "settings_row": 0,
     }
     return dict(kept, **changes)
 
@@ -85,7 +95,7 @@ def evidence(engine: str, replicas: int = 2, **changes: Any) -> Any:
     made = {
         "members": members,
         "source": {"failed": True, "reason": "stopped", "msg": "nobody listens"},
-        "looks": looks,
+        "looks": dict(looks, db1={"ended": None, "asked_at": NOW, "read_at": NOW}),
         "frozen": None,
         "last": look(engine),
         "settings": samples.settings(failover_to="", failover_accept=[]),
@@ -95,7 +105,7 @@ def evidence(engine: str, replicas: int = 2, **changes: Any) -> Any:
 
 
 def frozen(evidence_of: Any) -> Any:
-    """The same behind the stop."""
+    """The same after the stop."""
     for member in remains.readable(evidence_of.members):
         member.channel["io_running"] = "No"
     stopped = {

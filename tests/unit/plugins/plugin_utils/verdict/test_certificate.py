@@ -13,7 +13,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     failover_cases,
     failover_outcome,
+    past,
+    relay_logs,
     remains,
+    successor,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict.remnants import (
@@ -28,7 +31,7 @@ RUN = "2026-11-18T130640.000000Z"
 
 def record(evidence, accepted=()):
     return certificate.record(
-        "shop", "feed", evidence, list(accepted), failover_cases.candidate_of(evidence)
+        "shop", "feed", evidence, list(accepted), successor.candidate_of(evidence)
     )
 
 
@@ -63,7 +66,7 @@ def test_everything_shown_is_proven_and_nothing_before(engine):
     assert {row["id"] for row in kept["premises"]} == {f"C{number}" for number in range(1, 8)}
     assert all(row["statement"] for row in kept["premises"])
     kept = finished(remnants.evidence(engine))
-    assert certificate.in_words(kept) == "proven"
+    assert certificate.in_words(kept).startswith("proven; assumes semi-sync on db1 was not changed")
     assert {row["outcome"] for row in kept["premises"]} == {"passed"}
 
 
@@ -100,7 +103,8 @@ TABLE = [
     (lambda evidence: without(evidence, last=None), NOT_PROVEN, "C7"),
     (last(server=uuid("db9")), NOT_PROVEN, "C7"),
     (lost_host, NOT_PROVEN, "C1"),
-    (last(clients="3"), NOT_PROVEN, "C1"),
+    (last(strangers=1), NOT_PROVEN, "C1"),
+    (last(strangers=None, clients="3"), NOT_PROVEN, "C1"),
     (restarted, NOT_PROVEN, "C5"),
     (errant, NOT_PROVEN, "C4"),
 ]
@@ -133,12 +137,13 @@ def test_a_verdict_says_no_more_than_what_was_shown(changed, verdict, because):
             False,
         ),
         ({"status": "OFF"}, LOOK, True),
-        ({"status": "OFF", "degraded_since": remains.stamp(LOOK - 60)}, LOOK - 60, True),
+        # What the source had then is on the replicas, however long it was degraded before.
+        ({"status": "OFF", "degraded_since": remains.stamp(LOOK - 60)}, LOOK, True),
     ],
 )
 def test_a_window_begins_where_the_source_may_first_have_confirmed_alone(changes, begin, known):
     evidence = remnants.evidence("mysql", last=remnants.look("mysql", **changes))
-    assert remains.window(evidence) == (begin, NOW, known, False)
+    assert past.window(evidence) == (begin, NOW, known, False)
     words = certificate.in_words(record(evidence))
     assert f"from {remains.stamp(begin)} to {remains.stamp(NOW)}" in words
     assert "how many commits is not known" in words
@@ -174,15 +179,15 @@ def end(how, ended_ago, started_ago=86400.0, stopping_ago=None):
 def test_how_the_source_ended_counts_where_its_host_says(seen, timeout, expected):
     evidence = remnants.evidence("mysql", last=remnants.look("mysql", timeout=str(timeout * 1000)))
     evidence.looks["db1"] = {"ended": seen}
-    lapse = remains.window(evidence)
+    lapse = past.window(evidence)
     assert lapse == (None if expected is None else (*expected, False, seen is not None))
     assert finished(evidence)["verdict"] == (PROVEN if expected is None else WINDOW)
 
 
 def test_a_source_that_was_seen_within_its_timeout_cannot_have_fallen_back():
     evidence = remnants.evidence("mysql", last=remnants.look("mysql", timeout="600000"))
-    assert remains.window(evidence) is None
-    assert remains.window(evidence._replace(now=NOW + 1)) is not None
+    assert past.window(evidence) is None
+    assert past.window(evidence._replace(now=NOW + 1)) is not None
 
 
 @pytest.mark.parametrize(
@@ -290,8 +295,8 @@ def test_writers_that_were_frozen_for_days_are_proven():
     days = {"timeout": "604800000", "wait_sessions": "9"}
     calm = remains.stamp(LOOK - 86400)
     kept = remnants.look("mysql", **days, calm_at=calm)
-    assert remains.window(remnants.evidence("mysql", last=kept)) is None
-    assert remains.window(
+    assert past.window(remnants.evidence("mysql", last=kept)) is None
+    assert past.window(
         remnants.evidence("mysql", last=remnants.look("mysql", **days, calm_at=None))
     )
 
@@ -318,9 +323,9 @@ def test_the_fence_is_named_with_its_deadline():
 
 def test_a_look_at_another_server_does_not_say_for_whom_a_commit_waited():
     kept = remnants.look("mariadb", wait_for_replica_count="2")
-    assert remains.waited_for(remnants.evidence("mariadb", last=kept)) == 2
+    assert relay_logs.waited_for(remnants.evidence("mariadb", last=kept)) == 2
     kept["server_id"] = "7"
-    assert remains.waited_for(remnants.evidence("mariadb", last=kept)) == 1
+    assert relay_logs.waited_for(remnants.evidence("mariadb", last=kept)) == 1
 
 
 def test_a_certificate_is_of_its_schema():

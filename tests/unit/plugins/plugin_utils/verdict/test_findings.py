@@ -30,6 +30,12 @@ def semisync(info, side, **values):
         info["semisync"][side][where][key] = value
 
 
+def events(info, status="ENABLED", scheduler="ON"):
+    """Give a server a scheduled event."""
+    info["events"] = [{"schema": "shop", "name": "purge", "status": status}]
+    info["variables"]["event_scheduler"] = scheduler
+
+
 def found(members, **how):
     return {entry["id"]: entry for entry in findings.evaluate(members, **how)}
 
@@ -76,6 +82,9 @@ SOURCE_CASES = [
         lambda info: info["variables"].update(innodb_flush_log_at_trx_commit="2"),
     ),
     ("server_id_clash", "critical", None),
+    ("events_nowhere", "warning", lambda info: events(info, status="SLAVESIDE_DISABLED")),
+    ("events_nowhere", "warning", lambda info: events(info, scheduler="OFF")),
+    ("events_nowhere", "warning", lambda info: events(info, scheduler="DISABLED")),
 ]
 
 
@@ -173,6 +182,19 @@ REPLICA_CASES = [
     ("applier_behind", "warning", lambda info: info["channel"].update(seconds_behind=61)),
     ("relay_log_not_recovered", "warning", lambda info: info["channel"].update(gtid=False)),
     ("replica_writable", "warning", lambda info: info["variables"].update(read_only="OFF")),
+    ("events_on_replica", "critical", lambda info: events(info)),
+    ("events_on_replica", "warning", lambda info: events(info, scheduler="OFF")),
+    (
+        "events_on_replica",
+        "warning",
+        lambda info: (events(info), info["variables"].update(super_read_only="ON")),
+    ),
+    ("applier_skips", "warning", lambda info: info["variables"].update(slave_skip_errors="1062")),
+    (
+        "applier_skips",
+        "warning",
+        lambda info: info["variables"].update(replica_exec_mode="IDEMPOTENT"),
+    ),
 ]
 
 

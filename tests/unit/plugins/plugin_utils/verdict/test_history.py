@@ -77,7 +77,7 @@ def looked(saved, at, ahead=0.0, calm=None, now=None, **status):
     clock = moment_of(at) + ahead
     info = source(clock, 500, **status)
     info["calm_since"] = None if calm is None else clock - calm
-    return history.look_back(saved, info, now or at)[0]
+    return history.look_back(saved, [samples.member("db1", "source", info)], now or at)[0]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     failover_cases,
     failover_outcome,
     salvaged,
+    successor,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
@@ -63,12 +64,14 @@ def test_without_salvage_a_degraded_source_has_to_be_accepted(engine):
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 @pytest.mark.parametrize("seen", [POSSIBLE, READ], ids=["before", "behind the stop"])
 def test_a_log_that_can_be_read_closes_the_window_when_it_is_applied(engine, seen):
+    if engine == "mariadb" and "gtids" in seen:
+        seen = dict(seen, gtids=[f"0-1-{number}" for number in range(101, 108)])
     made = remnants.frozen(evidence(engine, seen))
     assert names(made) == []
-    chosen = failover_cases.candidate_of(made)
+    chosen = successor.candidate_of(made)
     kept = certificate.record("shop", "feed", made, [], chosen)
     assert (kept["verdict"], kept["window"], kept["pending"]) == ("proven", None, ["C6", "C7"])
-    assert (kept["salvage"] or {}).get("transactions") == (7 if seen is READ else None)
+    assert (kept["salvage"] or {}).get("transactions") == (7 if "gtids" in seen else None)
     points = [
         {"id": point, "good": True, "observed": "seen", "expected": "all"} for point in ("C6", "C7")
     ]

@@ -1,0 +1,44 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
+
+MODULE = "dbre.semisync.semisync_spend"
+display = Display()
+
+
+class ActionModule(ActionBase):
+    """Marks the look that this controller keeps, then runs the module; see
+    plugins/modules/semisync_spend.py.
+    """
+
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
+        result = super().run(tmp, task_vars)
+        arguments, host = self._task.args, task_vars["inventory_hostname"]
+        try:
+            name, _members = cluster.members(task_vars, arguments["info_from"])
+        except cluster.HeldError as error:
+            return dict(result, skipped=True, skip_reason=str(error))
+        base = arguments.get("results_dir", "results")
+        shelf = Shelf(base, name, None, results.now(), self._task.check_mode)
+        path = shelf.spend(arguments["reason"])
+        more = {"host": host, "token": secrets.token_hex(4)}
+        result.update(self._execute_module(MODULE, {**arguments, **more}, task_vars=task_vars))
+        result["path"] = path
+        if result.get("problem"):
+            display.warning(
+                f"{host}: {result['problem']}. The change is made all the same. Run verify.yml from"
+                " every controller that may have to fail over: what others saw last counts no more"
+            )
+        return result

@@ -1,0 +1,35 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a server writes its error log, and how far that is: whoever reads it later begins there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import Any
+
+# Names that stand for the server's standard error, which is its unit's journal: MariaDB's, MySQL's.
+STANDARD_ERROR = ("", "stderr")
+# What writes the file on MySQL 8.0 and later ("The Error Log", log_error_services).
+WRITES_FILE = "log_sink_internal"
+
+
+def read(variables: dict[str, Any], pid: int | None) -> dict[str, Any] | None:
+    """`error_log` of the RETURN section of semisync_info; None where nothing tells.
+
+    Args:
+        variables: the server's log_error, log_error_services, datadir.
+        pid: its process, None where that is not on this host.
+    """
+    name, sinks = variables.get("log_error"), variables.get("log_error_services")
+    if pid is None or name is None or (sinks is not None and WRITES_FILE not in sinks):
+        return None
+    place: dict[str, Any] = {"path": "", "inode": None, "size": None, "at": time.time()}
+    if name not in STANDARD_ERROR:
+        place["path"] = os.path.join(variables.get("datadir") or "/", name)
+        with contextlib.suppress(OSError):
+            seen = os.stat(place["path"])
+            place.update(inode=seen.st_ino, size=seen.st_size)
+    return place

@@ -1,0 +1,25 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rest of the names table: scheduled events, and what the engine keeps."""
+
+from __future__ import annotations
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import NEVER, Names
+
+
+def disable_on_replica(names: Names) -> str:
+    """What an event is on a replica (MySQL 8.2.0 release notes, "ALTER EVENT")."""
+    return f"DISABLE ON {'REPLICA' if names.since((8, 2, 0), NEVER) else 'SLAVE'}"
+
+
+def scheduler_by_default(names: Names) -> bool:
+    """Whether event_scheduler is ON where nobody says (MySQL 8.0.3 release notes)."""
+    return names.since((8, 0, 3), NEVER)
+
+
+def engine_keeps_gtids(names: Names) -> bool:
+    """Whether a commit's GTID is in the engine with its rows, whatever became of the binary log
+    (MySQL 8.0.17 release notes, "InnoDB": the GTID persister).
+    """
+    return names.since((8, 0, 17), NEVER)

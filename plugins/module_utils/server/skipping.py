@@ -1,0 +1,16 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What lets an applier pass over what it cannot apply."""
+
+from __future__ import annotations
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+
+VARIABLES = ("slave_skip_errors", "replica_skip_errors", "slave_exec_mode", "replica_exec_mode")
+COUNTERS = ("sql_slave_skip_counter", "sql_replica_skip_counter")
+
+
+def passes_over(value: int | str | None) -> bool:
+    """Whether one of these variables lets it; one that the server does not have does not."""
+    return value is not None and canonical_value(value) not in ("0", "", "strict")

@@ -1,0 +1,104 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# What the controller keeps is written by plugins/action/semisync_spend.py.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: semisync_spend
+short_description: (internal) Say that the last look at a source proves nothing any more
+version_added: "1.0.0"
+description:
+  - Runs on a source before what it waits for is changed, its timeout, wait point, wait count, what
+    it does without replicas, or whether it waits at all.
+  - Marks the last look that C(verify.yml) kept on the controller. Where the cluster has a journal,
+    it writes a row there as well, so that the look of another controller counts no more either.
+  - The change is made also where that row cannot be written, or is not acknowledged in 10 seconds,
+    which is warned about, because the change may be what lets writers go.
+options:
+  reason:
+    description: What changes, in words.
+    type: str
+    required: true
+  results_dir:
+    description: Folder for results.
+    type: path
+    default: results
+  journal_schema:
+    description: As for M(dbre.semisync.semisync_info).
+    type: str
+    default: important
+  host:
+    description: Inventory name of the source, which the action gives the module.
+    type: str
+  token:
+    description: What marks the row, which the action gives the module.
+    type: str
+extends_documentation_fragment:
+  - dbre.semisync.internal
+  - dbre.semisync.cluster
+  - dbre.semisync.login
+  - dbre.semisync.attributes
+  - dbre.semisync.attributes.quiet
+attributes:
+  check_mode:
+    details:
+      - Does nothing in check mode.
+author:
+  - dbre.semisync contributors (@dbre-semisync)
+seealso:
+  - module: dbre.semisync.semisync_verdict
+"""
+
+EXAMPLES = r"""
+- name: Say that the last look proves nothing from now on
+  dbre.semisync.semisync_spend:
+    info_from: __semisync_info
+    reason: site.yml sets rpl_semi_sync_source_timeout from 3600000 to 10000
+"""
+
+RETURN = r"""
+path:
+  description: The file with the last look, null where there is none.
+  returned: success
+  type: str
+written:
+  description: Whether the journal has the row.
+  returned: success
+  type: bool
+acknowledged:
+  description: Whether semi-sync was at work when the row was written, so that a replica has it.
+  returned: success
+  type: bool
+problem:
+  description: Why the row is not written or not acknowledged, in words.
+  returned: success
+  type: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import notice
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec=login.argument_spec(
+            info_from={"type": "str", "required": True},
+            reason={"type": "str", "required": True},
+            results_dir={"type": "path", "default": "results"},
+            journal_schema={"type": "str", "default": "important"},
+            host={"type": "str"},
+            token={"type": "str", "no_log": False},
+        ),
+        supports_check_mode=True,
+    )
+    login.require_driver(module)
+    connection.work(module, notice.give, "the journal cannot be written")
+
+
+if __name__ == "__main__":
+    main()

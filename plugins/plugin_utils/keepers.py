@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""While one host reads the rest of a dead source's log, the others keep their IO threads still.
+
+A process on each starts its IO thread again where nobody comes within a minute, and reading may
+take longer. Ansible carries a task out on all hosts at the same time, so each keeps its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ansible import constants
+
+# Seconds between two words to a process, which has a minute; and between two looks.
+PAUSE, LOOK = 20.0, 0.1
+# Seconds until the other host has begun: Ansible starts one after another.
+MEET = 10.0
+
+
+def place(token: str) -> str:
+    """The file that a run's salvage leaves while it is at work, and where it has ended."""
+    return os.path.join(constants.DEFAULT_LOCAL_TMP, f"semisync-salvage-{token}")
+
+
+@contextlib.contextmanager
+def at_work(token: str) -> Iterator[None]:
+    """Let the others know that this host reads, and that it has ended."""
+    path = place(token)
+    for name in (path, path + "-ended"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+    write(path)
+    try:
+        yield
+    finally:
+        write(path + "-ended")
+
+
+def write(path: str) -> None:
+    with open(path, "w", encoding="ascii") as stream:
+        stream.write("")
+
+
+def keep(token: str, renew: Callable[[], Any]) -> int:
+    """Renew until the other host has ended; how often. It ends where that has not begun in time, or
+    the run is gone.
+
+    Args:
+        renew: lets the process on this host wait longer.
+    """
+    path, parent, count = place(token), os.getppid(), 0
+    begin = last = time.monotonic()
+    while os.getppid() == parent and not os.path.exists(path + "-ended"):
+        now = time.monotonic()
+        if now - begin > MEET and not os.path.exists(path):
+            break
+        if now - last > PAUSE:
+            last, count = now, count + 1
+            renew()
+        time.sleep(LOOK)
+    return count

@@ -1,0 +1,57 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a verdict takes for granted because nobody could see it, in plain words.
+
+What leaves a trace that this run could read is judged, not assumed; tests/model/ checks that each
+event which can make a verdict false is either seen or in this list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    past,
+    relay_logs,
+    remains,
+    salvaged,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
+
+
+def listed(evidence: Evidence) -> list[str]:
+    """What the verdict on a failover rests on without having been seen."""
+    if past.unwatched(evidence):
+        return []
+    return [*of_replicas(evidence), *of_source(evidence)]
+
+
+def of_source(evidence: Evidence) -> Iterator[str]:
+    """About the dead source; nothing if its binary log is read to its end."""
+    if salvaged.covers(evidence):
+        return
+    source, at = source_of(evidence.members).host, past.look(evidence)["at"]
+    yield f"semi-sync on {source} was not changed by hand after {at}"
+    yield f"no other replica acknowledged to {source} after {at}"
+    if remains.is_mariadb(evidence):
+        yield f"no commit that waited on {source} was ended by KILL after {at}"
+    told = past.log(evidence)
+    if past.orderly(evidence):
+        return
+    if not past.ended(evidence):
+        yield f"the server of {source} was not stopped in order, or started again, after {at}"
+    elif not told or not told.get("whole", True):
+        # systemd knows its own stop; a SIGTERM or SHUTDOWN before is in the error log only.
+        yield f"the server of {source} was not told to shut down before it was killed"
+
+
+def of_replicas(evidence: Evidence) -> Iterator[str]:
+    """About replicas that count although their servers were started again."""
+    if remains.is_mariadb(evidence):
+        return
+    for member in remains.readable(evidence.members):
+        if relay_logs.is_restarted(evidence, member) and not relay_logs.lost(evidence, member):
+            at = past.look(evidence)["at"]
+            yield f"replication on {member.host} was not reset by hand after {at}"

@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the search must find wrong: one thing that the protocol rests on left out, by its name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    fence,
+    flags,
+    rules,
+    source,
+    source_back,
+    target,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import switchover
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import interrupted
+
+
+def by_the_row_alone() -> None:
+    """A failover refuses whatever a switchover has begun."""
+    interrupted.found = lambda _members, _row, words: interrupted.Found(words, "", False)
+
+
+def no_fence() -> None:
+    """A source that is started again while its role moves takes writes."""
+    fence.put = lambda path, *_words: path
+
+
+def no_word() -> None:
+    """The source takes its role back, whatever the target says."""
+    closed = (source_back.CLOSED, "")
+    source_back.SourceBack.state_of_target = lambda _self, _deadline: closed
+
+
+def neither_word_nor_lock() -> None:
+    """The target opens without the source's word, and the source does not ask for its lock: each
+    alone suffices here.
+    """
+    target.TargetPart.is_granted = lambda _self: True
+    take = flags.take
+
+    def taken(server: Any, name: str, seconds: float) -> bool:
+        return take(server, name, seconds) or name == rules.RUN_LOCK
+
+    flags.take = taken
+
+
+def no_chain() -> None:
+    """A replica that the move has not reached yet, or has, keeps a failover off."""
+    interrupted.moved = lambda *_known: False
+
+
+def never_opened() -> None:
+    """A target that was opened, and started again, is a replica like any other."""
+    interrupted.opened = lambda *_known: None
+
+
+def read_whole() -> None:
+    """An interrupted switchover is ended only where every host was read."""
+    switchover.half_done = lambda *_known: False
+
+
+def attached_later() -> None:
+    """The source lets the target open before it follows it."""
+
+    def hand_over(self: Any) -> None:
+        self.freeze()
+        self.flags.hoist("frozen")
+        self.until("ready", self.params["timeout"], self.is_ready)
+        self.until("asked", self.left(), self.is_asked)
+        self.grant()
+        self.until("open", self.left(), self.is_open)
+        self.attach()
+
+    source.SourcePart.hand_over = hand_over
+
+
+MUTANTS = {
+    one.__name__: one
+    for one in (
+        by_the_row_alone,
+        no_fence,
+        no_word,
+        neither_word_nor_lock,
+        no_chain,
+        never_opened,
+        read_whole,
+        attached_later,
+    )
+}
+
+
+def missed(name: str) -> bool:
+    """Whether the search finds nothing wrong with a mutant; the first story is printed."""
+    words = [sys.executable, "-m", "model.protocol_search", "--short", "--mutant", name]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    story = done.stdout.partition("WRONG\n")[2].partition("WRONG\n")[0]
+    print(f"{name}: {'MISSED' if not story else ''}\n{story}")
+    return not story
+
+
+if __name__ == "__main__":
+    left = [name for name in MUTANTS if missed(name)]
+    sys.exit(1 if left else 0)

@@ -1,0 +1,67 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import time
+import types
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import notice
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+NAMES = Names("mysql", (9, 7, 4))
+PARAMS = {"journal_schema": "important", "host": "db1", "token": "feed", "reason": "timeout"}
+
+
+class Cursor:
+    """A source, whose journal takes so many seconds, or fails."""
+
+    def __init__(self, status="ON", seconds=0.0, error=None):
+        self.status, self.seconds, self.error, self.written = status, seconds, error, []
+
+    def execute(self, statement, arguments=None):
+        self.rows = []
+        if statement.startswith("INSERT"):
+            if self.error:
+                raise self.error
+            self.written.append(arguments)
+            time.sleep(self.seconds)
+        elif "VARIABLES" in statement:
+            self.rows = [{"n": "server_uuid", "v": "u"}]
+        else:
+            self.rows = [{"n": "Rpl_semi_sync_source_status", "v": self.status}]
+
+    def fetchall(self):
+        return self.rows
+
+
+@pytest.mark.parametrize(
+    "cursor,expected,words",
+    [
+        (Cursor(), (True, True), ""),
+        # It went on alone: nobody acknowledged the row.
+        (Cursor(status="OFF"), (True, False), ""),
+        (Cursor(seconds=5), (True, False), "not acknowledged within 0.2 s"),
+        (Cursor(error=Exception(1146, "no such table")), (False, False), ""),
+        (Cursor(error=Exception(1049, "no such schema")), (False, False), ""),
+        (Cursor(error=Exception(1290, "super-read-only")), (False, False), "not written: "),
+    ],
+)
+def test_the_row_is_written_ahead_and_never_waited_for_longer(cursor, expected, words):
+    module, begin = types.SimpleNamespace(check_mode=False, params=PARAMS), time.monotonic()
+    result = notice.give(module, Server(cursor), NAMES, 0.2)
+    assert (result["written"], result["acknowledged"]) == expected
+    assert words in result["problem"] and bool(words) == bool(result["problem"])
+    assert time.monotonic() - begin < 2
+    if result["written"]:
+        assert cursor.written[0][:7] == ("settings", "feed", "done", "db1", "db1", "u", "u")
+
+
+def test_check_mode_writes_nothing():
+    cursor = Cursor()
+    module = types.SimpleNamespace(check_mode=True, params=PARAMS)
+    assert not notice.give(module, Server(cursor), NAMES)["written"]
+    assert cursor.written == []
