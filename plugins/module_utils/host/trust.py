@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What root may run, and where it may write: only what root, and nobody else, could have put there.
+"""What root may run, and where it may write: only what root alone could have put there.
 
 The server's user says where its programs lie (basedir, its process), and often owns that folder. A
 program there is run with that user's rights: root's would be a gift to whoever breaks into the

@@ -95,7 +95,7 @@ def find(module: Any, units: list[str], hint: str) -> Place:
         words = ["systemctl", "show", "--property=LoadState,ExecStart", service_name(unit)]
         _status, printed, _errors = command.run(module, words)
         if "LoadState=masked" in printed:
-            # Whoever fences a dead source masks its unit, and somebody unmasks it later.
+            # A fence may mask a dead source's unit, which is unmasked later.
             printed = behind_mask(service_name(unit))
             if not PROGRAM.search(printed):
                 masked.append(unit)

@@ -185,7 +185,7 @@ def orderly_since(evidence: Evidence, at: float) -> float:
     """When that began, at the earliest."""
     seen = ended(evidence)
     if not seen or (seen["how"] == "killed" and not stopped_first(seen)):
-        # Somebody asked for it at a moment that systemd does not know.
+        # It was asked for at a moment that systemd does not know.
         return at
     return max(at, asked(evidence)[0] - (seen["stopping_ago"] or seen["ended_ago"]))
 

@@ -160,7 +160,7 @@ FAULTS = {
         unproven=True,
     ),
     "look-outdated": Fault(
-        "site.yml makes the timeout 1 s behind the look; the source is cut off, confirms alone, and"
+        "site.yml makes the timeout 1 s after the look; the source is cut off, confirms alone, and"
         " loses its power",
         cut_off_and_cut,
         load=shorten_by_playbook,
