@@ -102,7 +102,7 @@ test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml
 	  $(if $(uml_scenarios),'molecule $(uml_scenarios)=molecule test $(addprefix --scenario-name ,$(uml_scenarios))' 'prove=$(MAKE) prove SHORT=1') \
 	  $(foreach part,$(live_parts),'live $(part)=$(MAKE) live PART=$(part)') \
 	  $(foreach name,$(docker_scenarios),'molecule $(name)=molecule test --scenario-name $(name)') \
-	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
+	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'judge=$(MAKE) judge SHORT=1' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
 	  'report=$(MAKE) report' 'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
 
 .PHONY: lint
@@ -199,6 +199,11 @@ switchovers: ## how long 50 writers wait while the source's role moves, and whet
 rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)
 	@$(tools) python tests/figures/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \
 	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
+
+.PHONY: judge
+judge: ## every history of a small world, judged by the real code: no verdict may be false; the tables go to docs/evidence/judge.md; SHORT=1: two minutes of it; LONG=1: histories of 50 events, too
+	@$(tools) python tests/model/judge.py $(if $(SHORT),--short,--document docs/evidence/judge.md --replays tests/model/replays.json)
+	@$(if $(LONG),$(tools) python -m pytest -q tests/model,true)
 
 .PHONY: prove
 prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, TARBALL, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and two mistakes

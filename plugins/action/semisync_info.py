@@ -8,11 +8,13 @@ import time
 from typing import Any
 
 from ansible.plugins.action.normal import ActionModule as Normal
+from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 
 
-class ActionModule(Normal):
-    """Runs the module as it stands, and says when that was asked for, by the controller's clock:
-    what it read is no older. See plugins/modules/semisync_info.py for its documentation.
+class ActionModule(Reaching, Normal):
+    """Runs the module as it stands, and says when it was asked, by the controller's clock: what it
+    read is no older. A host that cannot be reached is said to be unreachable. See
+    plugins/modules/semisync_info.py for its documentation.
     """
 
     TRANSFERS_FILES = False

@@ -6,20 +6,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     hold,
     promise,
     rejoin,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 
 MODULE = "dbre.semisync.semisync_rejoin"
 # What only the controller needs.
 OURS = ("info_from", "looks_from", "plan_from", "ready_from", "again", "results_dir", "run")
 
 
-class ActionModule(ActionBase):
+class ActionModule(Reaching):
     """The steps of a rejoin; see plugins/modules/semisync_rejoin.py."""
 
     TRANSFERS_FILES = False

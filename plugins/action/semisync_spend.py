@@ -13,6 +13,15 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, resu
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_spend"
+REMEDY = (
+    "Nothing was changed: another controller would go on to trust what it saw last. Bring a replica"
+    " back that acknowledges; if writers have to go on before that, docs/night-frozen-writers.md"
+    " says how"
+)
+LATER = (
+    "The change is made all the same. Run verify.yml from every controller that may have to fail"
+    " over"
+)
 display = Display()
 
 
@@ -37,8 +46,9 @@ class ActionModule(ActionBase):
         result.update(self._execute_module(MODULE, {**arguments, **more}, task_vars=task_vars))
         result["path"] = path
         if result.get("problem"):
-            display.warning(
-                f"{host}: {result['problem']}. The change is made all the same. Run verify.yml from"
-                " every controller that may have to fail over: what others saw last counts no more"
-            )
+            words = f"{host}: {result['problem']}"
+            if result.get("keeps"):
+                result.update(cluster.refused(f"{words}. {REMEDY}", host))
+            else:
+                display.warning(f"{words}. {LATER}")
         return result

@@ -11,7 +11,6 @@ from typing import Any
 
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
@@ -23,11 +22,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    interrupted,
     problems,
     sides,
     switchover,
     switchover_premises,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     scheduled,
     switchover_outcome,
@@ -58,7 +59,7 @@ DATED = ("look", "freeze")
 display = Display()
 
 
-class ActionModule(ActionBase):
+class ActionModule(Reaching):
     """The steps of a switchover, or of a failover; see plugins/modules/semisync_switchover.py."""
 
     TRANSFERS_FILES = False
@@ -342,7 +343,7 @@ def ends(
 ) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}
-    if switchover.interrupted(row) and row:
+    if interrupted.begun(row) and row:
         source = by_host.get(row["from_host"]) or source_of(members)
         return source, by_host.get(row["to_host"], source)
     return source_of(members), by_host[own["switchover_to"]]

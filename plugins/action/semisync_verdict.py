@@ -17,7 +17,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     settings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     backlog,
@@ -89,7 +88,7 @@ class ActionModule(ActionBase):
             result.update(self.observe(shelf, arguments["observation"], mine))
         elif arguments["drill"]:
             result.update(self.judge_drill(shelf, arguments["drill"]))
-        elif wrong := problems.of_inventory(name, members):
+        elif wrong := cluster.inventory_problems(task_vars, arguments["info_from"], name, members):
             result.update(cluster.refused("; ".join(wrong), task_vars["inventory_hostname"]))
         elif not cluster.speaks(task_vars, members, self._task):
             result.update(skipped=True, skip_reason="another host of the cluster speaks for it")

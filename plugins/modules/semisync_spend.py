@@ -14,10 +14,10 @@ version_added: "1.0.0"
 description:
   - Runs on a source before what it waits for is changed, its timeout, wait point, wait count, what
     it does without replicas, or whether it waits at all.
-  - Marks the last look that C(verify.yml) kept on the controller. Where the cluster has a journal,
-    it writes a row there as well, so that the look of another controller counts no more either.
-  - The change is made also where that row cannot be written, or is not acknowledged in 10 seconds,
-    which is warned about, because the change may be what lets writers go.
+  - Marks the last look that C(verify.yml) kept on the controller, and writes a row into the
+    cluster's journal, so that the look of another controller counts no more either.
+  - Fails if no replica acknowledges that row in time, or it cannot be written, except on a server
+    that is read-only. A source that gives up its wait within a minute is waited for.
 options:
   reason:
     description: What changes, in words.
@@ -77,6 +77,10 @@ problem:
   description: Why the row is not written or not acknowledged, in words.
   returned: success
   type: str
+keeps:
+  description: Whether that keeps the change from being made.
+  returned: success
+  type: bool
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -115,6 +115,14 @@ def held_hosts(task_vars: Any, info_from: str) -> list[held.Held]:
     return apart(task_vars, known_members(task_vars, info_from)[1])[1]
 
 
+def inventory_problems(
+    task_vars: Any, info_from: str, name: str, members: list[Member], alone: bool = False
+) -> list[str]:
+    """problems.of_inventory() of what members() has left of a cluster."""
+    away = [one.member.host for one in held_hosts(task_vars, info_from)]
+    return problems.of_inventory(name, members, alone, away)
+
+
 def known_members(
     task_vars: Any,
     info_from: str,
@@ -211,6 +219,8 @@ def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: st
         address=variables.get("semisync_address") or variables.get("ansible_host") or host,
         explicit_id=int(variables.get("semisync_server_id") or 0),
     )
+    if not usable and info:
+        member.unread = "unreachable" if info.get("unreachable") else str(info.get("reason") or "")
     member.replaced = bool(variables.get(REPLACED))
     return member
 
@@ -280,7 +290,7 @@ def judged(
     """
     name, cluster = members(task_vars, info_from)
     wrong = (
-        problems.of_inventory(name, cluster)
+        inventory_problems(task_vars, info_from, name, cluster)
         or problems.of_reading(cluster)
         or problems.of_sides(cluster)
         or judge(cluster)

@@ -156,6 +156,11 @@ class Failover(Known):
         """What each host has to do for the rest of it."""
         followers = failover_again.followers_of(opened, evidence)
         kept = failover_again.certificate_of(opened, self.name, self.token, evidence.now)
+        wrong = [
+            *failover_again.not_frozen(opened, evidence),
+            *failover_again.problems(opened, evidence.members),
+        ]
+        cluster.refuse(self.task_vars, self.name, self.members, wrong)
         more = failover_again.finishing(opened, kept, followers)
         hosts = {
             member.host: failover.arguments(
@@ -190,8 +195,9 @@ class Failover(Known):
     def freeze(self) -> dict[str, Any]:
         if not self.is_replica():
             return {"skipped": True, "skip_reason": "it is no replica that was read"}
-        if self.opened:
+        if self.opened and failover_again.follows(self.opened, self.mine):
             return {"skipped": True, "skip_reason": f"{self.opened.target.host} takes writes"}
+        # A replica that still follows the dead source could acknowledge to it, if it lives.
         return self.on_host({"token": self.token})
 
     def judge(self) -> dict[str, Any]:
@@ -277,7 +283,7 @@ class Failover(Known):
         if self.speaks():
             result["path"] = self.keep(kept)
             display.display("\n".join(failover_outcome.told(kept)))
-            if kept["outcome"] != "unknown":
+            if kept["outcome"] in (failover_outcome.DONE, failover_outcome.UNDONE):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(self.folder(), results.BEGUN))
         wrong = failover_outcome.complaint(kept, parts)

@@ -101,15 +101,23 @@ class Known:
 
     def fence(self) -> str:
         """Whether a hook is still to end the source, or has run; once it was seen dead, neither."""
-        if self.arguments["step"] != "plan" or not self.own.get("hook_fence"):
+        if not self.own.get("hook_fence"):
             return ""
-        return remains.BEHIND if self.arguments.get("fenced_from") else remains.AHEAD
+        if self.arguments["step"] == "plan":
+            return remains.BEHIND if self.arguments.get("fenced_from") else remains.AHEAD
+        seen = self.fence_seen()
+        return remains.BEHIND if seen and seen["case"] and not seen["dead_at"] else ""
+
+    def fence_seen(self) -> dict[str, Any] | None:
+        """What the step before has kept of those tasks."""
+        kept = self.results_of("fenced_from")[self.host].get("certificate") or {}
+        seen: dict[str, Any] | None = kept.get("fenced")
+        return seen
 
     def fenced(self) -> dict[str, Any] | None:
         """What is known of the tasks that fence the source; None where there are none."""
-        before = self.results_of("fenced_from")
-        seen: dict[str, Any] | None = (before[self.host].get("certificate") or {}).get("fenced")
-        if self.fence() != remains.BEHIND:
+        before, seen = self.results_of("fenced_from"), self.fence_seen()
+        if self.arguments["step"] != "plan" or self.fence() != remains.BEHIND:
             return seen
         left = self.task_vars["ansible_play_hosts"]
         failed = sorted(host for host, result in before.items() if result and host not in left)

@@ -47,7 +47,9 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
         name,
         members,
         [f"{me}: {words}" for words in wrong]
-        or problems.of_inventory(name, members, options.get("alone", False))
+        or cluster.inventory_problems(
+            variables.task_vars, info_from, name, members, options.get("alone", False)
+        )
         or problems.of_reading(members)
         or problems.of_sides(members)
         or problems.of_cluster(members, own),
@@ -89,7 +91,9 @@ def plan_sides(
     except cluster.HeldError:
         return {"side": HELD, "problems": []}
     mine = cluster.of_host(variables.task_vars, members)
-    wrong = problems.of_inventory(name, members) or problems.of_sides(members)
+    wrong = cluster.inventory_problems(
+        variables.task_vars, info_from, name, members
+    ) or problems.of_sides(members)
     return {"cluster": name, "side": mine.side, "problems": wrong}
 
 
@@ -103,7 +107,11 @@ def plan_drill(
         member.host: variables.task_vars["hostvars"][member.host].get("semisync_service")
         for member in members
     }
-    wrong = wrong or problems.of_inventory(name, members) or drill.refusals(members, own, units)
+    wrong = (
+        wrong
+        or cluster.inventory_problems(variables.task_vars, info_from, name, members)
+        or drill.refusals(members, own, units)
+    )
     if wrong:
         raise cluster.RefusedError(f"Nothing was stopped. Cluster {name!r}: {'; '.join(wrong)}")
     drills = drill.make(members, own, units)

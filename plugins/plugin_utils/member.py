@@ -28,6 +28,8 @@ class Member:
 
     Attributes:
         group: source or replica, by the inventory's group: how its cluster began.
+        unread: of one without info: the kind of failure, as semisync_info has it, or "unreachable";
+            empty where nothing was said.
         replaced: whether all its data are to be replaced, whatever it holds: rejoin.yml's way seed.
         missed: what the journal says of the failover that this replica missed, whose source it
             follows still; None where it missed none.
@@ -45,6 +47,7 @@ class Member:
     ) -> None:
         self.host, self.side, self.info, self.error = host, side, info, error
         self.group = side
+        self.unread = ""
         self.replaced = False
         self.missed: dict[str, str] | None = None
         self.address, self.explicit_id = address or host, explicit_id
@@ -61,6 +64,11 @@ class Member:
     def channel(self) -> Any:
         """The default replication channel as semisync_info tells it, or None."""
         return self.info["channel"]
+
+    @property
+    def unread_words(self) -> str:
+        """Why there is no info, without what to do."""
+        return self.error.partition(". ")[0]
 
 
 def source_of(members: list[Member]) -> Member:

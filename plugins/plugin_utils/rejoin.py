@@ -263,7 +263,14 @@ class Rejoin(Known):
         if self.speaks():
             self.keep(kept)
             if good:
-                display.display(came_back_words(kept, self.former.host, self.source.host))
+                words = came_back_words(kept, self.former.host, self.source.host)
+                side = self.source.info["semisync"]["source"]["variables"]
+                if side.get("enabled") != "ON":
+                    words += (
+                        f". Run site.yml now: semi-sync is off on {self.source.host}, and the"
+                        " cluster is asynchronous until then"
+                    )
+                display.display(words)
         if not good:
             raise cluster.RefusedError(
                 f"{self.former.host} was brought back, but does not follow {self.source.host}, or"

@@ -17,8 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
     source_back,
     target,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import switchover
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import interrupted
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, switchover
 
 
 def by_the_row_alone() -> None:

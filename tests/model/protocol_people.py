@@ -321,8 +321,10 @@ class Person:
 
     def finish(self, members: list[Member], opened: Any) -> None:
         """failover.yml, of one whose target was opened."""
+        known = opened.source in [one.host for one in members]
+        dead = opened.source if known else opened.target.host
         for member in members:
-            member.side = "source" if member.host == opened.source else "replica"
+            member.side = "source" if member.host == dead else "replica"
         wrong = failover_again.problems(opened, members)
         if wrong:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {wrong}"]))

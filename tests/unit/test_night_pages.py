@@ -82,4 +82,4 @@ def test_what_a_page_leaves_out_is_all_that_may_differ(line, output, there):
 def test_a_block_belongs_to_the_command_before_it():
     first = pages.steps("night-source-dead")[0]
     assert (first.heading, first.host, first.status) == ("Its host is gone", "", 4)
-    assert first.says[0].startswith("warning   db1  A host was not read")
+    assert first.says[0].startswith("critical  db1  The source was not read")

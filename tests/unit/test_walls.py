@@ -46,7 +46,7 @@ CONTROLLER_PACKAGES = (
     ("hold",),
     ("failover_known", "rejoin_known", "rejoin_replay"),
     ("failover", "rejoin"),
-    ("inventory",),
+    ("inventory", "reach"),
     ("goals",),
     ("benchmark",),
     ("report",),

@@ -9,6 +9,7 @@ It is asked at an abstract unix socket, so there is no file to clean up.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import socket

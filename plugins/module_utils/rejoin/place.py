@@ -90,12 +90,16 @@ def find(module: Any, units: list[str], hint: str) -> Place:
     Raises:
         PlaceError: there is none, or its program says nothing.
     """
+    masked = []
     for unit in units:
         words = ["systemctl", "show", "--property=LoadState,ExecStart", service_name(unit)]
         _status, printed, _errors = command.run(module, words)
         if "LoadState=masked" in printed:
             # Whoever fences a dead source masks its unit, and somebody unmasks it later.
             printed = behind_mask(service_name(unit))
+            if not PROGRAM.search(printed):
+                masked.append(unit)
+                continue
         elif "LoadState=loaded" not in printed:
             continue
         match = PROGRAM.search(printed)
@@ -108,6 +112,11 @@ def find(module: Any, units: list[str], hint: str) -> Place:
         folders = process.program_folders(program, options.get("basedir", ""))
         running = process.Running(None, [program, *arguments], program, folders, "")
         return Place(unit, running, options, named.group(1) if named else "")
+    if masked:
+        raise PlaceError(
+            f"its unit {masked[0]} is masked, so nothing says what it starts. Unmask it, which"
+            f" starts nothing (systemctl unmask {masked[0]}), and run this again"
+        )
     raise PlaceError(f"there is no unit {' or '.join(units)}; say semisync_service")
 
 

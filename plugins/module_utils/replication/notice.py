@@ -15,17 +15,33 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 
-# Seconds that it may wait for its acknowledgement: the change may be what ends a longer wait.
-LONGEST = 10
+# Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
+# then it is degraded, and says so itself.
+LONGEST, SOON, SPARE = 10.0, 60.0, 3.0
+# Only an administrator writes to a server that is read-only (MySQL and MariaDB error numbers).
+READ_ONLY = (1290, 1836)
 
 
-def give(module: Any, server: Server, names: Names, seconds: float = LONGEST) -> dict[str, Any]:
-    """Write the row, where the journal's table is there; see the RETURN section of semisync_spend.
+def patience(timeout: Any) -> float:
+    """How long the row may take.
 
-    What keeps it from being written, or acknowledged, does not keep the change from being made: it
-    may be meant to let writers go that wait.
+    Args:
+        timeout: semi-sync's, in milliseconds, or None.
+    """
+    seconds = int(timeout or 0) / 1000 + SPARE
+    return seconds if seconds <= SOON else LONGEST
+
+
+def give(module: Any, server: Server, names: Names, seconds: float | None = None) -> dict[str, Any]:
+    """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
+
+    A change that no replica has heard of must not be made while the source promises anything: the
+    look of another controller would prove what is not so any more.
     """
     params = module.params
+    row = {"changed": True, "written": True, "acknowledged": False, "problem": "", "keeps": False}
+    if module.check_mode:
+        return dict(row, changed=False, written=False)
     number = journal.identity(server.variables())
     entry = journal.Entry(
         operation=journal.SETTINGS,
@@ -37,19 +53,34 @@ def give(module: Any, server: Server, names: Names, seconds: float = LONGEST) ->
         to_id=number,
         details=params["reason"],
     )
-    row = {"changed": True, "written": True, "acknowledged": False, "problem": ""}
-    if module.check_mode:
-        return dict(row, changed=False, written=False)
+    if seconds is None:
+        running = by_key(names.variables(SOURCE), server.variables())
+        seconds = patience(running.get("timeout"))
     try:
         with errors.answers_within(seconds):
-            journal.insert(server, params["journal_schema"], entry)
+            insert(server, params["journal_schema"], entry)
             status = by_key(names.statuses(SOURCE), server.semisync_status())["status"]
         return dict(row, acknowledged=status == "ON")
     except errors.ServerError as error:
-        if error.number in journal.NOT_THERE:
-            return dict(row, changed=False, written=False)
         late = error.number == errors.SERVER_LOST
         words = f"its row in the journal was not acknowledged within {seconds:g} s"
         if not late:
             words = f"its row in the journal was not written: {error}"
-        return dict(row, changed=late, written=late, problem=words)
+        keeps = error.number not in READ_ONLY
+        return dict(row, changed=late, written=late, problem=words, keeps=keeps)
+
+
+def insert(server: Server, schema: str, entry: journal.Entry) -> None:
+    """Write the row; a cluster whose source never changed has no table yet.
+
+    Raises:
+        ServerError: the server refuses it.
+    """
+    try:
+        journal.insert(server, schema, entry)
+    except errors.ServerError as error:
+        if error.number not in journal.NOT_THERE:
+            raise
+        for statement in journal.create_statements(schema):
+            server.rows(statement)
+        journal.insert(server, schema, entry)

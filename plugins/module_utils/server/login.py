@@ -128,8 +128,9 @@ def explain(error: ServerError, params: dict[str, Any]) -> str:
         )
     if error.number in NOBODY_LISTENS:
         return (
-            f"the server is not running, or does not listen at {where}: {error}. Start it, or set"
-            " semisync_login_unix_socket or semisync_login_host and semisync_login_port."
+            f"the server is not running, or does not listen at {where}: {error}. If it"
+            " listens elsewhere, set semisync_login_unix_socket, or semisync_login_host and"
+            " semisync_login_port."
         )
     return f"cannot connect to the server at {where} as {who}: {error}"
 

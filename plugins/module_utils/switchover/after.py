@@ -100,5 +100,3 @@ def fence_goes(module: Any, params: dict[str, Any]) -> bool:
         return True
     fence.put(ours["path"], ours["kind"], ours["group"])
     return False
-
-

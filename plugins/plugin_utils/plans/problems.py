@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
@@ -31,10 +32,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
-def of_inventory(cluster: str, members: list[Member], alone: bool = False) -> list[str]:
+def of_inventory(
+    cluster: str, members: list[Member], alone: bool = False, held: Sequence[str] = ()
+) -> list[str]:
     """Clusters that are no source with its replicas.
 
     Args:
+        held: hosts of the cluster that a failover left behind, which are none of the members.
         alone: whether a source may be all that is left.
     """
     sources = [member.host for member in members if member.group == "source"]
@@ -55,6 +59,13 @@ def of_inventory(cluster: str, members: list[Member], alone: bool = False) -> li
         return [
             f"{where} has {len(sources)} sources: {', '.join(sources)}; one host is the source, the"
             " others belong into group semisync_replica or into a cluster of their own"
+        ]
+    if held and not (replicas or alone):
+        return [
+            f"{where} has no replica but {', '.join(held)}, which lost the source's role and is"
+            f" held: nobody acknowledges the commits of {sources[0]}. rejoin.yml with"
+            f" semisync_rejoin={held[0]} says whether it may come back, and brings it back; run"
+            " site.yml after that"
         ]
     if not (replicas or alone):
         return [
@@ -91,7 +102,8 @@ def of_sides(members: list[Member]) -> list[str]:
     if decided.interrupted:
         return [
             *decided.problems,
-            f"{decided.interrupted}; run switchover.yml again, which finishes it or takes it back",
+            f"{decided.interrupted}; run switchover.yml again, which finishes it or takes it back,"
+            " and says what leads out where a host of it is lost for good",
         ]
     return decided.problems
 
@@ -353,5 +365,6 @@ def unreadable(result: dict[str, Any] | None) -> str:
     if not result:
         return "was not read in this run; --limit must take a cluster whole"
     if result.get("unreachable"):
-        return f"unreachable: {' '.join(str(result.get('msg', '')).split())}"
+        words = " ".join(str(result.get("msg", "")).split())
+        return f"unreachable: {words.removeprefix('Task failed: ')}"
     return str(result.get("msg") or "could not be read")

@@ -25,15 +25,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     switchover_premises,
     tls,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted import (
-    begun as interrupted,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.interrupted import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.interrupted import (
     half_done,
     never_allowed,
     refused,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 SWITCH, FINISH, UNDO, SETTLE, NONE = "switch", "finish", "undo", "settle", "none"
 

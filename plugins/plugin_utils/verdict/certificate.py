@@ -37,6 +37,11 @@ DAY = 86400
 LIVES_ON = ", and on from there if its server was not dead by then"
 # What only the failover itself shows.
 LATER = ("C2", "C6")
+# On whose word a run goes on from a source that was not seen dead.
+WORD = (
+    "; that it is dead is the word of the tasks of semisync_hook_fence, which ended well, and of"
+    " the one who accepted this"
+)
 
 
 def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -132,7 +137,8 @@ def record(
     names = [case.name for case in every_case if case.acceptable]
     lives = next(failover_cases.of_source(evidence), None)
     if lives and lives.acceptable and lives.name in accepted:
-        fenced = {"case": lives.name, "words": lives.words, "dead_at": None, "failed": []}
+        words = lives.words + (WORD if evidence.fence == remains.BEHIND else "")
+        fenced = {"case": lives.name, "words": words, "dead_at": None, "failed": []}
     elif fenced and fenced["case"]:
         names.append(fenced["case"])
         seen_dead = fenced["dead_at"] or (None if lives else remains.stamp(evidence.now))

@@ -136,7 +136,7 @@ def once(
             f"recorded {seen['at']}",
         )
     if seen and member.info is None:
-        return unseen(point, member.host, title, expected, member.error)
+        return unseen(point, member.host, title, expected, member.unread_words)
     return row(point, member.host, title, expected, "", None, reason)
 
 
@@ -153,7 +153,7 @@ def replicating(member: Member, members: list[Member]) -> dict[str, Any]:
     if member.side == "source":
         title, expected = "the source writes a binary log", "log_bin ON, a server_id of its own"
         if member.info is None:
-            return unseen("P0", member.host, title, expected, member.error)
+            return unseen("P0", member.host, title, expected, member.unread_words)
         variables = member.info["variables"]
         others = [
             other.info["variables"]["server_id"]
@@ -169,7 +169,7 @@ def replicating(member: Member, members: list[Member]) -> dict[str, Any]:
         return row("P0", member.host, title, expected, observed, good)
     title, expected = "the replica's channel runs", "IO thread Yes, SQL thread Yes"
     if member.info is None:
-        return unseen("P0", member.host, title, expected, member.error)
+        return unseen("P0", member.host, title, expected, member.unread_words)
     return row(
         "P0",
         member.host,
@@ -192,7 +192,7 @@ def inserted(source: Member, canary: dict[str, Any] | None) -> dict[str, Any]:
     if not written(canary):
         said = canary.get("msg", "no row was written")
         if source.info is None or canary.get("reason") == "login":
-            return unseen("P1.1", source.host, title, expected, source.error or said)
+            return unseen("P1.1", source.host, title, expected, source.unread_words or said)
         return row("P1.1", source.host, title, expected, said, False)
     last = written(canary)[-1]
     took = last["latency_ms"]
@@ -213,7 +213,7 @@ def arrived(
         reason = "no row was confirmed on the source"
         return unseen("P1.2", replica.host, title, expected, reason)
     if not arrival or arrival.get("unknown"):
-        reason = (arrival or {}).get("msg") or replica.error or "nobody watched for the row"
+        reason = (arrival or {}).get("msg") or replica.unread_words or "nobody watched for the row"
         return unseen("P1.2", replica.host, title, expected, reason)
     gave_up = arrival.get("gave_up_at")
     if gave_up is not None and gave_up < canary["confirmed_at"] + LAG_SECONDS:
@@ -255,7 +255,7 @@ def points_of_side(member: Member) -> list[dict[str, Any]]:
             "the status is ON",
         )
         return [
-            unseen(f"{point}.{number}", member.host, title, "ON", member.error)
+            unseen(f"{point}.{number}", member.host, title, "ON", member.unread_words)
             for number, title in enumerate(titles, 1)
         ]
     return [
@@ -339,7 +339,7 @@ def clients(source: Member, replicas: list[Member]) -> dict[str, Any]:
     """P5.1: the source counts as many semi-sync clients as the cluster has replicas."""
     title, expected = "semi-sync clients", str(len(replicas))
     if source.info is None:
-        return unseen("P5.1", source.host, title, expected, source.error)
+        return unseen("P5.1", source.host, title, expected, source.unread_words)
     names = source.info["names"]["source"]["statuses"]
     count = source.info["semisync"]["source"]["status"]["clients"]
     return row(
@@ -364,7 +364,7 @@ def acknowledged(source: Member, canary: dict[str, Any] | None) -> dict[str, Any
     if not counted:
         observed = canary.get("msg", "no such status")
         if source.info is None or canary.get("reason") == "login":
-            return unseen("P5.2", source.host, title, expected, source.error or observed)
+            return unseen("P5.2", source.host, title, expected, source.unread_words or observed)
         return row("P5.2", source.host, title, expected, observed, False)
     yes, no = sum(entry["yes_tx"] for entry in counted), sum(entry["no_tx"] for entry in counted)
     good = len(counted) == len(rows) and all(entry["yes_tx"] >= 1 for entry in counted) and no == 0

@@ -13,10 +13,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
-    interrupted,
     remains,
     successor,
 )
@@ -126,13 +125,34 @@ def lacks(opened: Opened, member: Member) -> str:
     that follows the target already.
     """
     target = opened.target
-    if sides.target_of(member, [member, target], None) == target.host:
+    if follows(opened, member):
         return ""
     if member.info["engine"] == "mariadb":
         state = target.info["gtid"].get("gtid_binlog_state")
         known = ",".join(filter(None, [state, target.info["gtid"].get("gtid_slave_pos")]))
         return gtid.ahead(remains.received(member), known)
     return gtid.subtract(remains.received(member), target.info["gtid"]["gtid_executed"])
+
+
+def follows(opened: Opened, member: Member) -> bool:
+    """Whether a host is the target, or follows it already."""
+    target = opened.target
+    return (
+        member.host == target.host or sides.target_of(member, [member, target], None) == target.host
+    )
+
+
+def not_frozen(opened: Opened, evidence: Evidence) -> list[str]:
+    """Replicas that could still acknowledge to the dead source, in words."""
+    frozen = evidence.frozen or {}
+    return [
+        f"{member.host}: its IO thread does not stand still"
+        f" ({(frozen.get(member.host) or {}).get('msg') or 'it was not stopped'}). Run this again"
+        for member in remains.readable(evidence.members)
+        if not follows(opened, member)
+        and member.host != opened.source
+        and not (frozen.get(member.host) or {}).get("stopped")
+    ]
 
 
 def problems(opened: Opened, members: list[Member]) -> list[str]:

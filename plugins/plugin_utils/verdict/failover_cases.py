@@ -14,10 +14,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.switchover_premises import purged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    interrupted,
     past,
     relay_logs,
     remains,
@@ -108,7 +107,8 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             f"{source.host}: nothing says that the source is dead ({source.error})",
             "ask it: its host must be in the run, and say that nothing listens, or be unreachable;"
             f" where its server hangs, end it by its power or SIGKILL{ends}",
-            fence == remains.AHEAD,
+            # Tasks that ended well are somebody's word that it is dead; nothing says that it lives.
+            fence == remains.AHEAD or (fence == remains.BEHIND and not evidence.unfenced),
         )
 
 
@@ -137,9 +137,9 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
     for words in decided.problems:
         yield Case("unclear", words, "docs/operations.md says how to make it clear")
     if decided.interrupted and decided.row and decided.row["operation"] != "failover":
-        found = interrupted.found(evidence.members, decided.row, decided.interrupted)
-        if found:
-            yield Case("interrupted", *found)
+        against = interrupted.found(evidence.members, decided.row, decided.interrupted)
+        if against:
+            yield Case("interrupted", *against)
     for member in remains.readable(evidence.members):
         if values.same_value(member.info["variables"].get("read_only"), "OFF"):
             yield Case(
@@ -229,7 +229,8 @@ def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
 
 def of_past(evidence: Evidence) -> Iterator[Case]:
     """Case 1: what the source confirmed alone, unless its binary log has it."""
-    if of_living(evidence) and evidence.settings.get("failover_salvage"):
+    ahead = evidence.fence == remains.AHEAD and of_living(evidence)
+    if ahead and evidence.settings.get("failover_salvage"):
         # Its log can be read behind the fence, and this is judged once more then.
         return
     wrong = salvaged.problem(evidence)

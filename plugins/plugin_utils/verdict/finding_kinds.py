@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_sour
     SEMISYNC,
     SERVER_VARIABLES,
     SOURCE_VARIABLES,
+    SWITCH,
     Kind,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, INFO, WARNING
@@ -100,6 +101,16 @@ TABLE = {
         MANUAL + "option-files.html",
         "Mend what the evidence names: run on the server's own host, as root, and let its program"
         " with --print-defaults read the option files without an error.",
+    ),
+    "source_not_read": Kind(
+        CRITICAL,
+        "The source was not read, and may be dead",
+        "Nobody can write, or what is written is seen by none of this. A replica that is started"
+        " may throw away what it has received, and a source that is started commits what no"
+        " replica acknowledged.",
+        SWITCH,
+        "Start nothing. failover.yml --check says whether the source is dead, who can take over,"
+        " and what would be lost. docs/night-source-dead.md has the way.",
     ),
     "not_read": Kind(
         WARNING,

@@ -36,6 +36,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
 
 # Seconds that clocks may differ for certain.
 CLOCK_SECONDS = 1.0
+# Why a host was not read that may have no server any more. One that refuses a login has one.
+MAY_BE_DEAD = ("stopped", "unreachable", "silent")
 
 
 def evaluate(
@@ -64,9 +66,7 @@ def evaluate(
     read = [member for member in members if member.info is not None]
     replicas = [member for member in read if member.side == "replica"]
     count = len([member for member in members if member.side == "replica"])
-    entries = [
-        finding("not_read", member, member.error) for member in members if member.info is None
-    ]
+    entries = of_unread(members)
     for one in away or []:
         name, seen = held.finding(one)
         entries.append(finding(name, one.member, seen))
@@ -92,6 +92,21 @@ def evaluate(
     wanted = settings or Settings()
     entries = without_what_is_promised(entries, wanted) + of_promise(members, wanted)
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry["severity"]))
+
+
+def of_unread(members: list[Member]) -> list[dict[str, Any]]:
+    """The hosts that were not read. While the source may be dead nothing is to be started: a
+    replica that starts may throw away what it has received.
+    """
+    unread = [member for member in members if member.info is None]
+    gone = [member for member in unread if member.side == "source" and member.unread in MAY_BE_DEAD]
+    wait = {"remedy": "Start nothing before failover.yml --check has said what is left."}
+    return [
+        finding("source_not_read", member, member.unread_words)
+        if member in gone
+        else finding("not_read", member, member.error, **(wait if gone else {}))
+        for member in unread
+    ]
 
 
 def clocks(members: list[Member], now: float) -> dict[str, tuple[float, float]]:

@@ -213,6 +213,9 @@ def why_not(kept: dict[str, Any], closed: str) -> str:
     others = [one for one in kept["ways"] if one["name"] != kept["way"]]
     opened = [asked(kept, one["name"]) for one in others if not one["closed"]]
     words = f"{host} does not come back by the way {kept['way']}: {closed}"
+    if kept["verdict"] == CANNOT_TELL and not kept["read_by"]:
+        # What it has may be read yet: nobody is told to give that up.
+        return f"{words} ({kept['points'][0]['reason']})"
     if not opened:
         return f"{words}. No other way is open: " + "; ".join(
             f"{one['name']}, because {one['closed']}" for one in others

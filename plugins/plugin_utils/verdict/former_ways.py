@@ -125,6 +125,8 @@ def unread(host: str, look: dict[str, Any], error: str | None, silent: bool = Fa
             "; where it hangs, end its server by SIGKILL (systemctl kill --signal=KILL and its"
             " unit), and run this again"
         )
+    elif look.get("down") is False and look.get("why"):
+        words += "; while it starts, wait until it answers (its error log says), and run this again"
     return words + by_starting(look) if look.get("encrypted") else words
 
 

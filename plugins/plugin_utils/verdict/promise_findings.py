@@ -24,6 +24,18 @@ SAID_HERE = (
     "target_writable_at_start",
 )
 
+# What a source is told that is closed, and that no playbook opens.
+CLOSED = {
+    "why": "Applications get error 1290 for every write. This cluster promises to be available, and"
+    " nothing opens its source by itself.",
+    "remedy": "If no other server has taken over: SET GLOBAL read_only = 0, and take read_only and"
+    " super_read_only out of what the server starts with (its option files, SET PERSIST).",
+}
+RECOVERY = (
+    "Take relay_log_recovery out of the replica's option files (RESET PERSIST where it is"
+    " persisted), and restart its server while the source lives."
+)
+
 
 def of_promise(members: list[Member], wanted: Settings) -> list[dict[str, Any]]:
     """The findings of a cluster.
@@ -33,7 +45,7 @@ def of_promise(members: list[Member], wanted: Settings) -> list[dict[str, Any]]:
         wanted: of the source; semisync_promise alone where nothing else is known.
     """
     if not promise.is_lossless(wanted):
-        return []
+        return [entry for member in members for entry in of_closed(member, CLOSED)]
     entries = []
     read = [member for member in members if member.info is not None]
     # One that was not read may acknowledge.
@@ -99,20 +111,46 @@ def of_writers(
                 f" them), {clients} replica(s) acknowledge, a commit waits for {needed}",
             )
         )
-    if values.same_value(member.info["variables"].get("read_only"), "ON"):
-        up = member.info["uptime"]["seconds"]
-        entries.append(
-            finding("source_closed", member, f"read_only is ON; its server runs since {up} s")
-        )
-    return entries
+    return entries + of_closed(member, {})
+
+
+def of_closed(member: Member, differs: dict[str, str]) -> list[dict[str, Any]]:
+    """A source that lets no writer in.
+
+    Args:
+        differs: what the finding says by a promise that is not lossless.
+    """
+    running = (member.info or {}).get("variables", {}).get("read_only")
+    if member.side != "source" or running is None or values.canonical_value(running) == "0":
+        return []
+    up = member.info["uptime"]["seconds"]
+    words = f"read_only is {running}; its server runs since {up} s"
+    return [finding("source_closed", member, words, **differs)]
 
 
 def of_replica(member: Member) -> list[dict[str, Any]]:
-    running = member.info["variables"].get("sync_relay_log")
-    if running in (None, "1"):
+    entries, running = [], member.info["variables"].get("sync_relay_log")
+    if running not in (None, "1"):
+        words = f"sync_relay_log is {running}: what it acknowledged may be in its memory alone"
+        entries.append(finding("promise_not_kept", member, words))
+    return entries + of_recovery(member)
+
+
+def of_recovery(member: Member) -> list[dict[str, Any]]:
+    """A replica on MySQL whose next start throws away what it has received and not applied. On
+    MariaDB each start does, whatever this is set to, where it follows by GTID.
+    """
+    value, origin = at_start(member.info, "relay_log_recovery")
+    if value is None:
+        value, origin = member.info["variables"].get("relay_log_recovery"), "as it runs"
+    by_position = bool(member.channel) and not member.channel["gtid"]
+    if member.info["engine"] == "mariadb" or by_position or not values.same_value(value, "ON"):
         return []
-    words = f"sync_relay_log is {running}: what it acknowledged may be in its memory alone"
-    return [finding("promise_not_kept", member, words)]
+    words = (
+        f"relay_log_recovery is ON at its next start ({origin}): it throws away what it has"
+        " received and not applied, and if the source has died nothing brings that back"
+    )
+    return [finding("promise_not_kept", member, words, remedy=RECOVERY)]
 
 
 def of_start(member: Member) -> list[dict[str, Any]]:

@@ -39,7 +39,8 @@ TABLE = {
         "The cluster may be between two sources, its writers may have to wait, and nothing else"
         " changes it meanwhile.",
         (SWITCH, MARIADB_GTID),
-        "Run switchover.yml again: it finishes the change, or takes it back.",
+        "Run switchover.yml again: it finishes the change, or takes it back. Where a host of it is"
+        " lost for good, it says what leads out.",
     ),
     "held": Kind(
         WARNING,

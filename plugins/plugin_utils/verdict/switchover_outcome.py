@@ -291,7 +291,8 @@ def complaint(record_of: dict[str, Any], parts: dict[str, Any], settled_too: boo
     if record_of["outcome"] == UNKNOWN:
         return (
             f"{where}: it is not known who is the source: {reason}. Run switchover.yml again when"
-            f" {source} and {target} answer: it finishes or undoes"
+            f" {source} and {target} answer: it finishes or undoes, and says what leads out where"
+            " one of them is lost for good"
         )
     left = left_over(parts)
     if left and not settled_too:

@@ -262,6 +262,25 @@ def test_a_dead_source_s_hook_runs_and_nobody_looks_once_more(run):
     assert kept["fenced"] == {"case": None, "words": "", "dead_at": None, "failed": []}
 
 
+def test_the_word_of_a_fence_that_ended_well_is_enough_for_a_source_of_which_nothing_is_known(run):
+    hook = {"hook_fence": "/hooks/power.yml"}
+    run.values["db1"]["info"] = {"failed": True, "reason": "silent", "msg": "no answer"}
+    with pytest.raises(cluster.RefusedError, match="source_unclear"):
+        run.step("plan", "db2", **hook)
+    hook["failover_accept"] = ["source_unclear"]
+    assert run.plan(**hook)["lives"]
+    assert not run.plan(fenced=True, **hook)["lives"]
+    assert "db1 was not seen dead" in run.said[-1]
+    run.freeze()
+    judged = run.judge(fenced=True, **hook)
+    kept = judged["certificate"]
+    assert judged["go"] and kept["accepted"] == ["source_unclear"]
+    assert kept["fenced"]["dead_at"] is None
+    assert "no answer" in kept["fenced"]["words"] and "is the word of" in kept["fenced"]["words"]
+    hook["failover_accept"] = []
+    assert not run.judge(fenced=True, **hook)["go"]
+
+
 def test_a_hook_that_failed_has_fenced_nobody_and_that_is_accepted_by_name(run):
     hook = {"hook_fence": "/hooks/power.yml"}
     run.plan(**hook)
@@ -386,7 +405,9 @@ def test_a_rerun_finishes_what_was_opened_with_the_certificate_of_then(run):
     opened(run)
     assert run.step("plan", "db1")["certificate"]["to"] == "db2"
     assert "was interrupted when db2 took writes" in "\n".join(run.said)
-    assert run.step("freeze", "db2")["skipped"] and run.step("freeze", "db3")["skipped"]
+    # db3 follows the dead source still, and could acknowledge to it.
+    assert run.step("freeze", "db2")["skipped"]
+    assert run.step("freeze", "db3") == {"ran": "freeze"}
     judged = run.judge()
     parts = {host: (plan["mode"], plan["part"]) for host, plan in judged["hosts"].items()}
     assert parts == {"db2": ("finish", "target"), "db3": ("finish", "replica")}
@@ -436,6 +457,18 @@ def test_a_begun_certificate_ends_when_its_source_may_have_gone_on(run, later):
     kept = run.step("plan", "db1")["certificate"]
     assert kept["verdict"] == "not proven"
     assert "knows nothing of" in kept["reasons"][0]
+
+
+def test_what_a_follower_acknowledged_after_it_was_first_read_is_compared_once_more(run):
+    opened(run)
+    run.step("plan", "db1")
+    more = dict(run.values["db3"]["frozen"]["channel"], retrieved=f"{remnants.SOURCE}:1-101")
+    run.values["db3"]["frozen"]["channel"] = more
+    with pytest.raises(cluster.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
+        run.step("judge", "db1")
+    run.values["db3"]["frozen"] = {"stopped": False, "msg": "it hangs"}
+    with pytest.raises(cluster.RefusedError, match="db3: its IO thread does not stand still"):
+        run.step("judge", "db1")
 
 
 def test_a_look_at_a_source_that_lives_ends_a_begun_certificate(run):

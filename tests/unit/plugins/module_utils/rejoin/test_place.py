@@ -112,6 +112,12 @@ def test_a_masked_unit_names_its_program_in_the_file_that_the_mask_covers(
     assert module.asked[-1] == [program, *more, "--verbose", "--help"]
 
 
+def test_a_unit_that_is_masked_is_told_with_how_to_make_it_readable(program):
+    masked = Module({"mariadb": "LoadState=masked\nExecStart=\n"}, "")
+    with pytest.raises(place.PlaceError, match="systemctl unmask mariadb"):
+        place.find(masked, ["mariadb", "mysql"], program)
+
+
 def test_a_unit_or_a_program_that_is_not_there_is_told(program):
     with pytest.raises(place.PlaceError, match="there is no unit mysql or mariadb"):
         place.find(Module({}, ""), ["mysql", "mariadb"], program)

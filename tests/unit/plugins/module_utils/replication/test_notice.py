@@ -29,6 +29,8 @@ class Cursor:
                 raise self.error
             self.written.append(arguments)
             time.sleep(self.seconds)
+        elif statement.startswith("CREATE"):
+            self.error = None
         elif "VARIABLES" in statement:
             self.rows = [{"n": "server_uuid", "v": "u"}]
         else:
@@ -45,9 +47,11 @@ class Cursor:
         # It went on alone: nobody acknowledged the row.
         (Cursor(status="OFF"), (True, False), ""),
         (Cursor(seconds=5), (True, False), "not acknowledged within 0.2 s"),
-        (Cursor(error=Exception(1146, "no such table")), (False, False), ""),
-        (Cursor(error=Exception(1049, "no such schema")), (False, False), ""),
+        # A source that never changed has no journal yet.
+        (Cursor(error=Exception(1146, "no such table")), (True, True), ""),
+        (Cursor(error=Exception(1049, "no such schema")), (True, True), ""),
         (Cursor(error=Exception(1290, "super-read-only")), (False, False), "not written: "),
+        (Cursor(error=Exception(1114, "the table is full")), (False, False), "not written: "),
     ],
 )
 def test_the_row_is_written_ahead_and_never_waited_for_longer(cursor, expected, words):
@@ -55,6 +59,8 @@ def test_the_row_is_written_ahead_and_never_waited_for_longer(cursor, expected, 
     result = notice.give(module, Server(cursor), NAMES, 0.2)
     assert (result["written"], result["acknowledged"]) == expected
     assert words in result["problem"] and bool(words) == bool(result["problem"])
+    # Nothing changes that another controller has not heard of; a closed server confirms nothing.
+    assert result["keeps"] == (bool(words) and "super-read-only" not in result["problem"])
     assert time.monotonic() - begin < 2
     if result["written"]:
         assert cursor.written[0][:7] == ("settings", "feed", "done", "db1", "db1", "u", "u")
@@ -65,3 +71,10 @@ def test_check_mode_writes_nothing():
     module = types.SimpleNamespace(check_mode=True, params=PARAMS)
     assert not notice.give(module, Server(cursor), NAMES)["written"]
     assert cursor.written == []
+
+
+@pytest.mark.parametrize(
+    "timeout,seconds", [(None, 3), ("10000", 13), ("57000", 60), ("58000", 10), ("3600000", 10)]
+)
+def test_a_source_that_gives_up_soon_is_waited_for(timeout, seconds):
+    assert notice.patience(timeout) == seconds

@@ -482,3 +482,9 @@ def test_no_problem_says_the_password():
     members[1].info["schemas"] = ["shop"]
     found = of_cluster(members, replication_password="geheim" * 7)
     assert found and "geheim" not in "".join(found)
+
+
+def test_a_source_whose_only_replica_is_held_is_told_how_that_comes_back():
+    (words,) = problems.of_inventory("shop", samples.pair("mysql")[:1], held=["db2"])
+    assert "db2, which lost the source's role and is held" in words
+    assert "semisync_rejoin=db2" in words and "put a host into group" not in words

@@ -498,6 +498,22 @@ def test_a_host_that_was_not_read_is_said_and_nothing_else_is_said_of_it():
     assert found(members)["not_read"]["evidence"] == "unreachable: timed out"
 
 
+@pytest.mark.parametrize("unread", ["stopped", "unreachable", "silent", "login", "driver"])
+def test_a_source_that_may_be_dead_is_critical_and_nothing_is_to_be_started(unread):
+    members = samples.pair("mysql")
+    for member in members:
+        member.info, member.unread = None, unread
+        member.error = "the server is not running. If it listens elsewhere, set its socket."
+    said = {entry["host"]: entry for entry in findings.evaluate(members)}
+    dead = unread not in ("login", "driver")
+    assert said["db1"]["id"] == ("source_not_read" if dead else "not_read")
+    assert said["db1"]["severity"] == ("critical" if dead else "warning")
+    assert ("failover.yml --check" in said["db1"]["remedy"]) is dead
+    assert said["db2"]["id"] == "not_read"
+    assert ("Start nothing" in said["db2"]["remedy"]) is dead
+    assert "Start it" not in str(said)
+
+
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 @pytest.mark.parametrize("number", [0, 1])
 def test_nothing_is_judged_by_option_files_that_could_not_be_read(engine, number):
@@ -561,6 +577,7 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             "held_takes_writes",
             "follows_held",
             "not_read",
+            "source_not_read",
             "option_files_unknown",
             "two_sources",
             "source_unclear",

@@ -90,7 +90,8 @@ def test_what_breaks_the_promise_or_follows_from_it_is_said(engine, row, change,
     assert words in found(members)[row]
     # A host that speaks for a source that was not read knows the promise alone.
     assert row in found(members, ALONE)
-    assert row not in found(members, samples.SETTINGS)
+    # By either promise a source that is closed is one.
+    assert (row in found(members, samples.SETTINGS)) is (row[0] == "source_closed")
 
 
 def test_every_kind_has_a_case():
@@ -122,3 +123,29 @@ def test_a_source_may_still_count_a_replica_that_has_stopped():
     # One that was not read may acknowledge what the others do not.
     members[1].info, members[1].error = None, "unreachable"
     assert frozen not in found(members)
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_a_closed_source_that_nothing_opens_is_told_what_to_do(engine):
+    members = samples.pair(engine)
+    members[0].info["variables"]["read_only"] = "NO_LOCK" if engine == "mariadb" else "ON"
+    (entry,) = [one for one in findings.evaluate(members) if one["id"] == "source_closed"]
+    assert entry["severity"] == "critical" and "1290" in entry["why"]
+    assert "SET GLOBAL read_only = 0" in entry["remedy"] and "site.yml" not in entry["remedy"]
+
+
+@pytest.mark.parametrize(
+    "running,start,said", [("ON", None, True), ("OFF", "ON", True), ("ON", "OFF", False)]
+)
+def test_a_lossless_replica_that_would_throw_away_what_it_received_is_said(running, start, said):
+    for engine in ("mysql", "mariadb"):
+        members = lossless(engine)
+        info = members[1].info
+        info["variables"]["relay_log_recovery"] = running
+        if start:
+            info["persisted"]["relay_log_recovery"] = start
+        else:
+            info["option_files"]["options"]["relay_log_recovery"] = running
+        words = found(members).get(("promise_not_kept", "db2", "critical"), "")
+        # MariaDB fetches anew at each start whatever it says.
+        assert ("relay_log_recovery is ON" in words) is (said and engine == "mysql")

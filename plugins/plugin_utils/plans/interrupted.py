@@ -77,13 +77,13 @@ def own(members: list[Member], row: dict[str, Any]) -> str:
         more = gtid.subtract(",".join(filter(None, texts)), known)
         return ",".join(part for part in more.split(",") if part.partition(":")[0] == number)
     last = gtid.latest(known)
-    found = {
+    written = {
         f"{domain}-{server_id}-{sequence}"
         for text in texts
         for (domain, server_id), sequence in gtid.parse_list(text).items()
         if str(server_id) == number and sequence > last.get(domain, (0, 0))[1]
     }
-    return ",".join(sorted(found))
+    return ",".join(sorted(written))
 
 
 def gtids(info: dict[str, Any]) -> list[str]:

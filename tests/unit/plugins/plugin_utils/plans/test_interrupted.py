@@ -8,13 +8,13 @@ from __future__ import annotations
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     failover,
+    interrupted,
     sides,
     switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     failover_again,
     failover_cases,
-    interrupted,
     remains,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples

@@ -1,0 +1,254 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The judge's own functions, asked with what the modules would return in a moment (results.py) and
+with what controllers have kept. Nothing of who was told OK goes through here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    certificate,
+    evidence,
+    failover_again,
+    failover_cases,
+    failover_outcome,
+    history,
+    remains,
+)
+
+from model.results import LATENCY, Asked, Results, host, server_id, uuid
+from model.state import *
+from unit import samples
+
+RUN = "2026-11-18T130640.000000Z"
+
+
+class Verdict(NamedTuple):
+    """What was said in a moment.
+
+    Attributes:
+        words: one of certificate.VERDICTS, or "refused".
+        chosen: which replica takes over, or -1.
+        begin, end: of the window, in seconds since 1970.
+        until: proven_until.
+        assumes: in the certificate's words.
+        reasons: why not more is proven, as the names of premises and cases.
+        salvaged: whether the candidate is given the rest of the source's binary log.
+    """
+
+    words: str
+    chosen: int
+    begin: float
+    end: float
+    until: float
+    assumes: tuple[str, ...]
+    reasons: tuple[str, ...]
+    salvaged: bool
+
+
+def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
+    """All that a failover can see of a moment, and nothing else: equal keys have equal verdicts."""
+    head = bytes(
+        (
+            s[NOW],
+            asked.controller * 8 + asked.gone * 4 + asked.salvage * 2 + asked.log,
+            s[SRC] if not asked.gone else 255,
+            s[PHASE] + 2 * asked.stuck + 4 * (asked.late + 1),
+        )
+    )
+    look = s[look_at(asked.controller) : look_at(asked.controller) + 2]
+    begun = begun_of(s).to_bytes(2, "big")
+    parts = [head, look, begun]
+    if not asked.gone:
+        words = s[WORDS_A + asked.controller] if asked.log else 0
+        parts.append(bytes((s[STARTED], s[STOPPING], s[ENDED], words, on_disk(s) * asked.salvage)))
+    rows = s[ROWS]
+    dumps = DUMP_A + asked.controller
+    for at in blocks(rules):
+        dump = s[at + dumps] if asked.log and not asked.gone else 0
+        if s[at + UP] or s[at + OUTSIDE]:
+            parts.append(bytes((s[at + OUTSIDE], dump)))
+        else:
+            parts.append(s[at + IO : at + APPLIED + 1] + s[at + BORN : at + OUTSIDE])
+            parts.append(bytes((s[at + OPEN], dump, rows & ((1 << s[at + GOT]) - 1))))
+            if s[PHASE]:
+                parts.append(s[at + SEEN_GOT : at + BLOCK])
+    return b"".join(parts)
+
+
+def look_at(controller: int) -> int:
+    return LOOK_A + 2 * controller
+
+
+class Adapter(Results):
+    """The modules' results for one kind of world, and the judge's answers.
+
+    Args:
+        rules: of the world.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(rules)
+        self.looks: list[dict[str, Any] | None] = [None]
+        self.numbers: dict[str, int] = {}
+        self.look_memo: dict[tuple[int, bytes], int] = {}
+        self.moved: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.spent_memo: dict[tuple[int, int], int] = {}
+        self.settings = {
+            salvage: samples.settings(
+                failover_to="", failover_accept=[], failover_salvage=salvage, hook_fence=""
+            )
+            for salvage in (False, True)
+        }
+        self.accepted: list[str] = []
+
+    # What is kept on a controller, by number
+
+    def number_of(self, kept: dict[str, Any] | None) -> int:
+        """The number of a kept file; equal ones have the same."""
+        if kept is None:
+            return 0
+        text = json.dumps(kept, sort_keys=True)
+        if text not in self.numbers:
+            self.numbers[text] = len(self.looks)
+            self.looks.append(json.loads(text))
+        return self.numbers[text]
+
+    def look(self, s: bytes, controller: int) -> int:
+        """The number of the look that verify.yml keeps in this moment."""
+        saved = look_of(s, controller)
+        key = (saved, self.seen_by_look(s))
+        if key not in self.look_memo:
+            members = self.members(s, living=True)
+            at = remains.stamp(seconds(s[NOW]) + LATENCY)
+            kept = history.look_back(self.looks[saved], members, at)[0]
+            self.look_memo[key] = self.number_of(kept)
+        return self.look_memo[key]
+
+    def seen_by_look(self, s: bytes) -> bytes:
+        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], bool(waiting(s))))
+        return source + b"".join(
+            bytes((s[at + OUTSIDE], s[at + LINE], s[at + UP]))
+            + (b"" if s[at + UP] else s[at + IO : at + APPLIED + 1] + s[at + BORN : at + OUTSIDE])
+            for at in blocks(self.rules)
+        )
+
+    def spend(self, number: int, minute: int) -> int:
+        """The same look, once a playbook of ours is about to change what it promised."""
+        key = (number, minute)
+        if number and key not in self.spent_memo:
+            kept = dict(self.looks[number] or {})
+            if not kept.get("spent_at"):
+                kept.update(spent_at=remains.stamp(seconds(minute)), spent_why="a change")
+            self.spent_memo[key] = self.number_of(kept)
+        return self.spent_memo.get(key, 0)
+
+    def move(self, number: int, order: tuple[int, ...]) -> int:
+        """The same look with the replicas' names exchanged: the one at order[i] is i now."""
+        if not number:
+            return 0
+        key = (number, order)
+        if key not in self.moved:
+            names = {}
+            for new, old in enumerate(order):
+                for name in (host, server_id, uuid):
+                    names[name(old)] = name(new)
+            pattern = re.compile("|".join(map(re.escape, names)))
+            text = json.dumps(self.looks[number], sort_keys=True)
+            kept = json.loads(pattern.sub(lambda found: names[found.group()], text))
+            self.moved[key] = self.number_of(kept)
+        return self.moved[key]
+
+    # The judge
+
+    def judge(self, s: bytes, asked: Asked) -> Verdict:
+        """What failover.yml says in this moment, with every case accepted that can be."""
+        kept = self.looks[look_of(s, asked.controller)]
+        begun = self.looks[begun_of(s)]
+        now = seconds(s[NOW]) + LATENCY
+        judged = evidence.of_results(
+            self.members(s, living=False),
+            self.results(s, asked),
+            kept,
+            begun,
+            self.settings[asked.salvage],
+            now,
+        )
+        known = judged.evidence
+        if judged.opened:
+            return self.judge_again(judged, now)
+        chosen = failover_cases.candidate_of(known) if remains.readable(known.members) else None
+        cases = [*failover_outcome.not_frozen(known), *failover_cases.cases(known)]
+        barred = [case.name for case in cases if not case.acceptable]
+        if barred or not chosen:
+            return refusal(tuple(barred) or ("no candidate",))
+        accepted = [case.name for case in cases]
+        record = certificate.record("shop", "feed", known, accepted, chosen)
+        points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
+        if record["salvage"]:
+            points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
+        target = {"outcome": "done", "reason": "", "points": points, "timeline": []}
+        done = failover_outcome.completed(record, {chosen.host: target}, accepted, RUN)
+        return verdict_of(done, cases)
+
+    def judge_again(self, judged: evidence.Judged, now: float) -> Verdict:
+        """The same of a failover that was interrupted after its opening."""
+        opened, known = judged.opened, judged.evidence
+        if opened is None:
+            raise ValueError("it was not opened")
+        wrong = failover_again.problems(opened, known.members)
+        if wrong:
+            return refusal(("again",))
+        kept = failover_again.certificate_of(opened, "shop", "feed", now)
+        target = {"outcome": "done", "reason": "", "timeline": []}
+        done = failover_outcome.completed(kept, {opened.target.host: target}, [], RUN)
+        return verdict_of(done, [])
+
+    def begun(self, s: bytes, asked: Asked) -> int:
+        """The number of the certificate that failover.yml leaves when it dies after its judgement;
+        0 if it would have refused.
+        """
+        judged = evidence.of_results(
+            self.members(s, living=False),
+            self.results(s, asked),
+            self.looks[look_of(s, asked.controller)],
+            None,
+            self.settings[asked.salvage],
+            seconds(s[NOW]) + LATENCY,
+        )
+        known = judged.evidence
+        cases = [*failover_outcome.not_frozen(known), *failover_cases.cases(known)]
+        chosen = None
+        if all(case.acceptable for case in cases) and not judged.opened:
+            chosen = failover_cases.candidate_of(known)
+        if not chosen:
+            return 0
+        accepted = [case.name for case in cases]
+        kept = certificate.record("shop", "feed", known, accepted, chosen)
+        return self.number_of(dict(kept, outcome=failover_again.BEGUN))
+
+
+def refusal(reasons: tuple[str, ...]) -> Verdict:
+    return Verdict("refused", -1, 0, 0, 0, (), reasons, False)
+
+
+def verdict_of(kept: dict[str, Any], cases: list[Any]) -> Verdict:
+    """A certificate without what the search does not ask."""
+    window, until = kept["window"], kept.get("proven_until")
+    wrong = sorted({words.split(",")[0] for words in kept["reasons"]})
+    named = sorted({case.name.split(":")[0] for case in cases} - {"alone", "interrupted"})
+    return Verdict(
+        kept["verdict"],
+        int(kept["to"].removeprefix("replica")) - 1,
+        remains.moment_of(window["from"]) if window else 0,
+        remains.moment_of(window["to"]) if window else 0,
+        remains.moment_of(until) if until else 0,
+        tuple(kept.get("assumes") or ()),
+        tuple(wrong + named),
+        bool(kept["salvage"]),
+    )

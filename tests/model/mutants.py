@@ -1,0 +1,172 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Mistakes that are put into the judge, one at a time: each premise left out, each mend taken back.
+A history in which it lies then shows that the judge needs it, and that the world can show it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    assumes,
+    certificate,
+    failover_again,
+    failover_outcome,
+    history,
+    past,
+    relay_logs,
+    remains,
+    salvaged,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED
+
+Make = Callable[[Any], Any]
+
+
+class Mutant(NamedTuple):
+    """One mistake.
+
+    Attributes:
+        name: short.
+        words: what is wrong, for people.
+        patches: module, name of the function, and what makes the wrong one of the right one.
+        poor: why this world cannot show it; empty if it should.
+    """
+
+    name: str
+    words: str
+    patches: tuple[tuple[ModuleType, str, Make], ...]
+    poor: str = ""
+
+
+def always(value: Any) -> Make:
+    return lambda _right: lambda *_arguments, **_named: value
+
+
+def after(change: Callable[..., Any]) -> Make:
+    """What the right one returns, changed; the change is given the arguments, too."""
+    return lambda right: lambda *given, **named: change(right(*given, **named), *given, **named)
+
+
+def applied_only(_right: Any) -> Any:
+    def received_of(mariadb: bool, gtids: dict[str, Any], channel: dict[str, Any]) -> str:
+        return gtids.get("gtid_slave_pos" if mariadb else "gtid_executed") or ""
+
+    return received_of
+
+
+def first_seen(right: Any) -> Any:
+    """The window of a degraded source begins at the look that saw it."""
+
+    def begin(evidence: Any) -> float | None:
+        last = past.look(evidence)
+        if last["status"] != "ON":
+            return remains.moment_of(last.get("degraded_since") or last["at"])
+        return right(evidence)
+
+    return begin
+
+
+def passed(row: dict[str, Any], *_arguments: Any) -> dict[str, Any]:
+    return dict(row, outcome=PASSED, reason="")
+
+
+def without_log(seen: dict[str, Any] | None, *_arguments: Any) -> dict[str, Any] | None:
+    return None if seen is None else dict(seen, log=dict(seen["log"] or {}, **QUIET))
+
+
+QUIET: dict[str, Any] = {"shutdown": False, "off": False, "dumps": [], "started": False}
+
+
+def counted(evidence: Any) -> list[str]:
+    """Strangers by their number only."""
+    last = past.look(evidence)
+    replicas = [member for member in evidence.members if member.side == "replica"]
+    return ["one"] * max(0, int(last.get("clients") or 0) - len(replicas))
+
+
+def of_first_look(right: Any) -> Any:
+    """A replica's uptime as it was before its IO thread stopped."""
+
+    def uptime(evidence: Any, member: Any, name: str) -> Any:
+        return right(evidence._replace(frozen=None), member, name)
+
+    return uptime
+
+
+MUTANTS = (
+    Mutant("C1", "too few replicas were read, and that is enough",
+           ((relay_logs, "enough", always(True)),)),
+    Mutant("C2", "a replica's IO thread was not stopped before it was read",
+           ((failover_outcome, "not_frozen", always([])),
+            (certificate.premises, "of_freeze", always([])))),
+    Mutant("C3", "what was applied is compared, not what was received",
+           ((remains, "received_of", applied_only),)),
+    Mutant("C4", "the candidate need not have all that another has",
+           ((remains, "lacking", always("")),)),
+    Mutant("C5", "no relay log is ever lost", ((relay_logs, "lost", always("")),)),
+    Mutant("C6", "what was received need not be applied",
+           ((failover_outcome, "shown", after(passed)),)),
+    Mutant("C7", "the source is never degraded",
+           ((past, "window", always(None)), (past, "since_unknown", always("")))),
+    Mutant("A1", "a degraded window begins at the look that saw OFF",
+           ((past, "begin", first_seen),)),
+    Mutant("A2", "the candidate need not have what the source had at the last look",
+           ((salvaged, "gone", always("")),)),
+    Mutant("A3", "a server that systemd stopped first and that was killed then counts as killed",
+           ((past, "stopped_first", always(False)), (past, "ended", after(without_log)))),
+    Mutant("A3 (log)", "a shutdown that only the error log knows is not read",
+           ((past, "ended", after(without_log)),)),
+    Mutant("A4", "the certificate of an interrupted run never expires",
+           ((failover_again, "is_of", always(True)),)),
+    Mutant("A5", "a replica's start between its first reading and its stop is not seen",
+           ((relay_logs, "uptime", of_first_look), (relay_logs, "has_less", always("")))),
+    Mutant("A6", "a look that a playbook of ours has spent still counts",
+           ((past, "spent", always(None)), (past, "changed_elsewhere", always(False)))),
+    Mutant("A6 (journal)", "a change by another controller's playbook is not seen",
+           ((past, "changed_elsewhere", always(False)),)),
+    Mutant("A7", "nothing is said of what was taken for granted",
+           ((assumes, "listed", always(["-"])),)),
+    Mutant("A8", "a start of the applier, or a reset, is not seen",
+           ((relay_logs, "lost_by_reset", always("")),)),
+    Mutant("A9", "a KILL of a commit that waits is not among what is assumed",
+           ((assumes, "listed",
+             after(lambda lines, *_more: [one for one in lines if "KILL" not in one] or ["-"])),)),
+    Mutant("A10", "strangers are counted, not identified",
+           ((relay_logs, "strangers", lambda _right: counted),)),
+    Mutant("A11", "a source that was started again is taken to have kept its binary log's end",
+           ((past, "started_since", always(False)),)),
+    Mutant("A12", "a look at another server counts", ((past, "elsewhere", always("")),),
+           "it has one source only, so there is no look at another"),
+    Mutant("calm", "a commit that waits is taken to have begun at the look",
+           ((history, "calm_at", after(lambda _kept, _saved, state, _past: state["at"])),)),
+    Mutant("no replica", "wait_no_replica is taken to be ON",
+           ((past.values, "same_value",
+             lambda right: lambda one, other: other == "ON" or right(one, other)),)),
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def mistaken(mutant: Mutant) -> Iterator[None]:
+    """The judge with one mistake, wherever a function was imported to."""
+    changed: list[tuple[Any, str, Any]] = []
+    for module, name, make in mutant.patches:
+        right = getattr(module, name)
+        wrong = make(right)
+        for other in list(sys.modules.values()):
+            if getattr(other, "__name__", "").startswith("ansible_collections.dbre"):
+                for known, value in list(vars(other).items()):
+                    if value is right:
+                        changed.append((other, known, right))
+                        setattr(other, known, wrong)
+    try:
+        yield
+    finally:
+        for other, known, right in changed:
+            setattr(other, known, right)

@@ -1,0 +1,361 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the modules would return in a moment of the small world, by tables."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import evidence
+
+from model.state import *
+from unit import samples
+
+SOURCE = "source"
+# What was committed before the world began.
+BASE = 100
+# How long a reading takes.
+LATENCY = 2.0
+IDS = "9000{:03d}"
+UUIDS = "91c92dd4-e5a0-11f1-9b95-0000000{:05d}"
+
+
+class Asked(NamedTuple):
+    """How a failover is run in a moment.
+
+    Attributes:
+        controller: whose memory it has.
+        gone: whether the source's host does not answer.
+        salvage: whether semisync_failover_salvage is on.
+        log: whether the error log of a dead source could be read.
+        late: a replica whose IO thread was not stopped, and that receives and acknowledges after it
+            was read, its line being back; -1 is none.
+        stuck: whether the new source's applier stood still, so that it applied nothing more.
+    """
+
+    controller: int = 0
+    gone: bool = False
+    salvage: bool = False
+    log: bool = True
+    late: int = -1
+    stuck: bool = False
+
+
+def host(number: int) -> str:
+    """A replica's inventory name."""
+    return f"replica{number + 1}"
+
+
+def server_id(number: int) -> str:
+    """Of a replica; -1 is the source."""
+    return IDS.format(number + 2)
+
+
+def uuid(number: int) -> str:
+    return UUIDS.format(number + 2)
+
+
+class Results:
+    """Of one kind of world.
+
+    Args:
+        rules: of the world.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules, self.mariadb = rules, rules.mariadb
+        self.source_info = samples.captured(rules.engine, "source")
+        self.replica_info = samples.captured(rules.engine, "replica")
+
+    def gtids(self, count: int) -> str:
+        first = BASE + count
+        return f"0-{server_id(-1)}-{first}" if self.mariadb else f"{uuid(-1)}:1-{first}"
+
+    def journal(self, rows: int, has: int) -> dict[str, Any]:
+        """What a server says of its journal that has so many transactions."""
+        seen = (rows & ((1 << has) - 1)).bit_count()
+        identity = server_id(-1) if self.mariadb else uuid(-1)
+        return {
+            "number": 1,
+            "operation": "switchover",
+            "run": "before",
+            "state": "done",
+            "from_host": "elsewhere",
+            "to_host": SOURCE,
+            "from_id": "1",
+            "to_id": identity,
+            "happened": "2026-11-01T00:00:00Z",
+            "position": "",
+            "verdict": "",
+            "details": "",
+            # The first row is the switchover's.
+            "settings_row": seen + 1 if seen else 0,
+        }
+
+    def of_source(self, s: bytes) -> dict[str, Any]:
+        """semisync_info of the source, which lives."""
+        now = seconds(s[NOW])
+        clock = now + self.rules.skew[0]
+        attached = [
+            number
+            for number, at in enumerate(blocks(self.rules))
+            if not (s[at + UP] or s[at + LINE] or s[at + IO])
+        ]
+        executed = s[LOG] if self.mariadb else s[LOG] - len(waiting(s))
+        status = {
+            "status": "ON" if s[STATUS] else "OFF",
+            "clients": str(len(attached)),
+            "wait_sessions": str(len(waiting(s))),
+            "yes_tx": str(s[YES]),
+            "no_tx": str(s[NO]),
+            "no_times": str(min(s[NO], 1)),
+        }
+        timeout = TIMEOUTS[s[TIMEOUT]]
+        running = {
+            "enabled": "ON" if s[ENABLED] else "OFF",
+            "timeout": str(int(1000 * timeout)),
+            "wait_no_replica": "ON" if s[WNR] else "OFF",
+            "wait_point": "AFTER_SYNC",
+            "wait_for_replica_count": None if self.mariadb else str(s[COUNT]),
+        }
+        up = int(now - since(s[STARTED]))
+        gtid = dict(self.source_info["gtid"])
+        if self.mariadb:
+            state = self.gtids(executed)
+            gtid.update(gtid_binlog_pos=state, gtid_binlog_state=state, gtid_slave_pos="")
+        else:
+            gtid.update(gtid_executed=self.gtids(executed), gtid_purged="")
+        variables = dict(
+            self.source_info["variables"],
+            server_id=server_id(-1),
+            server_uuid=None if self.mariadb else uuid(-1),
+            hostname=SOURCE,
+            sync_binlog="1" if self.rules.sync_binlog else "0",
+            gtid_strict_mode="ON" if self.mariadb else None,
+            read_only="OFF",
+        )
+        semisync = {
+            "source": {"variables": running, "status": status},
+            "replica": self.source_info["semisync"]["replica"],
+        }
+        return dict(
+            self.source_info,
+            asked_at=now,
+            clock=clock,
+            uptime={"seconds": up, "since_reset": up},
+            variables=variables,
+            semisync=semisync,
+            gtid=gtid,
+            calm_since=clock if s[STATUS] and not waiting(s) else None,
+            connection_id=1000,
+            applier_ids=[],
+            registered=[
+                {"server_id": int(server_id(one)), "uuid": None if self.mariadb else uuid(one)}
+                for one in attached
+            ],
+            error_log={"path": "/var/log/mysql/error.log", "inode": 1, "size": 1},
+            binlog_filters=[],
+            journal=self.journal(s[ROWS], s[LOG]),
+        )
+
+    def channel(self, s: bytes, got: int, applied: int, io: str, sql: int) -> dict[str, Any]:
+        empty = not self.mariadb and got == applied
+        return dict(
+            self.replica_info["channel"],
+            source_host=SOURCE,
+            source_uuid=None if self.mariadb else uuid(-1),
+            source_server_id=int(server_id(-1)),
+            retrieved="" if empty else self.gtids(got),
+            io_running=io,
+            sql_running="No" if sql else "Yes",
+            seconds_behind=None,
+            last_io_error="",
+            last_sql_error="",
+            gtid=True,
+        )
+
+    def gtid_of_replica(self, applied: int) -> dict[str, Any]:
+        gtid = dict(self.replica_info["gtid"])
+        has = self.gtids(applied)
+        if self.mariadb:
+            gtid.update(gtid_slave_pos=has, gtid_binlog_pos=has, gtid_binlog_state=has)
+        else:
+            gtid.update(gtid_executed=has, gtid_purged="")
+        return gtid
+
+    def of_replica(self, s: bytes, number: int, living: bool) -> dict[str, Any]:
+        """semisync_info of a replica; as the first look of a failover read it, once it has."""
+        at = block(number)
+        got, applied, born = s[at + GOT], s[at + APPLIED], s[at + BORN]
+        epoch, applier = s[at + EPOCH], s[at + APPLIER]
+        if s[PHASE]:
+            got, applied, born = s[at + SEEN_GOT], s[at + SEEN_APPLIED], s[at + SEEN_BORN]
+            epoch, applier = s[at + SEEN_EPOCH], s[at + SEEN_APPLIER]
+        now = seconds(s[NOW])
+        io = "No" if s[at + IO] else "Yes" if living and not s[at + LINE] else "Connecting"
+        up = int(now + 1 - since(born))
+        variables = dict(
+            self.replica_info["variables"],
+            server_id=server_id(number),
+            server_uuid=None if self.mariadb else uuid(number),
+            hostname=host(number),
+            read_only="OFF" if s[at + OPEN] else "ON",
+            sync_relay_log="1" if self.rules.sync_relay_log else "10000",
+            relay_log_recovery="ON" if self.rules.recovery else "OFF",
+            gtid_strict_mode="ON" if self.mariadb else None,
+        )
+        semisync = {
+            "source": self.replica_info["semisync"]["source"],
+            "replica": {
+                "variables": self.replica_info["semisync"]["replica"]["variables"],
+                "status": {"status": "ON" if io == "Yes" else "OFF"},
+            },
+        }
+        return dict(
+            self.replica_info,
+            asked_at=now,
+            clock=now + 1 + self.rules.skew[1],
+            uptime={"seconds": up, "since_reset": up},
+            variables=variables,
+            semisync=semisync,
+            channel=self.channel(s, got, applied, io, s[at + SQL]),
+            gtid=self.gtid_of_replica(applied),
+            # Its own connection comes after what runs: an even epoch has seen no look since.
+            connection_id=10 * (epoch + 1 - epoch % 2) + 9,
+            applier_ids=[] if s[at + SQL] else [10 * applier + 5],
+            journal=self.journal(s[ROWS], applied),
+        )
+
+    def members(self, s: bytes, living: bool) -> list[Member]:
+        """The cluster as the inventory and semisync_info have it."""
+        source = (
+            Member(SOURCE, "source", self.of_source(s))
+            if living
+            else Member(SOURCE, "source", None, error="nothing listens")
+        )
+        return [
+            source,
+            *(
+                Member(host(number), "replica", self.of_replica(s, number, living))
+                if not s[at + UP]
+                else Member(host(number), "replica", None, error="unreachable")
+                for number, at in enumerate(blocks(self.rules))
+                if not s[at + OUTSIDE]
+            ),
+        ]
+
+    def ended(self, s: bytes, asked: Asked) -> dict[str, Any] | None:
+        """What systemd and the error log say of a dead source."""
+        if s[SRC] == POWERLESS:
+            return None
+        at = seconds(s[NOW]) + 1
+        ended_ago = at - since(s[ENDED])
+        words = s[WORDS_A + asked.controller]
+        dumps = [
+            int(server_id(number))
+            for number, start in enumerate(blocks(self.rules))
+            if s[start + DUMP_A + asked.controller]
+        ]
+        known = asked.log and bool(look_of(s, asked.controller))
+        return {
+            "how": "exited" if s[SRC] == EXITED else "killed",
+            "status": 0 if s[SRC] == EXITED else 9,
+            "started_ago": at - since(s[STARTED]),
+            "stopping_ago": at - since(s[STOPPING])
+            if s[SRC] in (EXITED, STOPPED_KILLED)
+            else ended_ago - 0.01,
+            "ended_ago": ended_ago,
+            "log": {
+                "shutdown": bool(words & SHUTDOWN),
+                "off": bool(words & OFF),
+                "dumps": dumps,
+                "started": bool(words & STARTED_AGAIN),
+                "lines": [],
+            }
+            if known
+            else None,
+        }
+
+    def results(self, s: bytes, asked: Asked) -> evidence.Read:
+        """What every module of failover.yml returned, up to its judgement."""
+        now = seconds(s[NOW])
+        stamps = {"asked_at": now, "read_at": now + LATENCY}
+        alive = s[SRC] in (RUNS, STOPS)
+        if asked.gone:
+            info: dict[str, Any] = {SOURCE: {"unreachable": True, "msg": "no route to host"}}
+        else:
+            look: dict[str, Any] = dict(stamps, ended=self.ended(s, asked))
+            if asked.salvage:
+                look["salvage"] = {"case": "", "words": ""}
+            info = {SOURCE: {"failed": True, "reason": "stopped", "msg": "", "look": look}}
+        frozen: dict[str, Any] = {SOURCE: {}}
+        present = [n for n, at in enumerate(blocks(self.rules)) if not s[at + OUTSIDE]]
+        best = 0
+        for number in present:
+            at = block(number)
+            if s[at + UP]:
+                info[host(number)] = {"unreachable": True, "msg": "no route to host"}
+                frozen[host(number)] = {}
+                continue
+            best = max(best, s[at + GOT])
+            born = s[at + SEEN_BORN] if s[PHASE] else s[at + BORN]
+            # It answers nobody who asks from here: its line is cut, or it is dead.
+            places = [
+                {
+                    "address": host(other) if other >= 0 else SOURCE,
+                    "port": 3306,
+                    "tls": True,
+                    "words": "" if other >= 0 else "refused",
+                    "answered": other >= 0 or (alive and not s[at + LINE]),
+                }
+                for other in (-1, *present)
+                if other != number and (other < 0 or not s[block(other) + UP])
+            ]
+            info[host(number)] = {
+                "look": {
+                    **stamps,
+                    "running": False,
+                    "tried": places,
+                    "filters": [],
+                    "first_gtids": "",
+                    "kernel_seconds": now + 1 - since(s[at + BOOT]),
+                    "server_seconds": int(now + 1 - since(born)),
+                }
+            }
+            frozen[host(number)] = {
+                "changed": True,
+                "stopped": number != asked.late,
+                "was": "Connecting",
+                "at": now + 1 + self.rules.skew[1],
+                "read_at": now + 1 + self.rules.skew[1],
+                "asked_at": now,
+                "answered_at": now + LATENCY,
+                "channel": self.channel(s, s[at + GOT], s[at + APPLIED], "No", s[at + SQL]),
+                "gtid": self.gtid_of_replica(s[at + APPLIED]),
+                "server_seconds": int(now + 1 - since(s[at + BORN])),
+                "kernel_seconds": now + 1 - since(s[at + BOOT]),
+                "applier_ids": [] if s[at + SQL] else [10 * s[at + APPLIER] + 5],
+                "journal": self.journal(s[ROWS], s[at + APPLIED]),
+            }
+        salvage: dict[str, Any] = {}
+        if asked.salvage and not asked.gone:
+            gtids = [
+                f"0-{server_id(-1)}-{BASE + n}" if self.mariadb else f"{uuid(-1)}:{BASE + n}"
+                for n in range(best + 1, on_disk(s) + 1)
+            ]
+            salvage[SOURCE] = {
+                "salvage": {
+                    "case": "",
+                    "words": "",
+                    "count": len(gtids),
+                    "gtids": gtids,
+                    "seen": "",
+                    "files": ["binlog.000001"],
+                    "end": 4,
+                    "torn": 0,
+                    "torn_gtid": "",
+                }
+            }
+        return evidence.Read(info, {}, frozen, salvage)

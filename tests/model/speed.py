@@ -1,0 +1,78 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Answers of pure functions of the judge that are asked for the same few texts a million times over
+are kept. They are the judge's own answers: only the second asking is saved.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+    history,
+    past,
+    relay_logs,
+    remains,
+    salvaged,
+)
+
+TEXTS = ((gtid, "subtract"), (gtid, "ahead"), (gtid, "count"), (remains, "stamp"),
+         (remains, "stamp_of"), (remains, "moment_of"), (history, "at_second"))  # fmt: skip
+# Of one evidence, asked for by each premise and each case.
+OF_EVIDENCE = (
+    (past, "elsewhere"),
+    (past, "look"),
+    (past, "unwatched"),
+    (past, "begin"),
+    (past, "window"),
+    (relay_logs, "missing"),
+    (relay_logs, "strangers"),
+    (remains, "is_mariadb"),
+    (remains, "supersets"),
+    (remains, "differences"),
+    (salvaged, "problem"),
+    (salvaged, "gone"),
+)
+TABLES = ((gtid, "parse_set"), (gtid, "parse_list"), (gtid, "latest"), (gtid, "domains"))
+
+
+def copied(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kept answer that its asker may change."""
+    kept = functools.cache(function)
+    return lambda text: dict(kept(text))
+
+
+def of_last(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The kept answer of the evidence that was asked about last."""
+    asked: list[Any] = [None, None]
+
+    @functools.wraps(function)
+    def kept(evidence: Any, *more: Any) -> Any:
+        if more:
+            return function(evidence, *more)
+        if asked[0] is not evidence:
+            asked[:] = [evidence, function(evidence)]
+        return asked[1]
+
+    return kept
+
+
+def remember() -> None:
+    """Once for a process; whoever has imported a function by its name is given the kept one too."""
+    if hasattr(gtid.subtract, "cache_info"):
+        return
+    import sys
+
+    kinds = ((TEXTS, functools.cache), (TABLES, copied), (OF_EVIDENCE, of_last))
+    for module, name, keeper in ((*one, keeper) for names, keeper in kinds for one in names):
+        plain = getattr(module, name)
+        kept = keeper(plain)
+        for other in list(sys.modules.values()):
+            if getattr(other, "__name__", "").startswith("ansible_collections.dbre"):
+                for known, value in list(vars(other).items()):
+                    if value is plain:
+                        setattr(other, known, kept)

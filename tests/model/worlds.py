@@ -1,0 +1,105 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The worlds that are searched: each with some of the events, so that histories can be long."""
+
+from __future__ import annotations
+
+from model import events
+from model.state import LONG, MEDIUM, SHORT, Rules
+
+TRAFFIC = ("commit", "commit_everywhere", "deliver", "apply", "minute", "look", "kill")
+LINES = ("cut", "heal")
+THREADS = (
+    "stop_io",
+    "start_io",
+    "stop_sql",
+    "start_sql",
+    "stop_slave",
+    "start_slave",
+    "reset_slave",
+)
+STARTS = ("restart", "power_replica", "die")
+ENDS = ("stop", "stopped", "shut_and_kill", "power", "start")
+BY_HAND = ("hand_off", "hand_on", "hand_timeout", "hand_count", "hand_wnr", "kill_query")
+OURS = (
+    "ours_off",
+    "ours_on",
+    "ours_timeout",
+    "ours_count",
+    "ours_wnr",
+    "ours_goes_on",
+    "ours_dies",
+)
+MEMBERS = ("edit_inventory", "cut", "heal", "die")
+RUNS = ("first_look", "undone", "interrupted", "open", "restart", "stop_slave", "start_slave")
+ALL = tuple(dict.fromkeys((*events.OF_CLUSTER, *events.OF_REPLICA, *events.LOOKS, "interrupted")))
+
+
+def only(*groups: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in groups for name in group))
+
+
+def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
+    """Name -> (its rules, its share of the moments)."""
+    mysql = engine == "mysql"
+
+    def of(replicas: int, *groups: tuple[str, ...], **more: object) -> Rules:
+        return Rules(engine, replicas, events=only(TRAFFIC, *groups), **more)  # type: ignore[arg-type]
+
+    made = {f"hosts: {name}": (rules, 0.7) for name, rules in on_hosts(engine).items()}
+    made |= {
+        "lines": (of(2, LINES, timeout=SHORT), 1.0),
+        "lines, a pair": (of(1, LINES, ("receive", "acknowledge"), timeout=SHORT, most=4), 0.5),
+        "relay logs": (of(1, THREADS, STARTS, timeout=LONG), 1.0),
+        "relay logs of two": (of(2, THREADS, STARTS, timeout=LONG), 1.0),
+        "ends": (of(1, LINES, ENDS, timeout=LONG, skew=(120, -90)), 1.0),
+        "ends, short timeout": (of(1, LINES, ENDS, timeout=SHORT, sync_binlog=False), 0.7),
+        "by hand": (of(1, LINES, BY_HAND, ENDS, timeout=LONG), 1.0),
+        "two controllers": (of(1, LINES, OURS, ("look_b",), timeout=LONG), 1.0),
+        "members": (of(2, MEMBERS, timeout=LONG, strangers=1), 1.0),
+        "no replica, no wait": (of(2, LINES, ENDS, timeout=LONG, wnr=0), 0.7),
+        "runs": (of(1, LINES, RUNS, timeout=LONG), 1.0),
+        "runs of two": (of(2, RUNS, timeout=LONG), 0.7),
+        "three replicas": (of(3, LINES, STARTS, timeout=SHORT), 1.0),
+        "everything": (Rules(engine, 2, events=ALL, timeout=LONG), 2.0),
+        "everything, clocks apart": (
+            Rules(engine, 1, events=ALL, timeout=SHORT, skew=(-200, 200)),
+            1.0,
+        ),
+    }
+    if mysql:
+        made |= {
+            "two acknowledgements": (of(2, LINES, STARTS, acks=2, timeout=LONG), 1.0),
+            "two of three": (of(3, LINES, ("restart", "die"), acks=2, recovery=True), 1.0),
+            "relay_log_recovery": (of(1, THREADS, STARTS, recovery=True), 0.7),
+            "sync_relay_log off": (of(2, STARTS, LINES, sync_relay_log=False), 0.7),
+        }
+    return made
+
+
+def on_hosts(engine: str) -> dict[str, Rules]:
+    """Worlds whose replicas do at once what nothing keeps them from, as on quiet hosts: what
+    happened there can be done by hand. Few kinds of events each, so that histories are long.
+    """
+
+    def of(replicas: int, *events: str, **more: object) -> Rules:
+        return Rules(engine, replicas, events=("commit", *events), prompt=True, **more)  # type: ignore[arg-type]
+
+    return {
+        "threads": of(1, "minute", "look", "kill", "stop_io", "start_io", timeout=SHORT),
+        "a wait": of(1, "minute", "look", "kill", "cut", "heal", timeout=MEDIUM),
+        "starts": of(1, "minute", "look", "kill", "hold", "restart", "cut", recovery=True),
+        "both threads": of(1, "minute", "look", "kill", "hold", "stop_slave", "start_slave", "cut"),
+        "reset": of(1, "minute", "look", "kill", "hold", "reset_slave", "restart", "cut"),
+        "ends": of(1, "minute", "look", "kill", "cut", "stop", "stopped", "shut_and_kill", "start"),
+        "by hand": of(1, "minute", "look", "kill", "cut", "kill_query", "hand_off", "hand_on"),
+        "timeouts": of(1, "minute", "look", "kill", "cut", "hand_timeout"),
+        "site.yml": of(1, "minute", "kill", "cut", "ours_timeout", "ours_goes_on", "look_b"),
+        "gone": of(2, "kill", "die", "hold", "cut"),
+        "inventory": of(2, "kill", "edit_inventory", "cut", "heal", "look"),
+        "strangers": of(2, "kill", "cut", "heal", "look", "edit_inventory", strangers=1),
+        "interrupted": of(2, "interrupted", "open", "kill", "start", "die", "cut", most=2),
+        "between": of(1, "kill", "first_look", "restart", "hold", "minute"),
+        "power": of(1, "minute", "kill", "cut", "power", "start", sync_binlog=False, timeout=SHORT),
+    }
