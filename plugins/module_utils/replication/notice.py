@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.server import errors
+from ansible_collections.dbre.semisync.plugins.module_utils.server import errors, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
@@ -36,7 +36,9 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
     """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
 
     A change that no replica has heard of must not be made while the source promises anything: the
-    look of another controller would prove what is not so any more.
+    look of another controller would prove what is not so any more. One whose semi-sync is off
+    promises nothing, and may not be followed yet: a table that it made before it wrote a binary log
+    would be on no replica, and the next row would stop their appliers.
     """
     params = module.params
     row = {"changed": True, "written": True, "acknowledged": False, "problem": "", "keeps": False}
@@ -53,12 +55,14 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
         to_id=number,
         details=params["reason"],
     )
+    running = by_key(names.variables(SOURCE), server.variables())
     if seconds is None:
-        running = by_key(names.variables(SOURCE), server.variables())
         seconds = patience(running.get("timeout"))
+    promises = values.same_value(running.get("enabled"), "ON")
     try:
         with errors.answers_within(seconds):
-            insert(server, params["journal_schema"], entry)
+            if not insert(server, params["journal_schema"], entry, promises):
+                return dict(row, changed=False, written=False)
             status = by_key(names.statuses(SOURCE), server.semisync_status())["status"]
         return dict(row, acknowledged=status == "ON")
     except errors.ServerError as error:
@@ -70,8 +74,11 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
         return dict(row, changed=late, written=late, problem=words, keeps=keeps)
 
 
-def insert(server: Server, schema: str, entry: journal.Entry) -> None:
-    """Write the row; a cluster whose source never changed has no table yet.
+def insert(server: Server, schema: str, entry: journal.Entry, make: bool) -> bool:
+    """Write the row; whether it is written. A cluster whose source never changed has no table yet.
+
+    Args:
+        make: whether the table is made where there is none.
 
     Raises:
         ServerError: the server refuses it.
@@ -81,6 +88,9 @@ def insert(server: Server, schema: str, entry: journal.Entry) -> None:
     except errors.ServerError as error:
         if error.number not in journal.NOT_THERE:
             raise
+        if not make:
+            return False
         for statement in journal.create_statements(schema):
             server.rows(statement)
         journal.insert(server, schema, entry)
+    return True

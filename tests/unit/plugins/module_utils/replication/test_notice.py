@@ -19,8 +19,9 @@ PARAMS = {"journal_schema": "important", "host": "db1", "token": "feed", "reason
 class Cursor:
     """A source, whose journal takes so many seconds, or fails."""
 
-    def __init__(self, status="ON", seconds=0.0, error=None):
+    def __init__(self, status="ON", seconds=0.0, error=None, enabled="ON"):
         self.status, self.seconds, self.error, self.written = status, seconds, error, []
+        self.enabled = enabled
 
     def execute(self, statement, arguments=None):
         self.rows = []
@@ -32,7 +33,10 @@ class Cursor:
         elif statement.startswith("CREATE"):
             self.error = None
         elif "VARIABLES" in statement:
-            self.rows = [{"n": "server_uuid", "v": "u"}]
+            self.rows = [
+                {"n": "server_uuid", "v": "u"},
+                {"n": "rpl_semi_sync_source_enabled", "v": self.enabled},
+            ]
         else:
             self.rows = [{"n": "Rpl_semi_sync_source_status", "v": self.status}]
 
@@ -64,6 +68,18 @@ def test_the_row_is_written_ahead_and_never_waited_for_longer(cursor, expected, 
     assert time.monotonic() - begin < 2
     if result["written"]:
         assert cursor.written[0][:7] == ("settings", "feed", "done", "db1", "db1", "u", "u")
+
+
+@pytest.mark.parametrize("enabled", ["OFF", None])
+def test_a_source_that_promises_nothing_makes_no_table(enabled):
+    """Its replicas may not follow it yet: MariaDB writes no binary log before its first restart."""
+    module = types.SimpleNamespace(check_mode=False, params=PARAMS)
+    missing = Cursor(error=Exception(1146, "no such table"), enabled=enabled)
+    result = notice.give(module, Server(missing), NAMES, 0.2)
+    assert not result["written"] and not result["keeps"] and not result["problem"]
+    assert missing.written == []
+    there = Cursor(enabled=enabled)
+    assert notice.give(module, Server(there), NAMES, 0.2)["written"]
 
 
 def test_check_mode_writes_nothing():
