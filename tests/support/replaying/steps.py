@@ -22,6 +22,8 @@ ANSWER, NOTICED, MINUTE, HELD, LONGEST = 1.5, 1.0, 12.0, 5, 900
 WAITING = "SELECT ID FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for semi-sync%'"
 # Seconds that a server may take to come back, and an orderly stop.
 BACK, STOP = 90, 60
+# Seconds that one which is to stop may take to tell the clients that wait.
+STOPPING = 20
 # Steps behind which an applier that was held runs again.
 RENEWED = (
     "restart",
@@ -245,7 +247,7 @@ class Player:
         source = self.cluster.source
         waiting = [row for row in self.rows if row.thread.is_alive()]
         source.shell(order)
-        until = time.monotonic() + ANSWER
+        until = time.monotonic() + (STOPPING if waiting else ANSWER)
         while time.monotonic() < until and (
             not waiting or any(row.thread.is_alive() for row in waiting)
         ):
