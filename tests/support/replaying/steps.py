@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 
 from support.consents import by_consent
-from support.live_hosts import PROJECT, Host, run, words
+from support.live_hosts import PROJECT, Host, run
 from support.replaying.cluster import TIMEOUTS, Cluster, Row
 
 HOLD = PROJECT / "tests" / "support" / "clients" / "hold.py"
@@ -35,8 +35,6 @@ RENEWED = (
     "stop_start",
 )
 SOURCE = "source"
-# A slow machine may let a failover run out of time: it is undone, and made again.
-UNDONE, ATTEMPTS = "everything was undone", 4
 PROCESS = "$(pidof mysqld mariadbd)"
 
 
@@ -308,8 +306,4 @@ class Player:
         def attempt(*arguments: str) -> Any:
             return self.cluster.play(controller, "failover", *more, *arguments)
 
-        for _turn in range(ATTEMPTS):
-            self.done = by_consent(attempt)
-            if self.done.returncode == 0 or UNDONE not in words(self.done):
-                break
-            time.sleep(MINUTE)
+        self.done = by_consent(attempt)
