@@ -26,6 +26,8 @@ Done = Any
 TIMEOUTS = {"short": 5000, "long": 36000000}
 # Seconds until hosts that were started follow each other, and for which a client waits.
 SETTLE, PATIENCE = 90, 3600
+# Seconds that a container may take to start all its units, on a busy machine.
+BOOTED = 300
 # What a host begins with, beside its data.
 KEPT = ("/var/lib/mysql", "/etc/mysql", "/etc/systemd/system")
 RUNNING = (
@@ -140,7 +142,7 @@ class Cluster:
         # Nobody starts a server again that is dead, also behind a host's start.
         folder = f"/etc/systemd/system/{self.unit}.service.d"
         lines = [
-            f'timeout 60 sh -c "{RUNNING}"; true',
+            f'timeout {BOOTED} sh -c "{RUNNING}"; true',
             f"systemctl kill --signal=KILL {self.unit} 2>/dev/null; systemctl stop {self.unit}",
             restored,
             f"mkdir -p {folder}",
