@@ -155,6 +155,10 @@ monitoring: lab-up ## alerts that fire and clear on a lab pair, with Debian's ex
 	@$(tools) ansible-playbook -i $(inventory) site.yml
 	@$(tools) python tests/monitoring/end_to_end.py --inventory $(inventory)
 
+.PHONY: salvaged
+salvaged: ## what clients wrote, salvaged from a dead server's binary log to another one: all is equal, or refused (SERVER)
+	@$(tools) python -m pytest -m long -k "$(SERVER)" tests/live/test_salvage_round_trip.py
+
 .PHONY: behaviours
 behaviours: ## what the servers themselves do: their own test suites' assertions, on live servers (ONLY, TARBALLS)
 	@$(tools) python -m pytest tests/behaviours $(if $(ONLY),-k "$(ONLY)")

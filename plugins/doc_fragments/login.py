@@ -53,6 +53,22 @@ options:
   check_hostname:
     description: Whether the name in the server's certificate must be O(login_host).
     type: bool
+  peer_ssl:
+    description:
+      - TLS of the logins that the module makes on other members, with the replication account.
+      - With V(auto) it is used if the server offers it, and needed if the server is known to have
+        it; with V(required) there is no login without it.
+    type: str
+    choices: [auto, required, disabled]
+    default: auto
+  peer_ssl_ca:
+    description: The certificate authority, a file on the host, that must have signed the other
+      member's certificate.
+    type: path
+  peer_ssl_verify:
+    description: Whether the name in that certificate must be the other member's address, too.
+    type: bool
+    default: false
 requirements:
   - PyMySQL on the host (C(python3-pymysql) on Debian, C(python3-PyMySQL) on RedHat and SUSE)
 """

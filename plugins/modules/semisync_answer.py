@@ -46,6 +46,15 @@ options:
   program:
     description: Text of the service. Needed with O(state=present).
     type: str
+  places:
+    description: Text of the module that the service has beside it. Needed with O(state=present).
+    type: str
+  allow:
+    description: Addresses and networks that may ask, besides O(peers) and the host itself; all if
+      empty.
+    type: list
+    elements: str
+    default: []
 notes:
   - On a server with C(super_read_only) it is off for the time of the statements.
 extends_documentation_fragment:
@@ -62,6 +71,7 @@ EXAMPLES = r"""
   dbre.semisync.semisync_answer:
     port: 8008
     program: "{{ lookup('ansible.builtin.file', 'answer.py') }}"
+    places: "{{ lookup('ansible.builtin.file', 'places.py') }}"
 """
 
 RETURN = r"""
@@ -159,6 +169,7 @@ def wanted_files(module: AnsibleModule, names: Names, variables: dict[str, Any])
         int(variables["port"]),
         module.params,
         module.params["program"],
+        module.params["places"],
         sys.executable,
         variables["socket"],
         names.show_channels,
@@ -210,7 +221,7 @@ def absent(module: AnsibleModule, server: Server, variables: dict[str, Any], now
     gone = [
         path
         for name, path in where.items()
-        if os.path.lexists(path) and not (name == "program" and others(where))
+        if os.path.lexists(path) and not (name in ("program", "places") and others(where))
     ]
     steps = ([f"stop {unit}.socket"] if now else []) + (["drop the account"] if exists else [])
     steps += [f"remove {path}" for path in gone]
@@ -275,8 +286,10 @@ def main() -> None:
             begins={"type": "bool", "default": False},
             peers={"type": "list", "elements": "str", "default": []},
             program={"type": "str"},
+            places={"type": "str"},
+            allow={"type": "list", "elements": "str", "default": []},
         ),
-        required_if=[("state", "present", ["port", "program"])],
+        required_if=[("state", "present", ["port", "program", "places"])],
         supports_check_mode=True,
     )
     connection.work(module, run, "the HTTP answer could not be set up")

@@ -237,8 +237,7 @@ schemas:
   type: list
   elements: str
 empty_schemas:
-  description: Those of C(schemas) that hold no table, view, routine or event. None of them where
-    the login may not see what they hold, which takes SELECT and EVENT on every schema.
+  description: Those of C(schemas) that hold nothing, as far as the login may see that.
   returned: success
   type: list
   elements: str
@@ -262,14 +261,13 @@ connection_id:
   returned: success
   type: int
 applier_ids:
-  description: The number, among those of connections, of the thread that applies the default
-    channel's relay log, or coordinates its workers; empty where none runs, null if unknown.
+  description: Connection numbers of the thread that applies the default channel's relay log, or
+    coordinates its workers; empty if none runs, null if unknown.
   returned: success
   type: list
   elements: int
 registered:
-  description: Replicas that have registered with this server, each with C(server_id) and C(uuid),
-    the latter null where it is not told; null where the login may not ask.
+  description: C(server_id) and C(uuid) of each replica that has registered; null if unknown.
   returned: success
   type: list
   elements: dict
@@ -279,13 +277,12 @@ binlog_filters:
   type: list
   elements: str
 error_log:
-  description: The server's error log, its C(path), C(inode) and C(size), C(at) by its host; the
-    path is empty where it goes to the unit's journal. Null where it is not known.
+  description: C(path) (empty if it is the unit's journal), C(inode), C(size), C(at) by its host.
   returned: success
   type: dict
 calm_since:
   description: On a source, a moment at which no commit waited for its acknowledgement, or all that
-    did have had it since, by RV(clock); C(null) where nothing tells, or semi-sync is not at work.
+    did have had it since, by RV(clock); C(null) if nothing tells.
   returned: success
   type: float
 asked_at:
@@ -293,8 +290,7 @@ asked_at:
   returned: always
   type: float
 clock_ahead:
-  description: Seconds by which the server's clock is ahead of O(asked_at), the time that the module
-    took to start included.
+  description: Seconds by which the server's clock is ahead of O(asked_at), its start included.
   returned: O(asked_at) is given
   type: float
 arrival:
@@ -312,14 +308,12 @@ unit:
   type: str
   sample: mysql
 program:
-  description: The server's program, by its command line, the kernel or its basedir; null where none
-    of them tells.
+  description: The server's program; null if nothing tells.
   returned: success
   type: str
   sample: /usr/sbin/mysqld
 tools:
-  description: Programs on the host that a replica can be seeded with, and the clone plugin's
-    library.
+  description: Programs on the host that a replica can be seeded with; the clone plugin's library.
   returned: success
   type: dict
 seed:
@@ -327,8 +321,7 @@ seed:
   returned: success
   type: dict
 answer:
-  description: The HTTP answer for routers on this host, its files and what it says of the server,
-    or null where there is none.
+  description: The HTTP answer for routers on this host and its files, or null if there is none.
   returned: success
   type: dict
 option_files:

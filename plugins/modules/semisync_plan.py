@@ -303,8 +303,8 @@ tls_changes:
   returned: success, with O(goal=apply)
   type: bool
 seed:
-  description: How the source's data come to this replica first, with the keys C(method), C(why) and
-    C(because), or null.
+  description: How the source's data come to this replica first, with the keys C(method), C(why),
+    C(because) and C(tls) (of a clone), or null.
   returned: success, with O(goal=apply)
   type: dict
 seed_leftover:

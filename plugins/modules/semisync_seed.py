@@ -11,8 +11,9 @@ short_description: (internal) Give a new replica its source's data
 version_added: "1.0.0"
 description:
   - Copies the source's data to a replica in parts, by the clone plugin, by mariadb-backup or by a
-    dump - O(part=prepare), O(part=send) and O(part=offered) on the source, O(part=take) on the
-    replica, O(part=clear) on the source again. The role P(dbre.semisync.seed#role) makes the calls.
+    dump - O(part=prepare), O(part=send) and O(part=offered) on the source, O(part=seen) and
+    O(part=take) on the replica, O(part=clear) on the source again. The role
+    P(dbre.semisync.seed#role) makes the calls.
   - Where the copy is under way it runs on the hosts alone. The controller shows a line of progress
     every few seconds; where the controller goes away the copy goes on, and a later run waits for
     its end.
@@ -22,9 +23,12 @@ description:
 options:
   part:
     description:
+      - V(seen) says as which host the source sees this replica, for the account of a clone. It logs
+        in with a name that has no account, and reads the refusal.
       - V(prepare) says how much there is to copy, and refuses tables that this method cannot copy
         faithfully. For a clone it installs the clone plugin where it is missing, and creates the
-        account C(dbre_semisync_seed) with the privilege C(BACKUP_ADMIN) alone.
+        account C(dbre_semisync_seed) with the privilege C(BACKUP_ADMIN) alone, outside the binary
+        log and for O(donor_host) alone.
       - V(send) listens on O(port) until the replica that knows O(token) comes, then sends it the
         output of mariadb-backup or of the dump program, over TLS. Where nobody comes within two
         minutes it ends, and has changed nothing. Run it with C(async) and C(poll=0). It does
@@ -36,7 +40,7 @@ options:
       - V(clear) drops the account of a clone, and the clone plugin where it was installed for this;
         a note in C(/var/lib/dbre-semisync) says so, also after a run that was interrupted.
     type: str
-    choices: [prepare, send, offered, take, clear]
+    choices: [seen, prepare, send, offered, take, clear]
     required: true
   method:
     description: How the data are copied. A clone needs no V(send), the others no V(clear).
@@ -46,10 +50,23 @@ options:
   password:
     description: Password of the account C(dbre_semisync_seed) on the source, for a clone.
     type: str
-  require_ssl:
-    description: Whether that account, and the clone, must use TLS.
-    type: bool
-    default: true
+  tls:
+    description:
+      - Whether that account, and the clone, must use TLS, must not, or whatever the servers agree
+        on (V(any)), which is TLS if both have it.
+    type: str
+    choices: [required, any, disabled]
+    default: required
+  tls_ca:
+    description: Certificate authority, a file on the replica, that must have signed the source's
+      certificate, for a clone.
+    type: path
+  donor_host:
+    description:
+      - Host that the account C(dbre_semisync_seed) may log in from, as O(part=seen) says it.
+      - Empty where that is not known; then the account may log in from everywhere.
+    type: str
+    default: ''
   port:
     description: TCP port on the source for the stream of a backup or dump.
     type: int
@@ -194,6 +211,10 @@ plugins:
   description: Active plugins from a library, and their libraries.
   returned: O(part=prepare)
   type: dict
+host:
+  description: As which host the source sees this replica; empty if it does not tell.
+  returned: O(part=seen)
+  type: str
 installed:
   description: Whether the clone plugin was installed for this.
   returned: O(part=prepare)
@@ -215,21 +236,26 @@ reason:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import clear, prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import (
+    clear,
+    prepare,
+    seen_as,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.offer import offered
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import send
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
     NoAnswerError,
     StreamError,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.take import take
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
 # What a part needs with every method.
 PART_NEEDS = [
     ("part", "send", ("certificate", "key", "token", "tools")),
     ("part", "offered", ("certificate", "job")),
+    ("part", "seen", ("source_host",)),
     ("part", "take", ("source", "source_host", "unit")),
 ]
 # What it needs beside that with one of them.
@@ -252,12 +278,14 @@ def main() -> None:
         argument_spec=login.argument_spec(
             part={
                 "type": "str",
-                "choices": ["prepare", "send", "offered", "take", "clear"],
+                "choices": ["seen", "prepare", "send", "offered", "take", "clear"],
                 "required": True,
             },
             method={"type": "str", "choices": ["clone", "backup", "dump"], "required": True},
             password={"type": "str", "no_log": True},
-            require_ssl={"type": "bool", "default": True},
+            tls={"type": "str", "choices": ["required", "any", "disabled"], "default": "required"},
+            tls_ca={"type": "path"},
+            donor_host={"type": "str", "default": ""},
             port={"type": "int", "default": 4444},
             certificate={"type": "str"},
             key={"type": "str", "no_log": True},
@@ -288,6 +316,9 @@ def main() -> None:
     if part in ("prepare", "clear"):
         run = prepare if part == "prepare" else clear
         connection.work(module, run, "the source cannot be asked")
+    if part == "seen":
+        login.require_driver(module)
+        module.exit_json(changed=False, host=seen_as(module.params))
     if module.check_mode:
         module.exit_json(changed=part == "take")
     try:

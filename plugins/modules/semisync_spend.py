@@ -15,7 +15,8 @@ description:
   - Runs on a source before what it waits for is changed, its timeout, wait point, wait count, what
     it does without replicas, or whether it waits at all.
   - Marks the last look that C(verify.yml) kept on the controller, and writes a row into the
-    cluster's journal, so that the look of another controller counts no more either.
+    cluster's journal if semi-sync is enabled there, so that the look of another controller counts
+    no more either.
   - Fails if no replica acknowledges that row in time, or it cannot be written, except on a server
     that is read-only. A source that gives up its wait within a minute is waited for.
 options:

@@ -58,17 +58,14 @@ options:
     description: Name of the variable with each host's result of O(step=plan), or of O(step=judge).
     type: str
   fenced_from:
-    description:
-      - Name of the variable with each host's result of O(step=plan), where that was made before the
-        tasks of the user's that fence the source ran.
+    description: As O(plan_from), before the source was fenced.
     type: str
   parts_from:
     description: Name of the variable with each host's result of O(step=part).
     type: str
   settled:
     description:
-      - Whether O(step=report) comes after everything else, and judges that too. Then it keeps the
-        first look at the new source as well; of a failover, that alone.
+      - Whether O(step=report) comes after everything else. It keeps the first look at the source.
     type: bool
     default: false
   results_dir:
@@ -89,8 +86,7 @@ options:
     description: The replication account's.
     type: str
   error_log:
-    description: RV(dbre.semisync.semisync_info#module:error_log) of the last look at this host's
-      server; where it has ended, O(step=look) of a failover reads on from there.
+    description: RV(dbre.semisync.semisync_info#module:error_log) of the last look at this server.
     type: dict
   tail:
     description: What was salvaged, which the action gives the module on the candidate.
@@ -159,9 +155,14 @@ statements:
   type: list
   elements: raw
 running:
-  description: Whether another switchover has the lock of this server.
+  description: Whether another switchover has the lock of this server. An account that may change no
+    roles has it in vain; its connection is ended.
   returned: O(step=look)
   type: bool
+lock_of:
+  description: The connection that has that lock, with its account if the login sees it; or empty.
+  returned: O(step=look)
+  type: str
 reach:
   description: Why the replication account cannot log in to a member from here, by host; empty where
     it can.
@@ -173,12 +174,11 @@ look:
       C(running), C(filters) and C(first_gtids) are as in a switchover; C(tried) has each place at
       which another server may listen, with C(words) for why the replication account cannot log in
       there, and whether anybody C(answered); C(kernel_seconds) and C(server_seconds) are for how
-      long the machine and the server have run at C(read_at).
+      long the machine and the server have run.
     - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
       ago; what its error C(log) says since the last look, null where that cannot be read; and
       whether its binary log can be read for O(step=salvage).
-    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found, with C(lines);
-      C(whole) is false where a part of it is gone.
+    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found; C(whole) if in all.
   returned: O(step=look) of a failover, also with a failure
   type: dict
 tried:
@@ -208,15 +208,11 @@ event_scheduler:
   returned: O(step=look)
   type: str
 server_seconds:
-  description: For how long the server has run at RV(read_at), and RV(kernel_seconds) the machine.
+  description: For how long the server has run, and RV(kernel_seconds) the machine.
   returned: O(step=freeze)
   type: int
 kernel_seconds:
-  description: As under RV(server_seconds), null where it is not known.
-  returned: O(step=freeze)
-  type: float
-read_at:
-  description: When what follows was read, in seconds since 1970 by the host's clock.
+  description: As under RV(server_seconds), null if unknown.
   returned: O(step=freeze)
   type: float
 applier_ids:
@@ -225,13 +221,13 @@ applier_ids:
   type: list
   elements: int
 asked_at:
-  description: The controller's clock before the module was sent, and RV(answered_at) behind it.
+  description: The controller's clock before the module was sent; RV(answered_at) is that after it.
   returned: O(step=look) or O(step=freeze)
   type: float
-answered_at:
-  description: As under RV(asked_at).
-  returned: O(step=look) or O(step=freeze)
-  type: float
+settings_row:
+  description: As of M(dbre.semisync.semisync_info), when the target has applied everything.
+  returned: O(step=part) of a failover
+  type: int
 stopped:
   description: Whether the IO thread stands still.
   returned: O(step=freeze)

@@ -284,6 +284,4 @@ class Rejoin(Known):
             return
         folder = results.cluster_folder(self.arguments.get("results_dir", "results"), self.name)
         run = results.open_run(folder, results.now(), self.arguments.get("run") or None)
-        path = os.path.join(run, FILE)
-        results.write_json(path, kept)
-        os.chmod(path, 0o600)
+        results.write_json(os.path.join(run, FILE), kept, private=True)

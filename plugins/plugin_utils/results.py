@@ -42,13 +42,17 @@ def cluster_folder(base: str, cluster: str) -> str:
     return os.path.join(os.path.abspath(base), safe)
 
 
-def write_json(path: str, value: Any) -> None:
+def write_json(path: str, value: Any, private: bool = False) -> None:
     """Write a value as JSON; see write_text()."""
-    write_text(path, json.dumps(value, indent=2, sort_keys=False) + "\n")
+    write_text(path, json.dumps(value, indent=2, sort_keys=False) + "\n", private)
 
 
-def write_text(path: str, text: str) -> None:
-    """Write whole or not at all, readable by the user's group as the umask says."""
+def write_text(path: str, text: str, private: bool = False) -> None:
+    """Write whole or not at all, readable by others as the umask says.
+
+    Args:
+        private: whether only this user ever reads it.
+    """
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
@@ -57,7 +61,7 @@ def write_text(path: str, text: str) -> None:
             stream.write(text)
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
+        os.chmod(temporary, 0o600 if private else 0o666 & ~umask)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

@@ -154,6 +154,7 @@ ROWS = (
     # common: who tells the clients of a change of roles
     number("semisync_http_port", 0, 65535, "a port, 0 for none"),
     text("semisync_http_address", rf"({ADDRESS})?", "an address of the host, or empty for all"),
+    texts("semisync_http_allow", r"[0-9A-Fa-f.:]+(/[0-9]{1,3})?", "addresses and networks"),
     tasks_file("semisync_hook_before_freeze"),
     tasks_file("semisync_hook_before_open"),
     tasks_file("semisync_hook_after_open"),

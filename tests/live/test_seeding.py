@@ -14,6 +14,11 @@ BEHIND = (
     "until %s -e 'SHOW REPLICA STATUS' 2>/dev/null | grep -q .; do sleep 0.1; done;"
     "%s -e 'FLUSH TABLES WITH READ LOCK; SELECT SLEEP(%d)'"
 )
+# As the source's general log has them: account, host, and how they came.
+CLONE_LOGINS = (
+    "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type = 'Connect'"
+    " AND CONVERT(argument USING utf8mb4) LIKE 'dbre_semisync_seed@% on %'"
+)
 
 
 @pytest.mark.long
@@ -36,6 +41,8 @@ def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_sourc
             " VALUES (1)"
         )
         before = replica.fingerprint()
+        if way == "clone":
+            source.sql("SET PERSIST log_output = 'TABLE'; SET PERSIST general_log = ON")
         # The others are chosen by themselves.
         given = {"semisync_seed_method": way} if way == "dump" else {}
         file = inventory(tmp_path, {source: {}}, {replica: {}}, **given)
@@ -48,6 +55,9 @@ def test_data_of_its_own_are_replaced_with_consent_alone_and_no_row_of_the_sourc
         assert ("a dump leaves out privileges" in text) == (way == "dump")
         assert compare(source, replica, writers.confirmed) >= 5 and len(writers.confirmed) > 100
         assert "mine" not in replica.value("SHOW DATABASES").split()
+        if way == "clone":
+            logins = source.value(CLONE_LOGINS).splitlines()
+            assert logins and all("using SSL/TLS" in login for login in logins), logins
         for host in (source, replica):
             assert (
                 "clone"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,9 @@ def test_an_empty_inventory_never_ends_green(tags, tmp_path):
 def nowhere(folder, **groups):
     """An inventory of hosts that nothing connects to, by group."""
     file = folder / "hosts.json"
-    children = {name: {"hosts": {host: {} for host in hosts}} for name, hosts in groups.items()}
+    children: dict[str, Any] = {
+        name: {"hosts": {host: {} for host in hosts}} for name, hosts in groups.items()
+    }
     file.write_text(json.dumps({"all": {"children": children}}))
     return file
 

@@ -20,48 +20,52 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, switchover
 
 
+def put(place: Any, name: str, value: Any) -> None:
+    setattr(place, name, value)
+
+
 def by_the_row_alone() -> None:
     """A failover refuses whatever a switchover has begun."""
-    interrupted.found = lambda _members, _row, words: interrupted.Found(words, "", False)
+    put(interrupted, "found", lambda _members, _row, words: interrupted.Found(words, "", False))
 
 
 def no_fence() -> None:
     """A source that is started again while its role moves takes writes."""
-    fence.put = lambda path, *_words: path
+    put(fence, "put", lambda path, *_words: path)
 
 
 def no_word() -> None:
     """The source takes its role back, whatever the target says."""
     closed = (source_back.CLOSED, "")
-    source_back.SourceBack.state_of_target = lambda _self, _deadline: closed
+    put(source_back.SourceBack, "state_of_target", lambda _self, _deadline: closed)
 
 
 def neither_word_nor_lock() -> None:
     """The target opens without the source's word, and the source does not ask for its lock: each
     alone suffices here.
     """
-    target.TargetPart.is_granted = lambda _self: True
+    put(target.TargetPart, "is_granted", lambda _self: True)
     take = flags.take
 
     def taken(server: Any, name: str, seconds: float) -> bool:
         return take(server, name, seconds) or name == rules.RUN_LOCK
 
-    flags.take = taken
+    put(flags, "take", taken)
 
 
 def no_chain() -> None:
     """A replica that the move has not reached yet, or has, keeps a failover off."""
-    interrupted.moved = lambda *_known: False
+    put(interrupted, "moved", lambda *_known: False)
 
 
 def never_opened() -> None:
     """A target that was opened, and started again, is a replica like any other."""
-    interrupted.opened = lambda *_known: None
+    put(interrupted, "opened", lambda *_known: None)
 
 
 def read_whole() -> None:
     """An interrupted switchover is ended only where every host was read."""
-    switchover.half_done = lambda *_known: False
+    put(switchover, "half_done", lambda *_known: False)
 
 
 def attached_later() -> None:
@@ -76,7 +80,7 @@ def attached_later() -> None:
         self.until("open", self.left(), self.is_open)
         self.attach()
 
-    source.SourcePart.hand_over = hand_over
+    put(source.SourcePart, "hand_over", hand_over)
 
 
 MUTANTS = {

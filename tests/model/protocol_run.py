@@ -160,11 +160,17 @@ def install() -> None:
         for constant, value in SHORTER.items():
             if name.startswith(OURS) and hasattr(module, constant):
                 setattr(module, constant, value)
-    part.Part.local, part.Part.connect = local, connect  # type: ignore[method-assign]
-    freeze.freeze = freezes
-    fence.put, fence.take_away = fenced(True), fenced(False)
-    keeper.release = lambda _name: True
-    keeper.address = lambda params: params["host"]
+    ours: Any
+    for place, name, ours in (
+        (part.Part, "local", local),
+        (part.Part, "connect", connect),
+        (freeze, "freeze", freezes),
+        (fence, "put", fenced(True)),
+        (fence, "take_away", fenced(False)),
+        (keeper, "release", lambda _name: True),
+        (keeper, "address", lambda params: params["host"]),
+    ):
+        setattr(place, name, ours)
     for name, module in list(sys.modules.items()):
         if name.startswith(OURS) and getattr(module, "time", None) is real_time:
             module.time = Time  # type: ignore[attr-defined]

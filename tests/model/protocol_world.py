@@ -353,6 +353,10 @@ class Connection:
         found = channel(self.server)
         return [found] if found else []
 
+    def events(self) -> list[dict[str, Any]]:
+        self.rows("SELECT 1")
+        return []
+
     def variables(self) -> dict[str, Any]:
         self.rows("SELECT 1")
         return {"gtid_executed": self.server.gtids(), "gtid_purged": ""}

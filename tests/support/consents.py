@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterable
 
 Done = subprocess.CompletedProcess[str]
 CONSENT = re.compile(r"-e (semisync_\w+_accept)=([\w:,.-]*\w)")
-# A run may refuse anew by what it reads behind the stop.
-TURNS = 3
+# A run may refuse anew by what it reads behind the stop; and a slow machine may let it run out of
+# time, which undoes it: it is made again, in so many seconds.
+TURNS, UNDONE, AGAIN = 6, "everything was undone", 15
 
 
 class Consents:
@@ -41,11 +43,15 @@ def consents(done: Done) -> dict[str, str]:
 
 
 def by_consent(attempt: Callable[..., Done]) -> Done:
-    """A playbook, and again with the cases accepted that it has refused by name."""
+    """A playbook, and again with the cases accepted that it has refused by name, or where all of it
+    was undone.
+    """
     given = Consents()
     done = attempt()
     for _turn in range(TURNS):
-        if done.returncode == 0 or not given.hear(done):
+        undone = UNDONE in done.stdout + done.stderr
+        if done.returncode == 0 or not (given.hear(done) or undone):
             break
+        time.sleep(AGAIN if undone else 0)
         done = attempt(*given.arguments)
     return done

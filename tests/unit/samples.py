@@ -54,6 +54,7 @@ SETTINGS = Settings(
         "canary_schema": "important",
         "http_port": 0,
         "http_address": "",
+        "http_allow": [],
     }
 )
 

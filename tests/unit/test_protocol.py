@@ -1,5 +1,5 @@
-"""The short form of `make protocol`: whatever dies, some playbook leads out; and a search that could
-not find the opposite would be worth nothing.
+"""The short form of `make protocol`: whatever dies, some playbook leads out; and a search that
+could not find the opposite would be worth nothing.
 """
 
 from __future__ import annotations

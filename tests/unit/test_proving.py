@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
 from jsonschema import Draft202012Validator
 
-from support.consents import consents
+from support.consents import by_consent, consents
 from support.proving import evidence, picture, short, table
 from support.proving.cycle import REFUSED, lies, outside, wrong
 from support.proving.faults import FAULTS
@@ -157,6 +157,29 @@ def test_a_refusal_names_what_can_be_accepted():
     done = subprocess.CompletedProcess([], 2, words, "")
     assert consents(done) == {"semisync_failover_accept": "unread:db-4,degraded"}
     assert consents(subprocess.CompletedProcess([], 2, "no_replica: nobody was read", "")) == {}
+
+
+def test_what_was_refused_by_name_or_undone_is_made_again(monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    said = [
+        (2, "says -e semisync_failover_accept=degraded; the certificate keeps it"),
+        (2, "says -e semisync_failover_accept=alone; the certificate keeps it"),
+        (2, "Cluster 'default': everything was undone, nobody took over"),
+        (0, "done"),
+    ]
+    heard = []
+
+    def attempt(*arguments):
+        heard.append(arguments)
+        status, words = said[len(heard) - 1]
+        return subprocess.CompletedProcess([], status, words, "")
+
+    assert by_consent(attempt).returncode == 0
+    both = ("-e", "semisync_failover_accept=degraded,alone")
+    assert heard == [(), ("-e", "semisync_failover_accept=degraded"), both, both]
+    heard.clear()
+    said[0] = (2, "no_replica: nobody was read")
+    assert by_consent(attempt).returncode == 2 and len(heard) == 1
 
 
 def test_where_nobody_wrote_again_there_are_no_seconds():

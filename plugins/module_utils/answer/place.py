@@ -10,6 +10,7 @@ port in their names.
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import json
 import os
 import stat
@@ -20,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.files import te
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import table_name
 
 PROGRAM = "/usr/local/lib/dbre-semisync/answer.py"
+PLACES = "/usr/local/lib/dbre-semisync/places.py"
 FOLDER = "/etc/dbre-semisync"
 UNITS = "/etc/systemd/system"
 SYSTEM_USER = "dbre-semisync"
@@ -27,6 +29,39 @@ SYSTEM_USER = "dbre-semisync"
 ACCOUNT = ("dbre_semi_http", "localhost")
 EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")
 LOGIN, START = "login", "start"
+# What the service may do besides answering: nothing. It keeps the host's /tmp, where a server may
+# have its socket.
+HARDENED = """\
+UMask=0077
+TasksMax=256
+LimitNOFILE=512
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+ProtectSystem=strict
+ProtectHome=yes
+PrivateDevices=yes
+DevicePolicy=closed
+ProtectProc=invisible
+ProcSubset=pid
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RemoveIPC=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+"""
 # Seconds the answer on one's own host may take; it gives up after 1 by itself.
 SECONDS = 3
 
@@ -40,6 +75,7 @@ def paths(server_port: int) -> dict[str, str]:
     stem = f"{FOLDER}/answer-{server_port}"
     return {
         "program": PROGRAM,
+        "places": PLACES,
         "settings": stem + ".json",
         "password": stem + ".password",
         "socket": f"{UNITS}/{unit(server_port)}.socket",
@@ -64,10 +100,36 @@ def listening(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address.strip("[]") else f"{address}:{port}"
 
 
+def allowed(addresses: list[str], peers: list[str]) -> str:
+    """Lines of the service: who may speak with it; everybody if nothing is said.
+
+    Args:
+        addresses: addresses and networks of routers.
+        peers: where the other hosts' answers are; those that are no addresses must be among the
+            former.
+    """
+    if not addresses:
+        return ""
+    hosts = [peer.rpartition(":")[0].strip("[]") for peer in peers]
+    known = [*addresses, *(host for host in hosts if is_address(host))]
+    lines = ["IPAddressDeny=any", "IPAddressAllow=localhost"]
+    return "\n".join([*lines, *(f"IPAddressAllow={one}" for one in dict.fromkeys(known))]) + "\n"
+
+
+def is_address(word: str) -> bool:
+    """Whether it is an address, or a network, as systemd takes it."""
+    try:
+        ipaddress.ip_network(word, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
 def files(
     server_port: int,
     wanted: dict[str, Any],
     program: str,
+    places: str,
     python: str,
     server_socket: str,
     show_channels: str,
@@ -77,8 +139,10 @@ def files(
     Args:
         server_port: of the MySQL or MariaDB server.
         wanted: port, address, schema of the journal, begins: whether the cluster began with this
-            server as its source, peers: where the answers of the other hosts are.
+            server as its source, peers: where the answers of the other hosts are, allow: who may
+            ask besides them, everybody if that is empty.
         program: text of the service.
+        places: text of the module beside it.
         python: that has PyMySQL.
         server_socket: the server's unix socket.
         show_channels: the server's statement that shows its channels.
@@ -95,6 +159,7 @@ def files(
     }
     return {
         where["program"]: program,
+        where["places"]: places,
         where["settings"]: json.dumps(settings, indent=1, sort_keys=True) + "\n",
         where["socket"]: f"""\
 # Written by the Ansible collection dbre.semisync. Edits are overwritten.
@@ -104,7 +169,7 @@ Description=Asks whether the server at port {server_port} takes writes, over HTT
 [Socket]
 ListenStream={listening(wanted["address"], wanted["port"])}
 FreeBind=yes
-Backlog=128
+Backlog=1024
 
 [Install]
 WantedBy=sockets.target
@@ -121,12 +186,7 @@ User={SYSTEM_USER}
 ExecStart={python} {where["program"]} {where["settings"]}
 Restart=on-failure
 RestartSec=1
-NoNewPrivileges=yes
-ProtectSystem=full
-ProtectHome=yes
-CapabilityBoundingSet=
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
-""",
+{HARDENED}{allowed(wanted.get("allow") or [], wanted["peers"])}""",
     }
 
 

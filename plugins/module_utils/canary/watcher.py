@@ -18,6 +18,8 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
+
 # Seconds a result waits to be asked for.
 HOLD_SECONDS = 60
 READY = b"r"
@@ -79,8 +81,7 @@ def serve(listener: Any, seconds: float, work: Any, write_end: Any) -> None:
     except Exception as error:  # nobody else would hear of it
         result = not_known(f"the row could not be watched for: {error}")
     os.close(write_end)
-    listener.settimeout(seconds + HOLD_SECONDS)
-    connection = listener.accept()[0]
+    connection = callers.accept(listener, seconds + HOLD_SECONDS)
     connection.settimeout(HOLD_SECONDS)
     connection.sendall(json.dumps(result).encode("utf-8"))
     connection.close()
@@ -104,6 +105,8 @@ def ask(name: str, seconds: float) -> dict[str, Any]:
     text = b""
     try:
         with_it.connect(name)
+        if not callers.is_own(with_it):
+            return not_known("another user of this host has the name of who watches for the row")
         while True:
             part = with_it.recv(65536)
             if not part:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import (
     complain,
     detach,
@@ -69,9 +70,8 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
     detach(listener.fileno())
     deadline = time.monotonic() + seconds
     while True:
-        listener.settimeout(max(0.001, deadline - time.monotonic()))
         try:
-            connection = listener.accept()[0]
+            connection = callers.accept(listener, deadline - time.monotonic())
         except socket.timeout:
             # From here on nobody is told any more that this process is gone.
             listener.close()
@@ -111,6 +111,8 @@ def told(name: str, word: bytes) -> bytes:
         asking.settimeout(ANSWER)
         try:
             asking.connect(name)
+            if not callers.is_own(asking):
+                return b""
             asking.sendall(word)
             return asking.recv(1)
         except OSError:

@@ -158,7 +158,7 @@ class FailoverReplica(ReplicaPart):
 
     def recover(self, stage: str) -> dict[str, Any]:
         """What the guard does when the part has ended without a word."""
-        if not flags.take(self.hand, rules.RUN_LOCK, 5):
+        if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
         self.moved = stage == "moved"
         try:

@@ -24,6 +24,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part impo
     global_text,
 )
 
+# Of the protocol: what a client can, a command, and what that one sets.
+MULTI_STATEMENTS, SET_OPTION, SINGLE = 1 << 16, 0x1B, 1
+
 
 def roll_forward(part: Part) -> None:
     """Carry out what was salvaged.
@@ -41,6 +44,7 @@ def roll_forward(part: Part) -> None:
         if transactions and super_only not in ("0", False):
             # read_only stays, which keeps clients out.
             part.run([("SET GLOBAL super_read_only = 0", None)])
+        alone(server)
         for one in transactions:
             carry_out(server, one)
     finally:
@@ -77,6 +81,19 @@ def fits(part: Part, transactions: list[tail.Transaction]) -> None:
             )
 
 
+def alone(server: Server) -> None:
+    """Let the server take one statement at a time, as replication does: what is a comment of one
+    version may be the end of a statement for another.
+    """
+    connection: Any = getattr(server.cursor, "connection", None)
+    if hasattr(connection, "set_server_option"):
+        connection.set_server_option(SINGLE)
+    elif getattr(connection, "client_flag", 0) & MULTI_STATEMENTS:
+        # PyMySQL before 1.0 asks for several, and has no way to say otherwise.
+        connection._execute_command(SET_OPTION, SINGLE.to_bytes(2, "little"))
+        connection._read_packet()
+
+
 def carry_out(
     server: Server, one: tail.Transaction, at_end: Callable[[], Any] | None = None
 ) -> None:
@@ -90,7 +107,7 @@ def carry_out(
     """
     try:
         for statement in one.statements:
-            if at_end and statement.upper().startswith(tail.ENDS):
+            if at_end and statement in tail.ENDS:
                 at_end()
             with driver_errors():
                 server.cursor.execute(statement)

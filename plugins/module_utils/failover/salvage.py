@@ -11,13 +11,16 @@ import base64
 import glob
 import json
 import os
-import subprocess
-import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import log_file, tail
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.printing import (
+    Part,
+    SalvageError,
+    printed,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
@@ -25,19 +28,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 PROGRAMS = ("mariadb-binlog", "mysqlbinlog")
 # The host's, the controller's and the candidate's memory all hold it.
 MOST_BYTES = 256 << 20
-
-
-class SalvageError(Exception):
-    """It cannot be read.
-
-    Args:
-        case: as docs/failover.md names it, without "salvage_".
-        words: what was found.
-    """
-
-    def __init__(self, case: str, words: str) -> None:
-        super().__init__(words)
-        self.case = case
 
 
 def look(module: Any) -> dict[str, Any]:
@@ -122,7 +112,8 @@ def listed(basename: str, datadir: str) -> list[str]:
     names = [line.strip() for line in read_text(index).splitlines() if line.strip()]
     if not names:
         raise SalvageError("no_log", f"{index} is empty")
-    return [os.path.normpath(os.path.join(datadir, name)) for name in names]
+    # From "/" on, so that no name is an option of the program that reads it.
+    return [os.path.normpath(os.path.join("/", datadir, name)) for name in names]
 
 
 def since(files: list[str], first: str) -> list[str]:
@@ -174,9 +165,8 @@ def read(module: Any) -> dict[str, Any]:
     try:
         files, ends = readable_files(module)
         reader = tail.Reader(lacking(params["mariadb"], params["received"]))
-        with tempfile.TemporaryDirectory() as folder:
-            paths = [*files[:-1], whole_part(files[-1], ends[-1], folder)]
-            transactions = print_all(command(program(module), paths), reader)
+        parts = [Part(path, whole.end) for path, whole in zip(files, ends)]
+        transactions = print_all(program(module), parts, reader)
         again = [walk(path) for path in since(listed_now(params), params["files"].get("first", ""))]
         if again != ends or running(params["files"]):
             raise SalvageError("alive", "the log changed while it was read: somebody writes to it")
@@ -202,68 +192,14 @@ def listed_now(params: dict[str, Any]) -> list[str]:
     return listed(params["files"]["basename"], params["files"]["datadir"])
 
 
-def whole_part(path: str, whole: log_file.Whole, folder: str) -> str:
-    """The path of a file without its torn end: a copy, because MariaDB's program reads one event
-    more than --stop-position says, and takes it for damage.
-    """
-    if not whole.torn:
-        return path
-    copy = os.path.join(folder, os.path.basename(path))
-    with open(path, "rb") as original, open(copy, "wb") as part:
-        left = whole.end
-        while left:
-            piece = original.read(min(left, 1 << 20))
-            if not piece:
-                raise SalvageError("alive", f"{path} became shorter while it was read")
-            part.write(piece)
-            left -= len(piece)
-    return copy
-
-
-def command(path: str, files: list[str]) -> list[str]:
-    return [path, "--no-defaults", "--verify-binlog-checksum", *files]
-
-
-def print_all(words: list[str], reader: tail.Reader) -> list[tail.Transaction]:
+def print_all(path: str, parts: list[Part], reader: tail.Reader) -> list[tail.Transaction]:
     """The transactions that a program prints.
 
     Raises:
         SalvageError: it has not come to its end, or it is too much.
         TailError: what it printed.
     """
-    return printed(words, lambda lines: list(limited(reader.read(lines))))
-
-
-def printed(words: list[str], read_lines: Callable[[Iterable[bytes]], Any]) -> Any:
-    """What is made of the lines that a program prints; times in them are UTC.
-
-    Raises:
-        SalvageError: it has not come to its end.
-        TailError: what it printed.
-    """
-    environment = dict(os.environ, LC_ALL="C", TZ="UTC")
-    with tempfile.TemporaryFile() as errors, subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=errors, env=environment
-    ) as printing:
-        output: Any = printing.stdout
-        made, wrong = None, None
-        try:
-            made = read_lines(output)
-        except tail.TailError as error:
-            wrong = error
-        except SalvageError:
-            printing.kill()
-            raise
-        # Where it was cut off it is no wonder that it is not understood.
-        output.read()
-        status = printing.wait()
-        errors.seek(0)
-        said = " ".join(errors.read().decode("utf-8", "replace").split())
-    if status or "ERROR" in said:
-        raise SalvageError("damaged", said[:300] or f"it ended with status {status}")
-    if wrong:
-        raise wrong
-    return made
+    return list(printed(path, parts, lambda lines: list(limited(reader.read(lines)))))
 
 
 def limited(transactions: Iterator[tail.Transaction]) -> Iterator[tail.Transaction]:
@@ -289,7 +225,12 @@ def pack(transactions: list[tail.Transaction]) -> str:
 
 def unpack(payload: str) -> list[tail.Transaction]:
     """The reverse."""
-    rows = json.loads(zlib.decompress(base64.b64decode(payload)))
+    reader = zlib.decompressobj()
+    # As JSON a byte takes six characters at most.
+    text = reader.decompress(base64.b64decode(payload), 6 * MOST_BYTES)
+    if reader.unconsumed_tail:
+        raise SalvageError("large", f"more than {MOST_BYTES >> 20} MB to be salvaged")
+    rows = json.loads(text)
     return [
         tail.Transaction(one, [text.encode("latin-1") for text in texts]) for one, texts in rows
     ]

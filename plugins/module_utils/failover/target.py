@@ -7,6 +7,7 @@ received, waits for replicas that acknowledge, and opens.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from typing import Any
@@ -140,6 +141,15 @@ class FailoverTarget(TargetPart):
             os.sync()
             self.note("careful_again", "all that was applied is on the disk")
 
+    def result(self, outcome: str, reason: str = "") -> dict[str, Any]:
+        """What became of it, and of which change of the old source's semi-sync this server knows
+        now that it has applied everything; None if that cannot be read.
+        """
+        seen = None
+        with contextlib.suppress(ServerError):
+            seen = journal.past(self.eyes, self.params["schema"])["settings_row"]
+        return dict(super().result(outcome, reason), settings_row=seen)
+
     def promotion(self) -> list[Step]:
         """Where nobody could acknowledge, the source side stays off: writers would only wait."""
         steps = rules.promote_steps(self.names)
@@ -243,7 +253,7 @@ class FailoverTarget(TargetPart):
 
     def recover(self, stage: str) -> dict[str, Any]:
         """What the guard does when the part has ended without a word."""
-        if not flags.take(self.hand, rules.RUN_LOCK, 5):
+        if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
         if not self.frozen():
             # What is left the next run does, which needs the lock.

@@ -16,11 +16,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.peer import TLS_FAILED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
-    text,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, run_lock
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.look import (
     filters,
     first_gtids,
@@ -49,9 +48,10 @@ def look(
         params: the others' `places`, and the replication account's `user` and `password`.
         info: what was read of the server.
     """
-    locked = server.rows(f"SELECT IS_USED_LOCK({quote_text(rules.RUN_LOCK)}) AS id")[0]["id"]
+    has = run_lock.holder(server, params["user"])
     return {
-        "running": locked is not None,
+        "running": bool(has and not has.stranger),
+        "lock_of": has.words if has else "",
         "tried": try_all(places_of(params["places"], info), params),
         "filters": filters(server, names) + skips(server),
         "first_gtids": first_gtids(server, names),
@@ -72,7 +72,8 @@ def places_of(others: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[s
         if place["address"]
     }
     return [
-        {"address": address, "port": port, "tls": tls} for (address, port), tls in tls_at.items()
+        {"address": address, "port": port, "tls": tls, "known": False}
+        for (address, port), tls in tls_at.items()
     ]
 
 
@@ -121,8 +122,9 @@ def reach(peer: dict[str, Any], params: dict[str, Any]) -> tuple[str, bool]:
                 peer["port"],
                 params["user"],
                 params["password"],
-                peer["tls"],
+                (peer["tls"] or None) if peer.get("known", True) else None,
                 ANSWER,
+                params,
             )
         )
     except ServerError as error:
@@ -136,5 +138,7 @@ def answered(error: ServerError) -> bool:
     where the connection did not come about (2000 to 2999 are the client library's own).
     """
     if "cryptography" in str(error):
+        return True
+    if error.number == TLS_FAILED:
         return True
     return error.number is not None and not (error.number == 0 or 2000 <= error.number < 3000)

@@ -39,7 +39,7 @@ def round_trips(
             "there is no program ping on this host; it is in the package iputils-ping (Debian,"
             " Ubuntu) or iputils"
         )
-    words = [program, "-n", "-c", str(count), "-i", INTERVAL, "-W", str(wait)]
+    words = [program, "-n", "-c", str(count), "-i", INTERVAL, "-W", str(wait), "--"]
     return {peer: parse_ping(command.run(module, [*words, peer])[1]) for peer in peers}
 
 

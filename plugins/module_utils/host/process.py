@@ -11,7 +11,7 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
     read_text,
     text_if_any,
@@ -24,6 +24,11 @@ PROGRAM_FOLDERS = ("bin", "sbin", "libexec")
 READERS_ENVIRONMENT = ("MYSQL_HOME", "MYSQL_GROUP_SUFFIX")
 # What --print-defaults begins with, in every version.
 PRINTED = "would have been started with the following arguments"
+# What may follow mysqld in the name of a group of options, and a group of a server's own.
+SUFFIX = re.compile(r"[\w@.:+-]*\Z")
+GROUP = re.compile(
+    r"^\s*\[(mysqld|server|mariadbd?|client-server)(-[\d.]+)?([@._-][^\]]*)?\]", re.MULTILINE
+)
 # What a replica can be seeded with: our key -> names of the program, the newer one first.
 TOOLS = {
     "dump": ("mariadb-dump", "mysqldump"),
@@ -116,13 +121,16 @@ def executable(pid: int) -> str | None:
 
 
 def find_program(cmdline: list[str], executable_path: str | None, basedir: str) -> str | None:
-    """The server's program: as its command line names it, as the kernel does, or under basedir.
+    """The server's program: as the kernel names it; where the kernel hides it, or names what starts
+    it, such as valgrind, as its command line does, or under basedir. It is run by trust.words(): a
+    server that was broken into writes its command line itself.
 
     Never by the PATH: a program that lies there may be another server's, which reads other files.
     """
-    name = program_word(cmdline)
+    kernel = [executable_path] if executable_path else []
+    name = program_word([word for word in kernel if is_program(word)]) or program_word(cmdline)
     places = [name] if name.startswith("/") else []
-    places += [executable_path] if executable_path else []
+    places += kernel
     for each in [os.path.basename(name)] if name else SERVERS:
         places += [os.path.join(basedir, folder, each) for folder in PROGRAM_FOLDERS if basedir]
     return next((place for place in places if is_program(place)), None)
@@ -139,10 +147,17 @@ def program_folders(program: str | None, basedir: str) -> list[str]:
     return [path for path in dict.fromkeys(folders) if os.path.isdir(path)]
 
 
-def find_tool(module: Any, tool_names: tuple[str, ...], folders: list[str]) -> str | None:
-    """The first of these programs beside the server, or else on the PATH, or None."""
+def find_tool(
+    module: Any, tool_names: tuple[str, ...], folders: list[str], for_root: bool = False
+) -> str | None:
+    """The first of these programs beside the server, or else on the PATH, or None.
+
+    Args:
+        for_root: only what root itself may run; see trust.py.
+    """
     places = [os.path.join(folder, name) for folder in folders for name in tool_names]
-    beside = next((place for place in places if is_program(place)), None)
+    fits = [place for place in places if is_program(place)]
+    beside = next((place for place in fits if not for_root or trust.trusted(place)), None)
     return beside or next(filter(None, map(module.get_bin_path, tool_names)), None)
 
 
@@ -226,6 +241,9 @@ def read_options(module: Any, server: Running, option_file: str | None = None) -
     environment = readers_environment(server.pid) if server.pid else {}
     reader, pairs, unknown = print_defaults(module, server, arguments, environment)
     suffix = group_suffix(arguments) or environment.get("MYSQL_GROUP_SUFFIX", "")
+    if not SUFFIX.match(suffix):
+        # It becomes a line of a file that root writes.
+        unknown, suffix = f"the suffix of its option groups is {suffix!r}", ""
     marker = option_files.own_name(option_files.MARKER, suffix)
     place = {"kind": "drop-in", "path": option_file or ""}
     exists, whole = False, ""
@@ -247,6 +265,8 @@ def read_options(module: Any, server: Running, option_file: str | None = None) -
     ours = (
         (whole if exists else None) if kind == "drop-in" else option_files.our_block(whole, marker)
     )
+    named = not option_file and place["path"] == defaults_file(arguments)
+    unsafe = unsafe_place(place["path"], whole if named else None)
     left = option_files.left_behind_path(place["path"], kind, suffix)
     return {
         "reader": reader,
@@ -261,6 +281,7 @@ def read_options(module: Any, server: Running, option_file: str | None = None) -
         "marker": marker,
         "group": "mysqld" + suffix,
         "exists": exists,
+        "unsafe": unsafe,
         "ours": ours,
         "left_behind": {"path": left, "exists": left != place["path"] and os.path.exists(left)},
     }
@@ -275,7 +296,7 @@ def print_defaults(
     if not server.program:
         return None, [], server.unknown
     words = [server.program, *arguments, "--print-defaults"]
-    code, printed, stderr = command.run(module, words, environment)
+    code, printed, stderr = command.run(module, trust.words(words), environment)
     if code == 0 and PRINTED in printed:
         return " ".join(words), chosen(option_files.print_defaults_pairs(printed)), ""
     said = " ".join(stderr.split()) or f"nothing of them, and ended with {code}"
@@ -311,6 +332,27 @@ def wanted(name: str) -> bool:
     )
 
 
+def unsafe_place(path: str, named: str | None) -> str:
+    """Why root does not write our lines there, in words; empty if it may.
+
+    Args:
+        named: what is in the file, if it is the server's process that says which file it reads: it
+            may say anything, such as a file of cron's.
+    """
+    folder = os.path.dirname(path) or "/"
+    if os.path.isdir(folder) and not trust.trusted(path if os.path.exists(path) else folder):
+        return (
+            f"{path}, or a folder above it, is not only root's to write, so root does not write"
+            " there. Give it to root, or set semisync_option_file to a file that is"
+        )
+    if named is not None and not GROUP.search(named):
+        return (
+            f"the server's process says that it reads {path}, which has no group of options of a"
+            " server. See how it was started, or set semisync_option_file"
+        )
+    return ""
+
+
 def find_place(
     module: Any, arguments: list[str], folders: list[str], environment: dict[str, str]
 ) -> dict[str, Any]:
@@ -322,7 +364,9 @@ def find_place(
     if not only:
         reader = find_tool(module, ("my_print_defaults",), folders)
         if reader:
-            _dummy, output, _dummy2 = command.run(module, [reader, "--help"], environment)
+            _dummy, output, _dummy2 = command.run(
+                module, trust.words([reader, "--help"]), environment
+            )
             files = option_files.parse_default_files(output)
     files = [
         path for path in files or ["/etc/my.cnf", "/etc/mysql/my.cnf"] if not path.startswith("~")
@@ -338,6 +382,9 @@ def _read_with_includes(real: str, name: str, contents: dict[str, str]) -> None:
     if name in contents or not os.path.isfile(real):
         return
     contents[name] = read_text(real)
+    if not trust.trusted(name):
+        # Where our lines go is not for others to say.
+        return
     for kind, target in option_files.parse_includes(contents[name]):
         if kind == "file":
             _read_with_includes(os.path.realpath(target), target, contents)

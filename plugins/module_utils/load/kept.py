@@ -76,7 +76,7 @@ class Guard:
         Args:
             now: the server's variables, beside whose program the client may lie.
         """
-        client = find_tool(self.module, TOOLS["client"], running(now).folders)
+        client = find_tool(self.module, TOOLS["client"], running(now).folders, for_root=True)
         if not client or not systemd_runs():
             raise SettingError(
                 f"nothing was changed: without {'systemd' if client else 'the mysql client'}"

@@ -7,6 +7,7 @@ take them back.
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import repeated
@@ -200,7 +201,7 @@ def restore_script(client: str) -> str:
     lines = [
         # Somebody else has put it back meanwhile.
         f"test -d {FOLDER} || exit 0",
-        f"if {client} --defaults-extra-file={FOLDER}/login.cnf < {FOLDER}/restore.sql",
+        f"if {shlex.quote(client)} --defaults-extra-file={FOLDER}/login.cnf < {FOLDER}/restore.sql",
         f"then rm -rf {FOLDER} {LASTING}",
         "exit 0",
         "fi",

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.process import (
     find_tool,
     running,
@@ -74,7 +74,10 @@ class Load(ABC):
 
     def call(self, words: list[str]) -> tuple[int, str, str]:
         """Exit status, output and standard error of a command, which ends when its time is up."""
-        limited = ["timeout", f"--kill-after={GRACE}", str(self.params["timeout"]), *words]
+        limited = ["timeout", f"--kill-after={GRACE}", str(self.params["timeout"])]
+        if self.file:
+            trust.hand_over(words[0], self.file)
+        limited += trust.words(words)
         return command.run(self.module, limited)
 
     def late(self, code: int) -> str:

@@ -8,9 +8,9 @@ first file, what each has, and whether the numbers of a server grow.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import tail
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.disguise import Lines
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 
 NO_GTID = ("ANONYMOUS", "AUTOMATIC")
@@ -44,7 +44,7 @@ class History:
         self.now = ""
         self.within = self.whole = False
 
-    def read(self, lines: Iterable[bytes]) -> History:
+    def read(self, lines: Lines) -> History:
         """Take what a program prints.
 
         Raises:
@@ -52,23 +52,25 @@ class History:
         """
         for one in tail.statements(lines, self.comment):
             name = one.begins()
+            if one.ends:
+                self.closed()
             if name:
                 self.finished()
                 self.now = "" if name.upper() in NO_GTID else name
                 self.anonymous += name.upper() == NO_GTID[0]
-            elif self.now and not tail.SET.match(one.text) and tail.ADDED not in one.text:
-                self.go_on(one.text.upper())
+            elif self.now and one.is_content():
+                self.go_on(one)
         self.finished()
         self.closed()
         return self
 
-    def go_on(self, word: bytes) -> None:
+    def go_on(self, one: tail.Statement) -> None:
         """How far the transaction is with one more statement."""
         if self.within:
-            self.whole = self.whole or word.startswith(tail.ENDS)
-        elif word.startswith(tail.BEGINS):
+            self.whole = self.whole or one.is_end()
+        elif one.is_begin():
             self.within = True
-        elif word:
+        elif one.text:
             # A statement that is a transaction of its own.
             self.whole = True
 

@@ -8,7 +8,6 @@ alone, and of either what the transactions are that the new source lacks.
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
@@ -17,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     tail,
     witness,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.printing import Part, printed
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms, place, power
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.history import History
@@ -121,18 +121,17 @@ def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
     program = salvage.program(module)
     paths = salvage.listed(files["basename"], files["datadir"])
     first, checked = len(paths), {}
-    with tempfile.TemporaryDirectory() as folder:
-        while first:
-            first -= 1
-            checked[paths[first]] = whole(paths[first], paths[-1])
-            if begins_before(program, paths[first], mariadb, known):
-                break
-        wanted = paths[first:]
-        read = [*wanted[:-1], salvage.whole_part(wanted[-1], checked[wanted[-1]], folder)]
-        history = salvage.printed(words(program, WITHOUT_ROWS, read), History(mariadb).read)
-        state = history.has()
-        lacking = [one for one in history.gtids if beyond(mariadb, one, known)]
-        shown = show(program, read, mariadb, lacking)
+    while first:
+        first -= 1
+        checked[paths[first]] = whole(paths[first], paths[-1])
+        if begins_before(program, paths[first], mariadb, known):
+            break
+    wanted = paths[first:]
+    read = [Part(path, checked[path].end) for path in wanted]
+    history = printed(program, read, History(mariadb).read, WITHOUT_ROWS)
+    state = history.has()
+    lacking = [one for one in history.gtids if beyond(mariadb, one, known)]
+    shown = show(program, read, mariadb, lacking)
     last = checked[wanted[-1]]
     return {
         "files": wanted,
@@ -151,10 +150,8 @@ def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
 
 def begins_before(program: str, path: str, mariadb: bool, known: str) -> bool:
     """Whether a file of a log says that all before it is known."""
-    head = salvage.printed(
-        [program, "--no-defaults", f"--stop-position={HEAD}", *WITHOUT_ROWS, path],
-        History(mariadb).read,
-    )
+    part = Part(path, os.path.getsize(path), stop=HEAD)
+    head = printed(program, [part], History(mariadb).read, WITHOUT_ROWS)
     return head.before is not None and not beyond(mariadb, head.before, known)
 
 
@@ -166,23 +163,19 @@ def first_needed(program: str, paths: list[str], mariadb: bool, known: str) -> i
     return 0
 
 
-def show(program: str, paths: list[str], mariadb: bool, lacking: list[str]) -> dict[str, Any]:
+def show(program: str, parts: list[Part], mariadb: bool, lacking: list[str]) -> dict[str, Any]:
     """What the transactions are that the new source lacks."""
     wanted = set(lacking)
     seen = phantoms.Phantoms(mariadb, wanted.__contains__)
     if lacking:
         only = () if mariadb else ("--include-gtids=" + gtid.subtract(",".join(lacking), ""),)
-        salvage.printed(words(program, (*phantoms.OPTIONS, *only), paths), seen.read)
+        printed(program, parts, seen.read, (*phantoms.OPTIONS, *only))
     return {
         "count": seen.count,
         "transactions": seen.told,
         "tables": seen.tables,
         "lasting": seen.lasting[:100],
     }
-
-
-def words(program: str, options: tuple[str, ...], paths: list[str]) -> list[str]:
-    return [*salvage.command(program, []), *options, *paths]
 
 
 def whole(path: str, last: str) -> log_file.Whole:

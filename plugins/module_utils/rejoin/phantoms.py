@@ -8,10 +8,11 @@ which tables, how many rows, and the first of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import tail
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.disguise import Lines
 
 # Of so many transactions, rows of each, and characters of a line, is told; all are counted.
 MOST, ROWS, WIDTH = 50, 20, 400
@@ -53,7 +54,7 @@ class Phantoms:
         self.now: dict[str, Any] | None = None
         self.hides = False
 
-    def read(self, lines: Iterable[bytes]) -> Phantoms:
+    def read(self, lines: Lines) -> Phantoms:
         """Take what a program prints with OPTIONS.
 
         Raises:
@@ -65,7 +66,7 @@ class Phantoms:
                 self.finished()
                 if name.upper() not in ("AUTOMATIC", "ANONYMOUS") and self.wanted(name):
                     self.begin(name)
-            elif self.now is not None and one.text:
+            elif self.now is not None and one.written:
                 self.statement(one.text)
         self.finished()
         return self
@@ -130,9 +131,6 @@ class Phantoms:
 
     def statement(self, text: bytes) -> None:
         current: dict[str, Any] = self.now or {}
-        word = text.upper()
-        if tail.SET.match(text) or word.startswith((*tail.BEGINS, *tail.ENDS, b"BINLOG")):
-            return
         words = " ".join(text.decode("utf-8", "replace").split())
         if not words.upper().startswith(DATA):
             current["ddl"] = True

@@ -13,7 +13,7 @@ import re
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import log_file
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
 
@@ -95,7 +95,7 @@ def find(module: Any, units: list[str], hint: str) -> Place:
         words = ["systemctl", "show", "--property=LoadState,ExecStart", service_name(unit)]
         _status, printed, _errors = command.run(module, words)
         if "LoadState=masked" in printed:
-            # Whoever fences a dead source masks its unit, and somebody unmasks it later.
+            # A fence may mask a dead source's unit, which is unmasked later.
             printed = behind_mask(service_name(unit))
             if not PROGRAM.search(printed):
                 masked.append(unit)
@@ -148,7 +148,7 @@ def help_of(module: Any, program: str, arguments: list[str]) -> str:
         PlaceError: it says nothing.
     """
     words = [program, *arguments, "--verbose", "--help"]
-    _status, printed, errors = command.run(module, words)
+    _status, printed, errors = command.run(module, trust.words(words))
     if not parse_help(printed).get("datadir"):
         said = " ".join(errors.split())[-200:]
         raise PlaceError(f"{' '.join(words)} does not say where its data are: {said}")

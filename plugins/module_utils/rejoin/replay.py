@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
-import tempfile
 import zlib
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage, tail
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forward import carry_out
+from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+    printing,
+    salvage,
+    tail,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forward import (
+    alone,
+    carry_out,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, place, rows
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
@@ -68,12 +75,13 @@ def carry(module: Any) -> dict[str, Any]:
     written: list[rows.Row] = []
     reader = tail.Reader(lambda one: not gtid.subtract(one, wanted))
     seen = rows.Rows(written.append)
-    with tempfile.TemporaryDirectory() as folder:
-        read = [*paths[:-1], salvage.whole_part(paths[-1], last, folder)]
-        words = [*salvage.command(program, []), "--verbose", f"--include-gtids={wanted}", *read]
-        transactions = salvage.printed(
-            words, lambda lines: list(salvage.limited(reader.read(lines, seen.comment)))
-        )
+    ends = [*(look.whole(path, paths[-1]).end for path in paths[:-1]), last.end]
+    transactions = printing.printed(
+        program,
+        [printing.Part(path, end) for path, end in zip(paths, ends)],
+        lambda lines: list(salvage.limited(reader.read(lines, seen.comment))),
+        ["--verbose", f"--include-gtids={wanted}"],
+    )
     seen.finished()
     missing = gtid.subtract(wanted, ",".join(one.gtid for one in transactions))
     if missing:
@@ -96,16 +104,12 @@ def check(one: tail.Transaction) -> None:
     Raises:
         ReplayError: it has something else.
     """
-    for statement in one.statements:
-        word = statement.upper()
-        if tail.is_content(statement) and not word.startswith(
-            (b"BINLOG", *tail.BEGINS, *tail.ENDS)
-        ):
-            said = b" ".join(statement.split()[:2]).decode("utf-8", "replace")
-            raise ReplayError(
-                f"{one.gtid} has a statement in place of rows ({said} …): what it would do on the"
-                " new source is not known"
-            )
+    for statement in one.texts:
+        said = b" ".join(statement.split()[:2]).decode("utf-8", "replace")
+        raise ReplayError(
+            f"{one.gtid} has a statement in place of rows ({said} …): what it would do on the"
+            " new source is not known"
+        )
 
 
 def pack(transactions: list[tail.Transaction], written: list[rows.Row]) -> str:
@@ -135,6 +139,7 @@ def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
             try:
                 session.rows(f"SET SESSION innodb_lock_wait_timeout = {PATIENCE}")
                 session.rows(f"SET SESSION lock_wait_timeout = {PATIENCE}")
+                alone(session)
                 rehearse(session, transactions)
                 for one in transactions:
                     carry_out(session, one, scan.go_on)
@@ -222,16 +227,11 @@ class Scan:
             if self.place == (paths[-1], end):
                 return
             paths = salvage.since(paths, first.rpartition("/")[2])
-        words = [
-            *salvage.command(self.program, []),
-            "--verbose",
-            "--base64-output=DECODE-ROWS",
-            f"--exclude-gtids={self.known}",
-            f"--start-position={begin}",
-            f"--stop-position={end}",
-            *paths,
-        ]
-        met = salvage.printed(words, rows.Meeting(self.written).read).met
+        parts = [printing.Part(path, os.path.getsize(path)) for path in paths]
+        parts[0] = parts[0]._replace(begin=begin)
+        parts[-1] = parts[-1]._replace(end=end)
+        options = ["--verbose", "--base64-output=DECODE-ROWS", f"--exclude-gtids={self.known}"]
+        met = printing.printed(self.program, parts, rows.Meeting(self.written).read, options).met
         self.place = paths[-1], end
         if met:
             raise ReplayError(
@@ -268,10 +268,10 @@ def parts(one: tail.Transaction) -> tuple[list[bytes], list[bytes]]:
     what its GTID needs.
     """
     words = [text.upper() for text in one.statements]
-    begin = next(place for place, word in enumerate(words) if word.startswith(tail.BEGINS))
+    begin = next(place for place, word in enumerate(words) if word in tail.BEGINS)
     ahead = [text for text in one.statements[:begin] if not OF_WHOLE.match(text)]
     return ahead, [
         text
         for text, word in zip(one.statements[begin + 1 :], words[begin + 1 :])
-        if not OF_WHOLE.match(text) and not word.startswith(tail.ENDS)
+        if not OF_WHOLE.match(text) and word not in tail.ENDS
     ]

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import tail
+from ansible_collections.dbre.semisync.plugins.module_utils.failover.disguise import Lines
 
-TABLE = re.compile(rb"### (?:INSERT INTO|UPDATE|DELETE FROM) (`.+`)$")
+TABLE = re.compile(rb"### (?:INSERT INTO|UPDATE|DELETE FROM) (`.+`)$", re.DOTALL)
+NAMES = re.compile(r"`((?:[^`]|``)*)`\.`((?:[^`]|``)*)`\Z")
 IMAGE = (b"### WHERE", b"### SET")
 COLUMN = re.compile(rb"###   @(\d+)=(.*)$", re.DOTALL)
 # What is told of a row that both have written.
@@ -70,7 +72,10 @@ class Rows:
 
 def split(table: str) -> tuple[str, str]:
     """(schema, name) of a table as mysqlbinlog quotes it."""
-    schema, _between, name = table[1:-1].partition("`.`")
+    match = NAMES.match(table)
+    if not match:
+        raise tail.TailError(f"{table!r} is no name of a table")
+    schema, name = match.groups()
     return schema.replace("``", "`"), name.replace("``", "`")
 
 
@@ -107,7 +112,11 @@ class Written:
 
     def named(self, statement: bytes) -> bool:
         """Whether a statement of the other one speaks of one of the tables, or of its schema."""
-        words = statement.decode("utf-8", "replace")
+        try:
+            words = statement.decode("utf-8")
+        except UnicodeDecodeError:
+            # Its letters are not known, so nor is what it names.
+            return bool(self.names)
         return any(name.search(words) for name in self.names)
 
 
@@ -131,7 +140,7 @@ class Meeting:
         self.written = written
         self.met: list[str] = []
 
-    def read(self, lines: Iterable[bytes]) -> Meeting:
+    def read(self, lines: Lines) -> Meeting:
         """Take what a program prints with its rows decoded.
 
         Raises:
@@ -139,9 +148,7 @@ class Meeting:
         """
         rows = Rows(self.row)
         for one in tail.statements(lines, rows.comment):
-            if tail.is_content(one.text) and not one.text.upper().startswith(
-                (*tail.BEGINS, *tail.ENDS)
-            ):
+            if one.written:
                 self.statement(one.text)
         rows.finished()
         return self
@@ -151,7 +158,7 @@ class Meeting:
 
     def statement(self, text: bytes) -> None:
         """A definition, or a change that was logged as the statement that it was."""
-        if text and tail.ADDED not in text and self.written.named(text):
+        if self.written.named(text):
             verb = b" ".join(text.split()[:2]).decode("utf-8", "replace")
             self.add(f"a statement that names one of its tables ({verb} …)")
 

@@ -14,6 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import errors
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
 
 # Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
 # then it is degraded, and says so itself.
@@ -42,7 +43,12 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
     row = {"changed": True, "written": True, "acknowledged": False, "problem": "", "keeps": False}
     if module.check_mode:
         return dict(row, changed=False, written=False)
-    number = journal.identity(server.variables())
+    variables = server.variables()
+    running = by_key(names.variables(SOURCE), variables)
+    if not same_value(running.get("enabled"), "ON"):
+        # It promises nothing that a look could have seen. Its replicas may not even be set up.
+        return dict(row, changed=False, written=False)
+    number = journal.identity(variables)
     entry = journal.Entry(
         operation=journal.SETTINGS,
         run=params["token"],
@@ -54,7 +60,6 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
         details=params["reason"],
     )
     if seconds is None:
-        running = by_key(names.variables(SOURCE), server.variables())
         seconds = patience(running.get("timeout"))
     try:
         with errors.answers_within(seconds):

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, marker
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -16,9 +17,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import ac
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 SYSTEM = ", ".join(f"'{name}'" for name in connection.SYSTEM_SCHEMAS)
-# The password is an argument of the statement; so its account has a doubled per cent sign.
-ACCOUNT = account_name(copying.DONOR, "%")
-ACCOUNT_WITH_ARGUMENTS = ACCOUNT.replace("%", "%%")
+EVERYWHERE = "%"
+# Of a login that is refused, the host that it came from as accounts are compared with it.
+REFUSED = re.compile(rf"'{copying.DONOR}'@'([0-9A-Za-z.:_-]+)'")
+REQUIRE = {"required": "SSL", "any": "NONE", "disabled": "NONE"}
+SEEN_SECONDS = 5
 
 
 def measure(server: Server) -> dict[str, Any]:
@@ -53,25 +56,72 @@ def dynamic_plugins(server: Server) -> dict[str, str]:
     }
 
 
+def seen_as(params: dict[str, Any]) -> str:
+    """As which host a source sees this one; empty if it does not tell.
+
+    The account is not there, or has another password: the refusal names the host.
+    """
+    try:
+        login.connect_to(
+            params["source_host"],
+            params["source_port"],
+            copying.DONOR,
+            "",
+            False,
+            SEEN_SECONDS,
+            params,
+        )
+    except ServerError as error:
+        match = REFUSED.search(str(error)) if error.number in login.LOGIN_REFUSED else None
+        return match.group(1) if match else ""
+    return ""
+
+
 def donor_statements(
-    plugins: dict[str, str], password: str, require_ssl: bool
+    plugins: dict[str, str], host: str, password: str, tls: str
 ) -> list[tuple[str, tuple[str] | None]]:
-    """What makes a MySQL server a donor: [(statement, arguments)]."""
-    account, needs = ACCOUNT_WITH_ARGUMENTS, "SSL" if require_ssl else "NONE"
+    """What makes a MySQL server a donor: [(statement, arguments)].
+
+    Outside the binary log: the other replicas have no use for the account.
+
+    Args:
+        plugins: what is active already.
+        host: that the account may log in from.
+        tls: required, any or disabled.
+    """
+    account = account_name(copying.DONOR, host)
+    # The password is an argument of the statement; so its account has a doubled per cent sign.
+    escaped = account.replace("%", "%%")
     statements: list[tuple[str, tuple[str] | None]] = [
-        (f"CREATE USER IF NOT EXISTS {account} IDENTIFIED BY %s", (password,)),
-        (f"ALTER USER {account} IDENTIFIED BY %s REQUIRE {needs}", (password,)),
-        (f"GRANT BACKUP_ADMIN ON *.* TO {ACCOUNT}", None),
+        ("SET SESSION sql_log_bin = 0", None),
+        (f"CREATE USER IF NOT EXISTS {escaped} IDENTIFIED BY %s", (password,)),
+        (f"ALTER USER {escaped} IDENTIFIED BY %s REQUIRE {REQUIRE[tls]}", (password,)),
+        (f"GRANT BACKUP_ADMIN ON *.* TO {account}", None),
     ]
     if "clone" in plugins:
         return statements
     return [("INSTALL PLUGIN clone SONAME 'mysql_clone.so'", None), *statements]
 
 
-def end_statements(uninstall: bool) -> list[tuple[str, None]]:
-    """What takes that back: [(statement, no arguments)]."""
-    drop = [(f"DROP USER IF EXISTS {ACCOUNT}", None)]
+def end_statements(hosts: list[str], uninstall: bool) -> list[tuple[str, None]]:
+    """What takes that back: [(statement, no arguments)]. Into the binary log: the clone has the
+    account too.
+
+    Args:
+        hosts: of the accounts that are there.
+    """
+    drop: list[tuple[str, None]] = [
+        (f"DROP USER IF EXISTS {account_name(copying.DONOR, host)}", None) for host in hosts
+    ]
     return drop + ([("UNINSTALL PLUGIN clone", None)] if uninstall else [])
+
+
+def donor_hosts(server: Server) -> list[str]:
+    """Where the accounts of clones may log in from."""
+    rows = server.rows(
+        "SELECT Host AS host FROM mysql.user WHERE User = %s ORDER BY Host", (copying.DONOR,)
+    )
+    return [text(row["host"]) for row in rows]
 
 
 def prepare(module: Any, server: Server, names: Names) -> dict[str, Any]:
@@ -87,8 +137,9 @@ def prepare(module: Any, server: Server, names: Names) -> dict[str, Any]:
         raise ValueError(f"the source has {unfit}")
     clones = params["method"] == "clone"
     installs = clones and "clone" not in plugins
+    host = params["donor_host"] or EVERYWHERE
     statements = (
-        donor_statements(plugins, params["password"], params["require_ssl"]) if clones else []
+        donor_statements(plugins, host, params["password"], params["tls"]) if clones else []
     )
     if installs and not module.check_mode:
         # Whose plugin it is, is noted before it is there.
@@ -111,7 +162,8 @@ def clear(module: Any, server: Server, _names: Names) -> dict[str, Any]:
     if module.params["method"] != "clone":
         return {"changed": False}
     ours = note(server)
-    statements = end_statements(ours.exists() and "clone" in dynamic_plugins(server))
+    uninstall = ours.exists() and "clone" in dynamic_plugins(server)
+    statements = end_statements(donor_hosts(server), uninstall)
     execute(module, server, statements)
     if not module.check_mode:
         ours.remove()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import ssl
 import subprocess
 import tempfile
@@ -18,38 +17,53 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, copying
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import dynamic_plugins
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.folders import (
-    WORK,
-    file_system,
-    move,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.folders import file_system
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import Marker
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
     StreamError,
     blocks,
     connect,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 POLL_SECONDS = 1
 # For a connection to the source's stream, which is offered already.
 WAIT_SECONDS = 10
-POSITIONS = ("mariadb_backup_binlog_info", "xtrabackup_binlog_info")
+# Without a word of it the server tries TLS first.
+CLONE_TLS = {"required": " REQUIRE SSL", "any": "", "disabled": " REQUIRE NO SSL"}
 # Of a dump, what is looked at: the accounts are ahead of it, a little of its own and privileges on
 # single tables stand behind its data.
 HEAD_BYTES, TAIL_BYTES = 1 << 22, 1 << 20
 
 
-class SeedError(Exception):
-    """The seeding did not come to its end. The text says why, and what state the replica is in."""
+def client_words(program: str, path: str, mariadb: bool) -> list[str]:
+    """The client that loads a dump. root runs it, and the dump is what another host sent: of the
+    client's own commands, which run programs and open files, it takes none.
+
+    Args:
+        program: path of mysql or mariadb.
+        path: option file with the login.
+        mariadb: whether it is MariaDB's; loose, because the first versions do not have it.
+    """
+    words = [
+        program,
+        "--defaults-file=" + path,
+        "--max-allowed-packet=1G",
+        "--init-command=SET SESSION sql_log_bin = 0",
+        "--local-infile=0",
+        "--loose-binary-mode",
+    ]
+    return [*words, "--loose-sandbox"] if mariadb else words
 
 
 class Replica:
@@ -142,24 +156,39 @@ class Replica:
             "SET GLOBAL clone_valid_donor_list = %s",
             (f"{self.params['source_host']}:{self.params['source_port']}",),
         )
+        authority = self.verify_donor(server)
         ended = threading.Event()
         watcher = threading.Thread(target=self.watch_clone, args=(self.server(), ended))
         watcher.start()
         try:
             server.rows(
-                f"CLONE INSTANCE FROM %s@%s:{self.params['source_port']} IDENTIFIED BY %s REQUIRE"
-                f" {'SSL' if self.params['require_ssl'] else 'NO SSL'}",
+                f"CLONE INSTANCE FROM %s@%s:{self.params['source_port']} IDENTIFIED BY"
+                f" %s{CLONE_TLS[self.params['tls']]}",
                 (copying.DONOR, self.params["source_host"], self.params["password"]),
             )
         except ServerError as error:
             # 3707: no supervisor restarts the server; 2006, 2013: it restarts already.
             if error.number not in (3707, 2006, 2013):
+                if self.params["tls_ca"]:
+                    self.set_authority(server, authority)
                 raise SeedError(f"the server refuses to clone: {error}") from error
         finally:
             ended.set()
             watcher.join()
         self.marker.write(stage="restarts")
         self.settle_clone(before)
+
+    def verify_donor(self, server: Server) -> str:
+        """Have the clone believe one authority; the one that was believed before. A server that has
+        restarted with its clone has forgotten it.
+        """
+        before = text(self.variable("clone_ssl_ca") or "")
+        if self.params["tls_ca"]:
+            self.set_authority(server, self.params["tls_ca"])
+        return before
+
+    def set_authority(self, server: Server, path: str) -> None:
+        server.rows("SET GLOBAL clone_ssl_ca = %s", (path,))
 
     def watch_clone(self, server: Server, ended: threading.Event) -> None:
         """Write progress down until the clone has ended or the server restarts."""
@@ -276,16 +305,13 @@ class Replica:
             nonlocal head, tail
             head, tail = head + data[: HEAD_BYTES - len(head)], (tail + data)[-TAIL_BYTES:]
 
+        client = self.params["tools"]["client"]
         with login.client_file(self.params) as path:
+            trust.hand_over(client, path)
             self.take(
                 stream,
                 incoming,
-                [
-                    self.params["tools"]["client"],
-                    "--defaults-file=" + path,
-                    "--max-allowed-packet=1G",
-                    "--init-command=SET SESSION sql_log_bin = 0",
-                ],
+                trust.words(client_words(client, path, mariadb)),
                 look if mariadb else None,
             )
         if mariadb:
@@ -304,93 +330,6 @@ class Replica:
         if self.variable("gtid_binlog_state" if self.names.mariadb else "gtid_executed"):
             server.rows(self.names.reset_binary_logs)
 
-    # --- backup ---
-
     def backup(self) -> None:
         """Seed by mariadb-backup."""
-        datadir = os.path.realpath(self.variable("datadir"))
-        self.need_renames(datadir)
-        # Renames must stay on one file system: a data directory that is a mount point holds the
-        # folder itself.
-        parent = os.path.dirname(datadir)
-        work = os.path.join(
-            parent if os.stat(parent).st_dev == os.stat(datadir).st_dev else datadir, WORK
-        )
-        new, old = os.path.join(work, "new"), os.path.join(work, "old")
-        shutil.rmtree(work, ignore_errors=True)
-        os.makedirs(new, mode=0o700)
-        try:
-            self.need_space(work)
-            self.marker.write(state="copying", stage="copies")
-            stream = self.stream()
-            self.take(stream, blocks(stream), [self.params["tools"]["stream"], "-x", "-C", new])
-            self.marker.write(stage="prepares")
-            self.prepare(new)
-            position = self.position(new)
-            self.own(new, datadir)
-            self.marker.write(state="loading", stage="restarts")
-            self.swap(datadir, new, old)
-        finally:
-            # With old files still in it, it holds all there is.
-            if (
-                not os.path.isdir(old)
-                or not os.listdir(old)
-                or self.marker.facts.get("stage") == "follows"
-            ):
-                shutil.rmtree(work, ignore_errors=True)
-        server = self.wait()
-        if self.variable("gtid_binlog_state"):
-            server.rows(self.names.reset_binary_logs)
-        server.rows("SET GLOBAL gtid_slave_pos = %s", (position,))
-
-    def prepare(self, folder: str) -> None:
-        """Make the backup in a folder consistent."""
-        code, _dummy, errors = command.run(
-            self.module, [self.params["tools"]["backup"], "--prepare", "--target-dir=" + folder]
-        )
-        if code != 0:
-            raise SeedError(
-                f"the copy is not consistent: {' | '.join(errors.strip().splitlines()[-4:])}"
-            )
-
-    def position(self, folder: str) -> str:
-        """The GTID position of the backup in a folder."""
-        for name in POSITIONS:
-            path = os.path.join(folder, name)
-            if os.path.exists(path):
-                with open(path) as handle:
-                    try:
-                        return copying.parse_backup_position(handle.read())
-                    except ValueError as error:
-                        raise SeedError(str(error)) from error
-        raise SeedError("the backup has no position of the source's binary log")
-
-    def own(self, folder: str, datadir: str) -> None:
-        """Owner and labels as those of the data directory."""
-        stat = os.stat(datadir)
-        for path, _dummy, names in os.walk(folder):
-            for entry in [path] + [os.path.join(path, name) for name in names]:
-                os.lchown(entry, stat.st_uid, stat.st_gid)
-
-    def swap(self, datadir: str, new: str, old: str) -> None:
-        """Stop the server, put the copy in place of its data, start it; back to the old data where
-        it does not start.
-        """
-        os.makedirs(old, mode=0o700, exist_ok=True)
-        self.systemctl("stop")
-        move(datadir, old)
-        move(new, datadir)
-        restorecon = self.module.get_bin_path("restorecon")
-        if restorecon:
-            command.run(self.module, [restorecon, "-R", datadir])
-        try:
-            self.systemctl("start")
-            self.wait()
-        except SeedError as error:
-            command.run(self.module, ["systemctl", "stop", self.unit])
-            move(datadir, new)
-            move(old, datadir)
-            self.systemctl("start")
-            self.marker.write(state="copying")
-            raise SeedError(f"{error}. The old data directory is back") from error
-        self.marker.write(stage="follows")
+        backup.seed(self)

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
@@ -49,7 +50,8 @@ def command(method: str, info: dict[str, Any], path: str, folder: str) -> list[s
         "--hex-blob",
         "--max-allowed-packet=1G",
     ]
-    return [*words, *info["options"], "--databases", *info["schemas"]]
+    # After "--" a schema's name is never an option, whatever a client has called it.
+    return [*words, *info["options"], "--databases", "--", *info["schemas"]]
 
 
 def serve(
@@ -88,20 +90,21 @@ def serve(
             # A program that fails at once has sent nothing: the replica is as it was.
             data = output.read(stream.BLOCK)
             status = tool.wait() if len(data) < stream.BLOCK else 0
-            if head and not status:
+            failed = bool(status) or not data
+            if head and not failed:
                 stream.send(caller, head)
             while data and not status:
                 stream.send(caller, data)
                 sent += len(data)
                 data = output.read(stream.BLOCK)
             status = tool.wait()
-            if tail and not status:
+            failed = failed or bool(status)
+            if tail and not failed:
                 stream.send(caller, tail)
             errors.seek(0)
             last = " | ".join(errors.read().decode("utf-8", "replace").strip().splitlines()[-4:])
-            problem = (
-                f"{os.path.basename(words[0])} ended with status {status}: {last}" if status else ""
-            )
+            said = f"status {status}" if status else "status 0 and has written no data"
+            problem = f"{os.path.basename(words[0])} ended with {said}: {last}" if failed else ""
             stream.finish(caller, problem)
         except OSError as error:
             raise stream.StreamError(
@@ -148,6 +151,7 @@ def send(module: Any) -> dict[str, Any]:
     # The copy may take longer than the server leaves a connection alone.
     del server
     with login.client_file(params) as path, scratch() as folder:
-        words = command(params["method"], info, path, folder)
+        words = trust.words(command(params["method"], info, path, folder))
+        trust.hand_over(info["program"], path, folder)
         sent = serve(params, head, words, folder, tail)
     return {"changed": False, "sent": sent}

@@ -12,11 +12,14 @@ cut off is never taken for a whole one.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hmac
 import os
+import queue
 import socket
 import ssl
 import struct
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +28,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wa
 from ansible_collections.dbre.semisync.plugins.module_utils.server.login import secret_file
 
 BLOCK = 1 << 18
+RUN = "/run/dbre-semisync"
 HANDSHAKE_SECONDS = 10
+# Callers who are asked for the token at the same time; how often one that knew it is looked for.
+CALLERS, ROUND_SECONDS = 32, 0.1
 # The same on a host of its own, where another program may have the port and say nothing.
 OWN_HOST_SECONDS = 1
 KEEPALIVE_SECONDS = 10
@@ -64,9 +70,20 @@ def listen(port: int, seconds: float) -> Iterator[socket.socket]:
 
 
 def claimed(claim: socket.socket, port: int) -> bool:
-    """Whether the port is this seeding's; the claim is a name in the kernel, and goes with it."""
+    """Whether the port is this seeding's; the claim goes with it.
+
+    It is a lock on a file that only root can have, or else a name in the kernel, which any user of
+    the host may take.
+    """
     try:
-        claim.bind(f"\0dbre-semisync-stream-{port}")
+        if os.geteuid() == 0:
+            os.makedirs(RUN, mode=0o700, exist_ok=True)
+            # The socket's own descriptor becomes the file's, and is closed with it.
+            with open(os.path.join(RUN, f"stream-{port}"), "w") as held:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.dup2(held.fileno(), claim.fileno(), inheritable=False)
+        else:
+            claim.bind(f"\0dbre-semisync-stream-{port}")
     except OSError:
         return False
     return True
@@ -85,7 +102,7 @@ def bound(port: int) -> socket.socket:
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         listener.bind(("", port))
-        listener.listen(4)
+        listener.listen(64)
         return listener
     except OSError:
         listener.close()
@@ -112,29 +129,65 @@ def server_context(certificate: str, key: str) -> ssl.SSLContext:
 def accept(
     listener: socket.socket, context: ssl.SSLContext, token: str, seconds: float
 ) -> ssl.SSLSocket:
-    """The caller that knows the token; others are hung up on.
+    """The caller that knows the token; others are hung up on, each after HANDSHAKE_SECONDS at most,
+    and none keeps the one that knows it waiting.
 
     Raises:
         StreamError: it did not come within that time.
     """
-    deadline = time.monotonic() + seconds
-    while True:
-        listener.settimeout(max(0.1, deadline - time.monotonic()))
-        try:
+    deadline, known = time.monotonic() + seconds, queue.Queue()  # type: ignore[var-annotated]
+    asked: list[Caller] = []
+    while time.monotonic() < deadline:
+        listener.settimeout(ROUND_SECONDS)
+        with contextlib.suppress(socket.timeout):
             plain, _dummy = listener.accept()
-        except socket.timeout:
-            raise StreamError(
-                f"the replica did not come for its data within {int(seconds)} s"
-            ) from None
+            asked = [one for one in asked if one.is_alive()]
+            if len(asked) >= CALLERS:
+                asked.pop(0).end()
+            asked.append(Caller(plain, context, token, known))
+            asked[-1].start()
+        with contextlib.suppress(queue.Empty):
+            caller: ssl.SSLSocket = known.get(timeout=ROUND_SECONDS)
+            return caller
+    raise StreamError(f"the replica did not come for its data within {int(seconds)} s")
+
+
+class Caller(threading.Thread):
+    """Somebody who is asked for the token, and put where it is waited for if it knows that.
+
+    Args:
+        known: a queue.
+    """
+
+    def __init__(
+        self, plain: socket.socket, context: ssl.SSLContext, token: str, known: Any
+    ) -> None:
+        super().__init__(daemon=True)
+        plain.settimeout(HANDSHAKE_SECONDS)
+        self.socket = context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+        self.token, self.known = token, known
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+    def run(self) -> None:
+        # A byte now and then is no answer: the whole has its time.
+        timer = threading.Timer(HANDSHAKE_SECONDS, self.end)
+        timer.daemon = True
+        timer.start()
         try:
-            plain.settimeout(HANDSHAKE_SECONDS)
-            caller = context.wrap_socket(plain, server_side=True)
-            if hmac.compare_digest(exactly(caller, len(token)), token.encode("ascii")):
-                caller.settimeout(None)
-                return caller
-            caller.close()
-        except (OSError, StreamError):
-            plain.close()
+            self.socket.do_handshake()
+            said = exactly(self.socket, len(self.token))
+        except (OSError, StreamError, ValueError):
+            said = b""
+        timer.cancel()
+        if not hmac.compare_digest(said, self.token.encode("ascii")):
+            self.socket.close()
+            return
+        self.socket.settimeout(None)
+        watch_over(self.socket)
+        self.known.put(self.socket)
 
 
 def handshake(

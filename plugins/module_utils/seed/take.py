@@ -16,7 +16,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
     patiently,
     read_marker,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import Replica, SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import Replica
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names

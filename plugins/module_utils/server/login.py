@@ -10,10 +10,10 @@ import os
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.server import peer
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
     SERVER_LOST,
     ServerError,
@@ -64,8 +64,15 @@ MEMORY = "/dev/shm"
 
 
 def argument_spec(**more: Any) -> Any:
-    """community.mysql's login options and those of the module itself."""
+    """community.mysql's login options, the TLS of logins on other members, and what the module
+    itself has.
+    """
     spec = mysql_common_argument_spec()
+    spec.update(
+        peer_ssl={"type": "str", "choices": ["auto", "required", "disabled"], "default": "auto"},
+        peer_ssl_ca={"type": "path"},
+        peer_ssl_verify={"type": "bool", "default": False},
+    )
     spec.update(more)
     return spec
 
@@ -223,12 +230,21 @@ def open_connection(
     return cursor
 
 
-def connect_to(address: str, port: int, user: str, password: str, tls: bool, seconds: float) -> Any:
+def connect_to(
+    address: str,
+    port: int,
+    user: str,
+    password: str,
+    tls: bool | None,
+    seconds: float,
+    wishes: dict[str, Any],
+) -> Any:
     """A dictionary cursor on another host's server, where none of the module's login counts.
 
     Args:
-        tls: whether that server has TLS; it is tried first, whoever has signed the certificate.
-        seconds: for the connection, and for each answer. Whoever says nothing is not tried twice.
+        tls: whether that server is known to have TLS; None if it is likely to. See peer.py.
+        seconds: for the connection, and for each answer.
+        wishes: the module's parameters, of which those that begin with peer_ count.
 
     Raises:
         ServerError: there is no connection.
@@ -245,16 +261,8 @@ def connect_to(address: str, port: int, user: str, password: str, tls: bool, sec
         "charset": "utf8mb4",
         "autocommit": True,
     }
-    begin = time.monotonic()
     with driver_errors():
-        try:
-            wanted = dict(options, ssl={"check_hostname": False}) if tls else options
-            connection = mysql_driver.connect(**wanted)
-        except Exception as error:  # the driver may not know the server's TLS
-            late = time.monotonic() - begin >= seconds
-            if not tls or late or (error.args and error.args[0] in ACCESS_DENIED):
-                raise
-            connection = mysql_driver.connect(**options)
+        connection = peer.connect(mysql_driver, options, peer.wishes(tls, wishes))
         return connection.cursor(mysql_driver.cursors.DictCursor)
 
 

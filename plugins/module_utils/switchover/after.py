@@ -7,9 +7,10 @@ events run on the new source, the old one is what the replica was.
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -94,7 +95,7 @@ def fence_goes(module: Any, params: dict[str, Any]) -> bool:
     fence.take_away(ours["path"], ours["kind"])
     if params["part"] == "target" or not ours.get("reader"):
         return True
-    _status, printed, _errors = command.run(module, ours["reader"])
+    _status, printed, _errors = command.run(module, trust.words(shlex.split(ours["reader"])))
     options = option_files.effective(option_files.print_defaults_pairs(printed))
     if canonical_value(options.get("read_only", "0")) == "1":
         return True

@@ -7,12 +7,11 @@ time an option file of its own lets it start read-only, also for those whom read
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Sequence
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import files, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 
 DROP_IN = "zz-dbre-semisync-switchover.cnf"
@@ -115,21 +114,10 @@ def stands(ours: str, kind: str) -> bool:
 
 
 def write(path: str, text: str, mode: int | None = None) -> None:
-    """Whole or not at all; a file that is there keeps its owner and mode."""
-    part = path + ".dbre-semisync-part"
-    try:
-        with open(part, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if os.path.exists(path):
-            found_mode = os.stat(path)
-            os.chmod(part, found_mode.st_mode & 0o7777)
-            os.chown(part, found_mode.st_uid, found_mode.st_gid)
-        elif mode is not None:
-            os.chmod(part, mode)
-        os.rename(part, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
-        raise
+    """Whole or not at all; a file that is there keeps its owner and mode. Through a link only if
+    nobody but root could have made it: the folder may be the server's user's.
+
+    Raises:
+        OSError: it cannot be written, or such a link is there.
+    """
+    files.replace(os.path.realpath(path) if trust.trusted(path) else path, text, mode)

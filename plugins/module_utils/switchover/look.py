@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
     fence,
     flags,
     freeze,
-    rules,
+    run_lock,
 )
 
 ANSWER = 5
@@ -26,10 +26,11 @@ ANSWER = 5
 
 def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]:
     """See the RETURN section of semisync_switchover."""
+    has = run_lock.holder(server, params["user"])
     return {
         "changed": False,
-        "running": server.rows(f"SELECT IS_USED_LOCK({quote_text(rules.RUN_LOCK)}) AS id")[0]["id"]
-        is not None,
+        "running": bool(has and not has.stranger),
+        "lock_of": has.words if has else "",
         "reach": {one["host"]: reach(one, params) for one in params["members"]},
         "filters": filters(server, names),
         "events": server.events(),
@@ -56,6 +57,7 @@ def reach(peer: dict[str, Any], params: dict[str, Any]) -> str:
                 params["password"],
                 peer["tls"],
                 ANSWER,
+                params,
             )
         )
     except ServerError as error:

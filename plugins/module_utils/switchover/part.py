@@ -28,7 +28,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, guard, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
+    flags,
+    guard,
+    rules,
+    run_lock,
+)
 
 # A statement that takes so many seconds is in the timeline.
 SLOW = 0.1
@@ -97,6 +102,7 @@ class Part(ABC):
                 self.params["password"],
                 peer["tls"],
                 ANSWER,
+                self.params,
             )
         )
         # Where this host loses its power nobody closes the connection, and its locks would stay.
@@ -253,11 +259,16 @@ class Part(ABC):
         Raises:
             StepBackError: another is.
         """
-        if not flags.take(self.hand, rules.RUN_LOCK, 0):
+        if not self.has_run_lock(0):
+            has = run_lock.holder(self.hand, self.params["user"])
             raise StepBackError(
                 f"another switchover is under way on {self.params['host']}: it holds the lock"
-                f" {rules.RUN_LOCK}. Wait until it has ended"
+                f" {rules.RUN_LOCK}{f' ({has.words})' if has else ''}. Wait until it has ended"
             )
+
+    def has_run_lock(self, seconds: float) -> bool:
+        """Whether this part has that lock by now; see run_lock.take()."""
+        return run_lock.take(self.hand, seconds, self.params["user"])
 
     def channel(self) -> dict[str, Any] | None:
         return channels.default_channel(self.hand.channels(self.names))

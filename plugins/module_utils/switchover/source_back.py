@@ -220,7 +220,7 @@ class SourceBack(Part):
             fence.take_away(option_file["path"], option_file["kind"])
             self.write_undone()
             return self.result(UNDONE, self.unsaid)
-        if not flags.take(self.hand, rules.RUN_LOCK, 5):
+        if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
         return self.back(f"the part on {self.params['host']} ended without a word")
 

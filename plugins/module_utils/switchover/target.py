@@ -305,6 +305,6 @@ class TargetPart(Part):
         if not self.frozen():
             return self.result(DONE)
         self.promoted = True
-        if not flags.take(self.hand, rules.RUN_LOCK, 5):
+        if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
         return self.back(f"the part on {self.params['host']} ended without a word")

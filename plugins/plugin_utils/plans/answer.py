@@ -14,11 +14,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
 
-PROGRAM = os.path.join(ROLES, "answer", "files", "answer.py")
+FILES = os.path.join(ROLES, "answer", "files")
 
 
-def program() -> str:
-    with open(PROGRAM, encoding="utf-8") as stream:
+def program(name: str = "answer.py") -> str:
+    with open(os.path.join(FILES, name), encoding="utf-8") as stream:
         return stream.read()
 
 
@@ -72,6 +72,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
         "schema": settings["canary_schema"],
         "begins": begins(member),
         "peers": peers(member, members, settings),
+        "allow": list(settings["http_allow"]),
     }
     if not port:
         return dict(wanted, step="absent" if now else "none", why=["it is there"] if now else [])
@@ -81,6 +82,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
             int(info["variables"]["port"]),
             wanted,
             program(),
+            program("places.py"),
             now["python"] if now else "",
             info["variables"]["socket"],
             info["names"]["show_channels"],
@@ -96,5 +98,11 @@ def problems(member: Member, settings: Settings) -> list[str]:
         return [
             f"{member.host}: semisync_http_port is {port}, at which its server listens; give the"
             " answer another"
+        ]
+    strange = [one for one in settings["http_allow"] if not place.is_address(one)]
+    if port and strange:
+        return [
+            f"{member.host}: semisync_http_allow has {', '.join(strange)}, which is neither an"
+            " address nor a network"
         ]
     return []

@@ -161,7 +161,7 @@ def found(members: list[Member], row: dict[str, Any], words: str) -> Found | Non
     why = "it is not in the inventory" if target is None else target.error
     if is_read(source) and never_allowed(members, row):
         return Found(
-            f"{words}; {here} follows nobody, so that it never let {there} open",
+            f"{words}; {here} follows no server, so it never let {there} open",
             f"run switchover.yml again with the same host: {here} is the source again without it",
             False,
         )

@@ -63,7 +63,7 @@ def of_inventory(
     if held and not (replicas or alone):
         return [
             f"{where} has no replica but {', '.join(held)}, which lost the source's role and is"
-            f" held: nobody acknowledges the commits of {sources[0]}. rejoin.yml with"
+            f" held: no replica acknowledges the commits of {sources[0]}. rejoin.yml with"
             f" semisync_rejoin={held[0]} says whether it may come back, and brings it back; run"
             " site.yml after that"
         ]

@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import DONOR, amount
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
     channel_step,
     is_fresh,
@@ -126,14 +127,16 @@ def needed(member: Member, members: list[Member], settings: Settings) -> str:
 
 
 def step(member: Member, members: list[Member], settings: Settings) -> dict[str, Any] | None:
-    """How a replica is seeded: None, or {'method', 'why', 'because'}; for a cluster without
+    """How a replica is seeded: None, or {'method', 'why', 'because', 'tls'}; for a cluster without
     problems.
     """
     why = needed(member, members, settings)
     if not why:
         return None
-    method, because = choose(settings["seed_method"], source_of(members).info, member.info)
-    return {"method": method, "why": why, "because": because}
+    source = source_of(members).info
+    method, because = choose(settings["seed_method"], source, member.info)
+    way = tls.clone(settings, source, member.info) if method == "clone" else None
+    return {"method": method, "why": why, "because": because, "tls": way}
 
 
 def leftover(member: Member) -> Any:

@@ -46,6 +46,24 @@ def wanted(
     return {"ssl": True, "ca": ca, "verify": bool(name or proves)}
 
 
+def clone(settings: Settings, source: dict[str, Any], replica: dict[str, Any]) -> dict[str, Any]:
+    """How a clone travels: {'need', 'ca'}.
+
+    Args:
+        settings: the wanted values, under short names.
+        source: result of semisync_info on the source.
+        replica: the same of the replica.
+
+    Returns:
+        need: required; disabled; or any, with which the server itself takes TLS if it can.
+        ca: the file on the replica that must have signed the source's certificate, or None.
+    """
+    want = wanted(settings, source, replica, configuring=True) or {"ssl": False, "ca": None}
+    if settings["replication_ssl"] == "disabled":
+        return {"need": "disabled", "ca": None}
+    return {"need": "required" if want["ssl"] else "any", "ca": want["ca"] or None}
+
+
 def copy_of_authority(
     settings: Settings, source: dict[str, Any], replica: dict[str, Any], configuring: bool
 ) -> dict[str, Any] | None:

@@ -105,7 +105,7 @@ TABLE = {
     "source_not_read": Kind(
         CRITICAL,
         "The source was not read, and may be dead",
-        "Nobody can write, or what is written is seen by none of this. A replica that is started"
+        "No client can write, or what is written is not seen here. A replica that is started"
         " may throw away what it has received, and a source that is started commits what no"
         " replica acknowledged.",
         SWITCH,

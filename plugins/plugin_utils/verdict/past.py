@@ -68,7 +68,9 @@ def elsewhere(evidence: Evidence) -> str:
         if remains.is_mariadb(evidence)
         else ("source_uuid", last.get("server"))
     )
-    followed = {str(member.channel[key]) for member in remains.followers(evidence.members)}
+    # MariaDB's channel has 0 from its server's start until it reaches its source.
+    named = (str(member.channel[key] or "0") for member in remains.followers(evidence.members))
+    followed = set(named) - {"0"}
     if followed and str(kept) not in followed:
         return (
             f"the last look, at {last['at']}, was at another server ({kept}) than the replicas"
@@ -185,7 +187,7 @@ def orderly_since(evidence: Evidence, at: float) -> float:
     """When that began, at the earliest."""
     seen = ended(evidence)
     if not seen or (seen["how"] == "killed" and not stopped_first(seen)):
-        # Somebody asked for it at a moment that systemd does not know.
+        # It was asked for at a moment that systemd does not know.
         return at
     return max(at, asked(evidence)[0] - (seen["stopping_ago"] or seen["ended_ago"]))
 

@@ -17,27 +17,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import socket
 import sys
 import threading
 import time
 from http.client import HTTPException
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from socketserver import ThreadingMixIn
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Dict, List, Optional, Tuple
 from urllib.parse import parse_qs, urlencode, urlsplit
-from urllib.request import ProxyHandler, build_opener
 
 import pymysql
 import pymysql.cursors
+from places import DIRECTLY, PATIENCE, POLL, Bounded
 
 # Seconds after which what the server says is no answer any more.
 LIMIT = 1.0
-# Seconds a client may take to say what it wants.
-PATIENCE = 2.0
 # Seconds that other hosts have, and after its start a server has to hear from one of them.
 PEERS, YOUNG = 0.3, 60
-DIRECTLY = build_opener(ProxyHandler({}))
 # Requests that are answered at the same time; more of them are told 503 at once.
 AT_ONCE = 32
 # The first file descriptor that systemd passes (sd_listen_fds(3)).
@@ -49,18 +46,22 @@ VARIABLES = (
     " 'innodb_read_only', 'offline_mode', 'server_uuid', 'server_id')"
 )
 
+# What is said of a failure; its own words are in the journal of the unit.
+WORDS = {"login": "this answer's login is refused", "server": "the server does not say what it is"}
+NUMBER = re.compile(r"[0-9]{1,9}")
+
 # (variables, channels, newest row of the journal).
 Known = Tuple[Dict[str, Any], List[Dict[str, Any]], Optional[Dict[str, Any]]]
 
 
 class UnknownError(Exception):
     """What the server is cannot be said now; the text says why. kind: login where the account is
-    refused, otherwise server.
+    refused, otherwise server. said: what everybody may be told; by default the text.
     """
 
-    def __init__(self, words: str, kind: str = "server") -> None:
+    def __init__(self, words: str, kind: str = "server", said: str = "") -> None:
         super().__init__(words)
-        self.kind = kind
+        self.kind, self.said = kind, said or words
 
 
 def answer(yes: bool, why: str, kind: str = "state") -> dict[str, Any]:
@@ -289,7 +290,8 @@ class Server:
             if kept and not denied and time.monotonic() - begin < LIMIT / 2:
                 return self.patiently(begin, look)
             words = " ".join(str(error).split()) or type(error).__name__
-            raise UnknownError(words, "login" if denied else "server") from error
+            kind = "login" if denied else "server"
+            raise UnknownError(words, kind, WORDS[kind]) from error
 
 
 class Answers:
@@ -301,6 +303,7 @@ class Answers:
         self.begins = bool(settings["begins"])
         self.peers: list[str] = settings.get("peers", [])
         self.servers = {path: server(settings) for path in ("/source", "/replica", "/left")}
+        self.logged = ""
 
     def to(self, target: str) -> tuple[int, dict[str, Any]]:
         """(HTTP status, answer) for the target of a request."""
@@ -310,14 +313,17 @@ class Answers:
         try:
             return self.known(parts.path, parse_qs(parts.query))
         except UnknownError as error:
-            return 503, answer(False, str(error), error.kind)
+            if self.logged != str(error):  # once: routers ask several times a second
+                self.logged = str(error)
+                print(error, file=sys.stderr, flush=True)
+            return 503, answer(False, error.said, error.kind)
 
     def known(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
         """The same, where it is known."""
         if path == "/left":
             return self.to_peer(query)
         max_lag = query.get("max_lag", [None])[-1]
-        if max_lag is not None and not max_lag.isdigit():
+        if max_lag is not None and not NUMBER.fullmatch(max_lag):
             return 400, answer(False, "max_lag is a number of seconds", "request")
         variables, channels, row = self.servers[path].ask()
         if path == "/source":
@@ -339,7 +345,7 @@ class Answers:
     def to_peer(self, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
         """What another host asks: whether the journal here says that it lost the role."""
         number, after = query.get("id", [""])[-1], query.get("after", [""])[-1]
-        if not number or not after.isdigit():
+        if not number or not NUMBER.fullmatch(after):
             return 400, answer(False, "id and after are needed", "request")
         server = self.servers["/left"]
         row = server.ask(lambda: server.left(number))
@@ -352,6 +358,7 @@ class Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "dbre-semisync", ""
 
     def do_GET(self) -> None:
+        self.server.places.asked(self.connection)
         if self.server.free.acquire(blocking=False):
             try:
                 status, said = self.server.answers.to(self.path)
@@ -374,17 +381,10 @@ class Handler(BaseHTTPRequestHandler):
         """Routers ask several times a second: nothing is logged."""
 
 
-class HTTP(ThreadingMixIn, HTTPServer):
-    daemon_threads = True
-
+class HTTP(Bounded):
     def __init__(self, listening: socket.socket, answers: Answers) -> None:
-        HTTPServer.__init__(self, listening.getsockname(), Handler, bind_and_activate=False)
-        self.socket.close()
-        self.socket, self.address_family = listening, listening.family
+        super().__init__(listening, Handler)
         self.answers, self.free = answers, threading.BoundedSemaphore(AT_ONCE)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away while it was answered is no news."""
 
 
 def main() -> None:
@@ -392,7 +392,7 @@ def main() -> None:
         sys.exit("answer.py: systemd passes no socket; start its socket unit")
     with open(sys.argv[1], encoding="utf-8") as stream:
         settings = json.load(stream)
-    HTTP(socket.socket(fileno=FIRST_SOCKET), Answers(settings)).serve_forever()
+    HTTP(socket.socket(fileno=FIRST_SOCKET), Answers(settings)).serve_forever(POLL)
 
 
 if __name__ == "__main__":

@@ -63,8 +63,14 @@ MUTANTS = {
         held=120,
     ),
     "both-threads": Mutant(
-        "both threads of the replicas are stopped, and the applier is started again",
+        "both threads of the replicas are stopped, and the applier is started again; the judge does"
+        " not ask for what that threw away",
         (
+            Patch(
+                "plugins/plugin_utils/verdict/relay_logs.py",
+                "    return (\n        has_less(evidence, member)\n",
+                '    return "" and (\n        has_less(evidence, member)\n',
+            ),
             Patch(
                 "plugins/module_utils/failover/receiver.py",
                 '    return [(f"STOP {names.replica_word} IO_THREAD", None)]\n',

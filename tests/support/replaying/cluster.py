@@ -9,6 +9,7 @@ import pathlib
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pymysql
@@ -25,6 +26,8 @@ Done = Any
 TIMEOUTS = {"short": 5000, "long": 36000000}
 # Seconds until hosts that were started follow each other, and for which a client waits.
 SETTLE, PATIENCE = 90, 3600
+# Seconds that a container may take to start all its units, on a busy machine.
+BOOTED = 300
 # What a host begins with, beside its data.
 KEPT = ("/var/lib/mysql", "/etc/mysql", "/etc/systemd/system")
 RUNNING = (
@@ -45,8 +48,8 @@ class Row:
     """A row in a session of its own, and when its client was told that it is committed."""
 
     def __init__(self, address: str, number: int) -> None:
-        self.number, self.told, self.error = number, None, ""
-        self.told: float | None
+        self.number, self.error = number, ""
+        self.told: float | None = None
         self.thread = threading.Thread(target=self.write, args=(address,), daemon=True)
         self.thread.start()
 
@@ -139,7 +142,7 @@ class Cluster:
         # Nobody starts a server again that is dead, also behind a host's start.
         folder = f"/etc/systemd/system/{self.unit}.service.d"
         lines = [
-            f'timeout 60 sh -c "{RUNNING}"; true',
+            f'timeout {BOOTED} sh -c "{RUNNING}"; true',
             f"systemctl kill --signal=KILL {self.unit} 2>/dev/null; systemctl stop {self.unit}",
             restored,
             f"mkdir -p {folder}",
@@ -211,6 +214,8 @@ class Cluster:
     def until_received(self, hosts: Iterable[Host]) -> None:
         """Wait until hosts have applied what the source has."""
         for host in hosts:
-            eventually(
-                lambda host=host: self.position(host) == self.position(self.source), host.name, 60
-            )
+            eventually(partial(self.is_level, host), host.name, 60)
+
+    def is_level(self, host: Host) -> bool:
+        """Whether a host has applied what the source has."""
+        return self.position(host) == self.position(self.source)

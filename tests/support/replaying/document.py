@@ -142,7 +142,7 @@ def table(records: list[Record]) -> str:
 
 
 def write(records: list[Record], path: pathlib.Path = DOCUMENT) -> None:
-    """Put it between the marks of the document."""
+    """Put it between the marks of the page."""
     before, _mark, rest = path.read_text(encoding="utf-8").partition(MARK)
     _old, end, after = rest.partition(END)
     if not end:

@@ -11,6 +11,7 @@ import http.client
 import importlib.util
 import json
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ import pymysql
 import pytest
 
 PATH = Path(__file__).resolve().parents[3] / "roles" / "answer" / "files" / "answer.py"
+sys.path.insert(0, str(PATH.parent))
 SPEC = importlib.util.spec_from_file_location("dbre_semisync_answer", PATH)
 assert SPEC and SPEC.loader
 program = importlib.util.module_from_spec(SPEC)

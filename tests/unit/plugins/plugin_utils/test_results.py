@@ -155,3 +155,17 @@ def test_a_run_is_found_by_its_name_or_as_the_latest(tmp_path):
 def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
     with pytest.raises(ValueError):
         results.open_run(str(tmp_path), MOMENT, name)
+
+
+def test_a_private_file_is_nobody_elses_at_any_moment(tmp_path, monkeypatch):
+    path = str(tmp_path / "rejoin.json")
+    modes = []
+    replace = os.replace
+
+    def seen(source, target):
+        modes.append(os.stat(source).st_mode & 0o777)
+        replace(source, target)
+
+    monkeypatch.setattr(results.os, "replace", seen)
+    results.write_json(path, {"rows": []}, private=True)
+    assert modes == [0o600] and os.stat(path).st_mode & 0o777 == 0o600

@@ -7,6 +7,8 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import shutil
+import subprocess
 import threading
 
 import pytest
@@ -21,6 +23,7 @@ def texts(**changes):
         3307,
         dict(WANTED, **changes),
         "program\n",
+        "places\n",
         "/usr/bin/python3",
         "/run/x.sock",
         "SHOW SLAVE STATUS",
@@ -50,7 +53,7 @@ def test_a_unit_that_says_nothing_is_reached_nowhere():
 
 def test_servers_of_one_host_have_files_of_their_own_but_for_the_program():
     shared = set(place.paths(3306).values()) & set(place.paths(3307).values())
-    assert shared == {place.PROGRAM}
+    assert shared == {place.PROGRAM, place.PLACES}
     settings = json.loads(texts(schema="a`b")[place.paths(3307)["settings"]])
     assert settings["journal"] == "`a``b`.`semisync_journal`" and settings["begins"] is True
     assert settings["password_file"] == "/etc/dbre-semisync/answer-3307.password"
@@ -84,6 +87,7 @@ def test_what_an_answer_lacks(now, expected):
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     monkeypatch.setattr(place, "PROGRAM", str(tmp_path / "answer.py"))
+    monkeypatch.setattr(place, "PLACES", str(tmp_path / "places.py"))
     monkeypatch.setattr(place, "FOLDER", str(tmp_path))
     monkeypatch.setattr(place, "UNITS", str(tmp_path))
     return tmp_path
@@ -157,3 +161,29 @@ def test_the_account_may_look_and_nothing_else(engine, version, by, privilege):
 def test_the_accounts_name_fits_into_every_server():
     # MySQL manual 5.6, "Account Names"; a live 5.6.21 refused 18 (error 1470).
     assert len(place.ACCOUNT[0]) <= 16
+
+
+def test_only_routers_and_the_other_hosts_may_ask_if_anybody_is_named():
+    service = place.paths(3307)["service"]
+    assert "IPAddress" not in texts()[service]
+    allowed = ["10.0.0.0/24", "fd99::/64"]
+    lines = texts(allow=allowed, peers=["10.1.0.2:8008", "[fd98::2]:8008", "db3:8008"])[service]
+    assert [line for line in lines.splitlines() if line.startswith("IPAddress")] == [
+        "IPAddressDeny=any",
+        "IPAddressAllow=localhost",
+        "IPAddressAllow=10.0.0.0/24",
+        "IPAddressAllow=fd99::/64",
+        "IPAddressAllow=10.1.0.2",
+        "IPAddressAllow=fd98::2",
+    ]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze")
+def test_the_service_may_do_little_by_the_words_of_systemd(tmp_path):
+    unit = tmp_path / "answer.service"
+    unit.write_text(texts()[place.paths(3307)["service"]])
+    words = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)]
+    judged = subprocess.run(words, capture_output=True, text=True, check=False)
+    if "unrecognized option" in judged.stderr:
+        pytest.skip("this systemd-analyze reads no file")
+    assert judged.returncode == 0, judged.stdout[-300:] + judged.stderr

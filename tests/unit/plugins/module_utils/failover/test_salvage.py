@@ -14,13 +14,19 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.failover.test_log_file import (  # noqa: E501
-    WHOLE,
     event,
 )
 
-UUID = "d7f2207a-e69c-11f1-b044-0242ac1b0003"
-# It prints what the real one printed, or ends as a test wants.
-PROGRAM = '#!/bin/sh\necho "$@" >{folder}/asked\n{before}\ncat {printed}\n{after}\n'
+UUID = "7eff25a6-e868-11f1-8704-0242ac110002"
+WHOLE = (Path(samples.FIXTURES) / "mysql-9.7-attacks.binlog").read_bytes()
+# It prints what the real one printed of the copy that it is given, or ends as a test wants.
+PROGRAM = """#!/bin/sh
+echo "$@" >>{folder}/asked
+cat >{folder}/given
+{before}
+cat {printed}
+{after}
+"""
 
 
 class Module:
@@ -43,7 +49,7 @@ class Module:
                 "first": "binlog.000002",
             },
             "mariadb": False,
-            "received": f"{UUID}:1-6",
+            "received": f"{UUID}:1-20",
         }
         (folder / "bin").mkdir()
         self.program()
@@ -51,7 +57,7 @@ class Module:
 
     def program(self, before="", after=""):
         path = self.folder / "bin" / "mysqlbinlog"
-        printed = Path(samples.FIXTURES) / "mysqlbinlog-9.7.txt"
+        printed = Path(samples.FIXTURES) / "mysql-9.7-attacks.txt"
         path.write_text(
             PROGRAM.format(folder=self.folder, before=before, printed=printed, after=after)
         )
@@ -69,29 +75,39 @@ def fixture_module(tmp_path):
 def test_what_the_candidate_lacks_is_read_from_the_file_on_that_it_was_reading(module):
     assert salvage.look(module)["case"] == ""
     seen = salvage.read(module)
-    assert (seen["case"], seen["count"], seen["seen"]) == ("", 6, 10)
-    assert seen["gtids"] == [f"{UUID}:{number}" for number in range(7, 13)]
+    assert (seen["case"], seen["count"], seen["seen"]) == ("", 6, 26)
+    assert seen["gtids"] == [f"{UUID}:{number}" for number in range(21, 27)]
     assert seen["files"] == [f"{module.base}.000002"]
     assert [one.gtid for one in salvage.unpack(seen["payload"])] == seen["gtids"]
-    asked = (module.folder / "asked").read_text()
-    assert f"--verify-binlog-checksum {module.base}.000002" in asked
-    assert "binlog.000001" not in asked
+    asked = (module.folder / "asked").read_text().splitlines()
+    assert asked == ["--no-defaults --verify-binlog-checksum -"]
     module.params["files"]["first"] = ""
     salvage.read(module)
-    assert "binlog.000001" in (module.folder / "asked").read_text()
+    assert len((module.folder / "asked").read_text().splitlines()) == 3
+
+
+def test_the_program_is_given_a_copy_that_has_no_text_of_a_client(module):
+    salvage.read(module)
+    given = (module.folder / "given").read_bytes()
+    assert given.startswith(b"\xfebin") and b"DO 1" in given
+    for text in (b"GRANT", b"CREATE", b"INSERT", b"DELIMITER"):
+        assert text in WHOLE and text not in given.replace(b"c\nDELIMITER z", b"")
 
 
 def test_a_torn_end_is_left_out(module):
     path = Path(f"{module.base}.000002")
+    salvage.read(module)
+    whole = (module.folder / "given").read_bytes()
     path.write_bytes(WHOLE + event()[:30])
-    # The program is given a copy, which is gone afterwards.
-    module.program(before=f'cp "${{3}}" {module.folder}/given')
     seen = salvage.read(module)
     assert (seen["case"], seen["end"], seen["torn"]) == ("", len(WHOLE), 30)
-    assert (module.folder / "given").read_bytes() == WHOLE
-    given = (module.folder / "asked").read_text().split()[-1]
-    assert given != str(path) and not Path(given).exists()
+    assert len((module.folder / "given").read_bytes()) == len(whole)
     assert path.stat().st_size == len(WHOLE) + 30
+
+
+def wrong_byte(module):
+    path = Path(f"{module.base}.000002")
+    path.write_bytes(WHOLE[:3000] + bytes([WHOLE[3000] ^ 1]) + WHOLE[3001:])
 
 
 def gone(module):
@@ -171,6 +187,30 @@ def test_what_was_not_read_to_its_end_is_not_taken_for_read(module, before, afte
     assert seen["case"] == case and "payload" not in seen
 
 
+def test_a_wrong_byte_is_damage(module):
+    wrong_byte(module)
+    seen = salvage.read(module)
+    assert seen["case"] == "damaged" and "checksum" in seen["words"]
+
+
+def test_what_a_client_wrote_has_to_be_printed_once_and_in_its_order(module):
+    for change in ("s/^DO 7$/DO 8/", "s/^DO 7$/DO 6/", "s/^DO 7$/GRANT ALL/", "s/^DO 7$/DO 99/"):
+        text = (Path(samples.FIXTURES) / "mysql-9.7-attacks.txt").read_bytes()
+        kept = module.folder / "printed"
+        kept.write_bytes(text)
+        module.program(before=f"sed '{change}' {kept}; exit")
+        seen = salvage.read(module)
+        assert seen["case"] == "not_understood" and "payload" not in seen, change
+
+
 def test_too_much_is_refused(module, monkeypatch):
     monkeypatch.setattr(salvage, "MOST_BYTES", 3000)
     assert salvage.read(module)["case"] == "large"
+
+
+def test_a_tail_that_is_more_than_a_host_reads_is_not_unpacked(monkeypatch):
+    packed = salvage.pack([salvage.tail.Transaction("u:1", [b"x" * 10000])])
+    assert len(salvage.unpack(packed)) == 1
+    monkeypatch.setattr(salvage, "MOST_BYTES", 100)
+    with pytest.raises(salvage.SalvageError, match="to be salvaged"):
+        salvage.unpack(packed)

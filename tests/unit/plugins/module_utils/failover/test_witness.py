@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import witness
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 INFO = {"channel": {"source_host": "10.0.0.1", "source_port": 3307}, "tls": {"on": True}}
@@ -44,24 +43,23 @@ def test_a_server_that_breaks_off_meanwhile_is_said_so(monkeypatch):
     assert witness.read(None, INFO) == {"failed": True, "msg": "(2013, 'Lost connection')"}
 
 
-class Driver:
-    """One whose first answer comes so late."""
+@pytest.mark.parametrize(
+    "tls,known,passed", [(True, True, True), (True, False, None), (False, True, None)]
+)
+def test_only_a_member_that_was_read_is_known_to_have_tls(monkeypatch, tls, known, passed):
+    asked = []
 
-    def __init__(self, clock, seconds):
-        self.clock, self.seconds, self.tries = clock, seconds, 0
+    def connect(*words):
+        asked.append(words)
+        raise ServerError(Exception(1045, "denied"))
 
-    def connect(self, **_options):
-        self.tries += 1
-        self.clock[0] += self.seconds
-        raise OSError("no answer")
+    monkeypatch.setattr(witness.login, "connect_to", connect)
+    params = {"user": "repl", "password": "x", "peer_ssl": "required"}
+    peer = {"address": "db2", "port": 3306, "tls": tls}
+    witness.reach(peer if known else dict(peer, known=False), params)
+    assert (asked[0][4], asked[0][6]) == (passed, params)
 
 
-@pytest.mark.parametrize("seconds,tries", [(0.1, 2), (2.0, 1)])
-def test_whoever_says_nothing_is_not_tried_without_tls_as_well(monkeypatch, seconds, tries):
-    clock = [0.0]
-    driver = Driver(clock, seconds)
-    monkeypatch.setattr(login, "mysql_driver", driver)
-    monkeypatch.setattr(login.time, "monotonic", lambda: clock[0])
-    with pytest.raises(ServerError):
-        login.connect_to("db1", 3306, "repl", "x", True, 2)
-    assert driver.tries == tries
+def test_a_server_that_speaks_and_has_no_tls_for_us_has_answered():
+    assert witness.answered(ServerError(Exception(2026, "TLS failed")))
+    assert not witness.answered(ServerError(Exception(2003, "refused")))

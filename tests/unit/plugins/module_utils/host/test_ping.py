@@ -74,7 +74,18 @@ def test_each_peer_is_asked():
     module = Module("/bin/ping")
     trips = ping.round_trips(module, ["10.99.0.11", "fd99::11"], 5, wait=4)
     assert [trips[peer]["median"] for peer in ("10.99.0.11", "fd99::11")] == [90.4, 90.4]
-    assert module.commands[1] == ["/bin/ping", "-n", "-c", "5", "-i", "0.2", "-W", "4", "fd99::11"]
+    assert module.commands[1] == [
+        "/bin/ping",
+        "-n",
+        "-c",
+        "5",
+        "-i",
+        "0.2",
+        "-W",
+        "4",
+        "--",
+        "fd99::11",
+    ]
 
 
 @pytest.mark.parametrize("peers,count", [([], 5), (["10.99.0.11"], 0)])

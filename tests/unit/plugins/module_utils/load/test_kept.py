@@ -31,7 +31,7 @@ def fixture_guard(monkeypatch, tmp_path):
         monkeypatch.setattr(kept, name, str(path))
     monkeypatch.setattr(kept, "systemd_runs", lambda: True)
     monkeypatch.setattr(kept, "running", mock.Mock())
-    monkeypatch.setattr(kept, "find_tool", lambda *_dummy: "/usr/bin/mysql")
+    monkeypatch.setattr(kept, "find_tool", lambda *_dummy, **_more: "/usr/bin/mysql")
     monkeypatch.setattr(kept, "client_options", lambda _params: "secret")
     guard = kept.Guard(mock.Mock())
     guard.timer = mock.Mock()

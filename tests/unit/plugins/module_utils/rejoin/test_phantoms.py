@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.phantoms import Phantoms
+from ansible_collections.dbre.semisync.tests.unit import printed as of_log
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 UUID = "c7a0dd3e-e6ba-11f1-b13f-0242ac1a0003:"
@@ -23,7 +24,7 @@ def printed():
 
 
 def read(lines, mariadb=False, wanted=lambda _gtid: True):
-    return Phantoms(mariadb, wanted).read(lines)
+    return Phantoms(mariadb, wanted).read(of_log.lines(lines))
 
 
 def test_each_has_its_gtid_when_it_was_its_tables_and_how_many_rows():

@@ -19,7 +19,8 @@ PARAMS = {"journal_schema": "important", "host": "db1", "token": "feed", "reason
 class Cursor:
     """A source, whose journal takes so many seconds, or fails."""
 
-    def __init__(self, status="ON", seconds=0.0, error=None):
+    def __init__(self, status="ON", seconds=0.0, error=None, enabled="ON"):
+        self.enabled = enabled
         self.status, self.seconds, self.error, self.written = status, seconds, error, []
 
     def execute(self, statement, arguments=None):
@@ -32,7 +33,10 @@ class Cursor:
         elif statement.startswith("CREATE"):
             self.error = None
         elif "VARIABLES" in statement:
-            self.rows = [{"n": "server_uuid", "v": "u"}]
+            self.rows = [
+                {"n": "server_uuid", "v": "u"},
+                {"n": "rpl_semi_sync_source_enabled", "v": self.enabled},
+            ]
         else:
             self.rows = [{"n": "Rpl_semi_sync_source_status", "v": self.status}]
 
@@ -46,6 +50,8 @@ class Cursor:
         (Cursor(), (True, True), ""),
         # It went on alone: nobody acknowledged the row.
         (Cursor(status="OFF"), (True, False), ""),
+        # A new cluster promises nothing yet, and its replicas do not follow.
+        (Cursor(enabled="OFF"), (False, False), ""),
         (Cursor(seconds=5), (True, False), "not acknowledged within 0.2 s"),
         # A source that never changed has no journal yet.
         (Cursor(error=Exception(1146, "no such table")), (True, True), ""),

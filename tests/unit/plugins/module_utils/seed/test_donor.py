@@ -6,20 +6,60 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import donor
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
 def test_the_donor_account_has_one_privilege_and_is_dropped():
-    statements = donor.donor_statements({}, "secret", True)
+    statements = donor.donor_statements({}, "10.0.0.2", "secret", "required")
     assert statements[0][0].startswith("INSTALL PLUGIN clone")
     assert [one for one, dummy in statements if one.startswith("GRANT")] == [
-        "GRANT BACKUP_ADMIN ON *.* TO 'dbre_semisync_seed'@'%'"
+        "GRANT BACKUP_ADMIN ON *.* TO 'dbre_semisync_seed'@'10.0.0.2'"
     ]
     assert not any("secret" in one for one, dummy in statements)
-    assert donor.end_statements(True) == [
+    assert donor.end_statements(["10.0.0.2", "%"], True) == [
+        ("DROP USER IF EXISTS 'dbre_semisync_seed'@'10.0.0.2'", None),
         ("DROP USER IF EXISTS 'dbre_semisync_seed'@'%'", None),
         ("UNINSTALL PLUGIN clone", None),
     ]
+
+
+def test_the_donor_account_stays_out_of_the_binary_log_and_so_on_its_source():
+    ran = [one for one, dummy in donor.donor_statements({}, "%", "p", "any")]
+    off = ran.index("SET SESSION sql_log_bin = 0")
+    assert off < min(place for place, one in enumerate(ran) if "dbre_semisync_seed" in one)
+
+
+@pytest.mark.parametrize("tls,needs", [("required", "SSL"), ("any", "NONE"), ("disabled", "NONE")])
+def test_the_donor_account_must_use_tls_if_its_source_has_it(tls, needs):
+    ran = [one for one, dummy in donor.donor_statements({}, "%", "p", tls)]
+    assert [one.endswith(f"REQUIRE {needs}") for one in ran if one.startswith("ALTER")] == [True]
+    assert "'dbre_semisync_seed'@'%%'" in ran[2]
+
+
+@pytest.mark.parametrize(
+    "number,said,expected",
+    [
+        (1045, "Access denied for user 'dbre_semisync_seed'@'10.0.0.2' (using", "10.0.0.2"),
+        (1045, "Access denied for user 'dbre_semisync_seed'@'fd99::2' (using", "fd99::2"),
+        (1045, "Access denied for user 'dbre_semisync_seed'@'db2.example.com'", "db2.example.com"),
+        (1045, "Access denied for user 'dbre_semisync_seed'@'%' (using", ""),
+        (1045, "Access denied", ""),
+        (2003, "Can't connect 'dbre_semisync_seed'@'10.0.0.2'", ""),
+        (None, "", ""),
+    ],
+)
+def test_the_source_says_as_which_host_it_sees_the_replica(monkeypatch, number, said, expected):
+    asked = []
+
+    def connect_to(*words):
+        asked.append(words)
+        if number:
+            raise ServerError(Exception(number, said))
+
+    monkeypatch.setattr(donor.login, "connect_to", connect_to)
+    assert donor.seen_as({"source_host": "db1", "source_port": 3306}) == expected
+    assert asked[0][:4] == ("db1", 3306, "dbre_semisync_seed", "")
 
 
 GONE = "GRANT SELECT ON `shop`.`gone` TO `app`@`%`"
@@ -48,6 +88,8 @@ class Source:
             return [{"CREATE USER": "CREATE USER `app`@`%`"}]
         if statement.startswith("SHOW GRANTS"):
             return [{"Grants": GONE}]
+        if statement.startswith("SELECT Host AS host FROM mysql.user"):
+            return [{"host": b"10.0.0.2"}]
         if statement.startswith(("SET SESSION", "SELECT 1")):
             return []
         self.ran.append(statement)
@@ -60,7 +102,7 @@ class Source:
 class Module:
     def __init__(self, check_mode=False, **params):
         self.check_mode, self.warnings = check_mode, []
-        self.params = dict({"password": "p", "require_ssl": 1}, **params)
+        self.params = dict({"password": "p", "tls": "any", "donor_host": ""}, **params)
 
     def warn(self, words):
         self.warnings.append(words)

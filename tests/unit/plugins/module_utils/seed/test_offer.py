@@ -189,12 +189,41 @@ def test_a_replica_does_not_wait_long_where_nobody_answers(tmp_path):
 
 def test_a_replica_takes_nothing_from_a_stranger(tmp_path):
     port = free_port()
-    source = Source(port, ["true"], tmp_path)
+    source = Source(port, ["echo", "data"], tmp_path)
     source.start()
     while not stream.answers(port, KEYS["certificate"]):
         time.sleep(0.05)
     assert not stream.answers(port, OTHER["certificate"])
     with pytest.raises(stream.NoAnswerError):
         replica(port, OTHER["certificate"], seconds=0)
-    assert list(stream.blocks(replica(port))) == []
+    assert list(stream.blocks(replica(port))) == [b"data\n"]
     source.join(10)
+
+
+def test_strangers_who_say_nothing_do_not_keep_the_replica_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "CALLERS", 8)
+    port = free_port()
+    source = Source(port, ["echo", "data"], tmp_path)
+    source.start()
+    while not stream.answers(port, KEYS["certificate"]):
+        time.sleep(0.05)
+    strangers = [socket.create_connection(("127.0.0.1", port)) for _number in range(20)]
+    with within(stream.HANDSHAKE_SECONDS / 2):
+        assert b"".join(stream.blocks(replica(port))) == b"data\n"
+    for one in strangers:
+        one.close()
+
+
+def test_the_claim_on_a_port_is_no_name_that_any_user_may_take():
+    port = free_port()
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.bind(f"\0dbre-semisync-stream-{port}")
+        with (
+            stream.listen(port, 1),
+            pytest.raises(stream.StreamError, match="another seeding"),
+            stream.listen(port, 0.2),
+        ):
+            pass
+        # It goes with who had it.
+        with stream.listen(port, 1):
+            pass

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import files
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence
 
 
@@ -50,3 +54,22 @@ def test_servers_on_one_host_have_fences_of_their_own(tmp_path):
     second = fence.place(str(tmp_path / "zz-dbre-semisync@2.cnf"), "drop-in")
     assert first != second
     assert first.endswith("zz-dbre-semisync-switchover@1.cnf")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_link_of_the_server_user_does_not_lead_root_elsewhere(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("as it was")
+    folder = tmp_path / "conf.d"
+    folder.mkdir()
+    os.chown(folder, 54321, 54321)
+    ours = folder / "zz-dbre-semisync.cnf"
+    part = folder / (fence.DROP_IN + ".dbre-semisync-part")
+    part.symlink_to(victim)
+    path = fence.put(str(ours), "drop-in", "mysqld")
+    assert "read_only = ON" in files.read_text(path) and victim.read_text() == "as it was"
+    fence.take_away(str(ours), "drop-in")
+    os.symlink(victim, path)
+    with pytest.raises(OSError):
+        fence.put(str(ours), "drop-in", "mysqld")
+    assert victim.read_text() == "as it was"

@@ -142,6 +142,9 @@ class Connection:
                 return [{"got": 0}]
             fake.locks[arguments[0]] = self
             return [{"got": 1}]
+        if "AS id, CURRENT_USER() AS login" in statement:
+            has = next((one for name, one in fake.locks.items() if name in statement), None)
+            return [{"id": has.number if has else None, "login": "root@localhost"}]
         if "IS_USED_LOCK" in statement:
             row: dict[str, Any] = {
                 name: int(lock in fake.locks)

@@ -24,6 +24,7 @@ def installed(member, settings, begins, peers=None):
             int(info["variables"]["port"]),
             wanted,
             answer.program(),
+            answer.program("places.py"),
             "/usr/bin/python3",
             info["variables"]["socket"],
             info["names"]["show_channels"],

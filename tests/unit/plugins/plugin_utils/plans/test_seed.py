@@ -40,6 +40,7 @@ def step(members, **changes):
 def test_a_source_with_history_is_copied_by_files(engine, method):
     members = with_history(engine)
     assert step(members)["method"] == method
+    assert bool(step(members)["tls"]) == (method == "clone")
     assert seed.problem(members[1], members, samples.settings()) == ""
 
 

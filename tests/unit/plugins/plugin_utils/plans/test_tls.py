@@ -197,3 +197,22 @@ def test_the_authority_is_read_where_the_server_has_it():
         certificates.read({"ssl_ca": "/gone", "datadir": "/other"}, read_text)["copy"]["text"]
         is None
     )
+
+
+@pytest.mark.parametrize(
+    "mode,on,ca,expected",
+    [
+        ("auto", True, "", {"need": "required", "ca": None}),
+        ("auto", False, "", {"need": "any", "ca": None}),
+        ("auto", None, "/etc/ca.pem", {"need": "any", "ca": None}),
+        ("auto", True, "/etc/ca.pem", {"need": "required", "ca": "/etc/ca.pem"}),
+        ("auto", True, "generated", {"need": "required", "ca": COPY}),
+        ("required", True, "", {"need": "required", "ca": None}),
+        ("required", False, "/etc/ca.pem", {"need": "required", "ca": "/etc/ca.pem"}),
+        ("disabled", True, "/etc/ca.pem", {"need": "disabled", "ca": None}),
+    ],
+)
+def test_a_clone_travels_in_clear_only_if_that_was_asked_for_or_its_source_has_no_tls(
+    mode, on, ca, expected
+):
+    assert tls.clone(settings(mode, ca), server(on=on), server()) == expected

@@ -212,6 +212,14 @@ def test_what_mariadb_adds(changed, expected):
     assert names(changed(remnants.evidence("mariadb"))) == expected
 
 
+def test_a_mariadb_that_was_started_since_names_nobody_and_the_look_stays():
+    """Its channel has server ID 0 until it reaches its source."""
+    evidence = remnants.evidence("mariadb")
+    for host in ("db2", "db3"):
+        change(host, uptime=300, channel__source_server_id="0")(evidence)
+    assert names(evidence) == ["restarted:db2", "restarted:db3"]
+
+
 @pytest.mark.parametrize(
     "engine,first,second",
     [

@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The connections of answer.py: so many at a time, each for so long; and those to other hosts."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from http.server import HTTPServer
+from socketserver import ThreadingMixIn
+from typing import Any
+from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
+
+# Seconds a client may take to say what it wants, all of it; and after these its connection ends.
+PATIENCE, END = 2.0, 5.0
+# Connections at the same time; who comes then has the place of one that has said nothing yet.
+MOST = 128
+POLL = 0.25
+
+
+class NoRedirects(HTTPRedirectHandler):
+    """Another host's answer is where it is asked, or nowhere."""
+
+    def redirect_request(self, *_words: Any) -> None:
+        return None
+
+
+DIRECTLY = build_opener(ProxyHandler({}), NoRedirects)
+
+
+class Places:
+    """The connections that there are.
+
+    Who says nothing loses its place to who comes next, first of all of an address that has many:
+    any number of slow clients keeps no router from being answered.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most, self.lock = most, threading.Lock()
+        # Socket -> [since when, address, whether it was asked], the oldest first.
+        self.taken: dict[socket.socket, list[Any]] = {}
+
+    def take(self, connection: socket.socket, address: str) -> bool:
+        """Whether there is a place; that of one that has asked nothing, if all are taken."""
+        with self.lock:
+            if len(self.taken) >= self.most and not self.free():
+                return False
+            self.taken[connection] = [time.monotonic(), address, False]
+        return True
+
+    def free(self) -> bool:
+        silent = [one for one, (_since, _from, asks) in self.taken.items() if not asks]
+        if not silent:
+            return False
+        count: dict[str, int] = {}
+        for one in silent:
+            count[self.taken[one][1]] = count.get(self.taken[one][1], 0) + 1
+        # max() takes the first of those that are equal.
+        self.end(max(silent, key=lambda one: count[self.taken[one][1]]))
+        return True
+
+    def asked(self, connection: socket.socket) -> None:
+        """It has said what it wants."""
+        with self.lock:
+            if connection in self.taken:
+                self.taken[connection][2] = True
+
+    def leave(self, connection: socket.socket) -> None:
+        with self.lock:
+            self.taken.pop(connection, None)
+
+    def end_late(self) -> None:
+        """End those whose time is up, however often they said a byte."""
+        now = time.monotonic()
+        with self.lock:
+            for one, (since, _address, asks) in list(self.taken.items()):
+                if now - since > (END if asks else PATIENCE):
+                    self.end(one)
+
+    def end(self, connection: socket.socket) -> None:
+        """Its thread sees the end, and closes it."""
+        del self.taken[connection]
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
+class Bounded(ThreadingMixIn, HTTPServer):
+    """An HTTP server with places; its handlers say at `places.asked()` that they were asked.
+
+    Args:
+        listening: the socket, which listens already.
+        handler: class of the handlers.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, listening: socket.socket, handler: Any) -> None:
+        HTTPServer.__init__(self, listening.getsockname(), handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.address_family = listening, listening.family
+        self.places = Places()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self.places.take(request, client_address[0]):
+            self.shutdown_request(request)
+            return
+        try:
+            ThreadingMixIn.process_request(self, request, client_address)
+        except RuntimeError:  # no thread can be started
+            self.shutdown_request(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.places.leave(request)
+        HTTPServer.shutdown_request(self, request)
+
+    def service_actions(self) -> None:
+        """What is done between two requests."""
+        self.places.end_late()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away while it was answered is no news."""
