@@ -32,7 +32,7 @@ from model.search import Class, Lie, Search  # noqa: E402
 from model.state import Rules  # noqa: E402
 
 # So many classes of moments are judged with each mistake, in each world.
-MUTATED = 1000
+MUTATED = 4000
 LONGEST = 12
 SHORT = 70_000
 
