@@ -178,7 +178,7 @@ look:
     - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
       ago; what its error C(log) says since the last look, null where that cannot be read; and
       whether its binary log can be read for O(step=salvage).
-    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found; C(whole) if in all.
+    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found.
   returned: O(step=look) of a failover, also with a failure
   type: dict
 tried:
