@@ -170,7 +170,7 @@ look:
     - What the judge needs beside the rest, which is as M(dbre.semisync.semisync_info) returns it.
       C(running), C(filters) and C(first_gtids) are as in a switchover; C(tried) has each place at
       which another server may listen, with C(words) for why the replication account cannot log in
-      there, and if it C(answered); C(kernel_seconds) and C(server_seconds) are as RV(server_seconds).
+      there, and if it C(answered); C(kernel_seconds), C(server_seconds) as RV(server_seconds).
     - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
       ago; what its error C(log) says since the last look, null where that cannot be read; and
       whether its binary log can be read for O(step=salvage).
