@@ -14,23 +14,20 @@ version_added: "1.0.0"
 description:
   - The steps of P(dbre.semisync.switchover#role), in their order.
   - O(step=part) runs on all hosts of a cluster at the same time. The parts meet at named locks on
-    the target's and the source's server, and everything that writers wait for happens within them.
-    A process that outlives a part which is killed brings its host into order.
+    the target's and the source's server. A process that outlives a killed part mends its host.
 options:
   step:
     description:
       - V(look) reads on a host what the plan needs beside M(dbre.semisync.semisync_info), and tries
-        whether the replication account can log in to the other server. In a failover it reads what
-        that module does as well, and V(reach) tries the servers that listen elsewhere than was
-        thought.
+        to log in to the other server. In a failover it reads what that module does as well, and
+        V(reach) tries the servers that listen elsewhere than was thought.
       - V(plan) judges every premise on the controller, and refuses, or plans.
       - V(part) does a host's part.
       - V(report) says what became of it, keeps it, and fails where the role did not move.
       - V(after) does on a host what has time.
-      - V(freeze), V(judge) and V(thaw) are of a failover. The first stops a replica's IO thread and
-        reads it, the second judges on the controller what was read, the third starts the IO thread
-        again where nobody takes over. V(salvage) reads, on the dead source's host, the end of its
-        binary log.
+      - In a failover V(freeze) stops a replica's IO thread and reads it, V(judge) judges that on
+        the controller, V(thaw) starts the IO thread again if no replica takes over, and V(salvage)
+        reads the end of the dead source's binary log.
     type: str
     choices: [look, reach, plan, freeze, salvage, judge, part, thaw, report, after]
     required: true
@@ -173,12 +170,11 @@ look:
     - What the judge needs beside the rest, which is as M(dbre.semisync.semisync_info) returns it.
       C(running), C(filters) and C(first_gtids) are as in a switchover; C(tried) has each place at
       which another server may listen, with C(words) for why the replication account cannot log in
-      there, and whether anybody C(answered); C(kernel_seconds) and C(server_seconds) are for how
-      long the machine and the server have run.
+      there, and if it C(answered); C(kernel_seconds), C(server_seconds) as RV(server_seconds).
     - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
       ago; what its error C(log) says since the last look, null where that cannot be read; and
       whether its binary log can be read for O(step=salvage).
-    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found; C(whole) if in all.
+    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found.
   returned: O(step=look) of a failover, also with a failure
   type: dict
 tried:
@@ -222,6 +218,10 @@ applier_ids:
   elements: int
 asked_at:
   description: The controller's clock before the module was sent; RV(answered_at) is that after it.
+  returned: O(step=look) or O(step=freeze)
+  type: float
+answered_at:
+  description: As under RV(asked_at).
   returned: O(step=look) or O(step=freeze)
   type: float
 settings_row:

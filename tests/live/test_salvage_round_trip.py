@@ -269,7 +269,8 @@ FILLED = (["SET binlog_format = ROW", "CREATE TABLE app.filled AS SELECT 1 AS a"
 
 @pytest.mark.parametrize("what", [*sorted(REFUSED), "filled", "letters"])
 def test_what_would_not_be_the_same_is_refused_before_anything_is_carried_out(pair, what):
-    statements, words = {**REFUSED, "filled": FILLED, "letters": LETTERS}[what]
+    cases: dict[str, Any] = {**REFUSED, "filled": FILLED, "letters": LETTERS}
+    statements, words = cases[what]
     if (what, pair.engine) in (("filled", "mysql"), ("letters", "mariadb")):
         pytest.skip("this server logs it so that it can be carried out again")
     pair.servers[0].sql("FLUSH BINARY LOGS")
