@@ -22,7 +22,38 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
 )
 
 from model.results import LATENCY, Asked, Results, answers, host, server_id, uuid
-from model.state import *
+from model.state import (
+    APPLIED,
+    BLOCK,
+    BORN,
+    DUMP_A,
+    ENDED,
+    GOT,
+    IO,
+    LINE,
+    LOG,
+    LOOK_A,
+    NOW,
+    OPEN,
+    OUTSIDE,
+    PHASE,
+    ROWS,
+    SEEN_GOT,
+    SRC,
+    STARTED,
+    STOPPING,
+    UP,
+    WORDS_A,
+    YES,
+    Rules,
+    begun_of,
+    block,
+    blocks,
+    look_of,
+    on_disk,
+    seconds,
+    waiting,
+)
 from unit import samples
 
 RUN = "2026-11-18T130640.000000Z"

@@ -7,9 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from model.runs import *
-from model.state import *
-from model.world import *
+from model.runs import (
+    CHANGES,
+    by_hand,
+    first_look,
+    open_by_hand,
+    ours_begins,
+    ours_dies,
+    ours_goes_on,
+    undone,
+)
+from model.state import PHASE, Moment, Rules, blocks
+from model.world import (
+    Event,
+    EventOf,
+    acknowledge,
+    apply,
+    commit,
+    commit_everywhere,
+    cut,
+    deliver,
+    die,
+    edit_inventory,
+    heal,
+    hold,
+    kill,
+    kill_query,
+    minute,
+    power,
+    power_source,
+    receive,
+    reset_slave,
+    restart,
+    shut_and_kill,
+    start,
+    stop,
+    stopped,
+    threads,
+)
 
 OF_CLUSTER: dict[str, Event] = {
     "commit": commit,

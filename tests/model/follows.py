@@ -5,7 +5,41 @@
 
 from __future__ import annotations
 
-from model.state import *
+from model.state import (
+    ACKED,
+    APPLIED,
+    APPLIER,
+    BROKEN_A,
+    BROKEN_B,
+    COUNT,
+    DUMP_A,
+    DUMP_B,
+    ENABLED,
+    EPOCH,
+    GOT,
+    IO,
+    LINE,
+    LOG,
+    NEVER,
+    NO,
+    NOW,
+    OFF,
+    OK,
+    RUNS,
+    SRC,
+    STATUS,
+    TOLD,
+    UP,
+    WNR,
+    WORDS_A,
+    WORDS_B,
+    YES,
+    Moment,
+    Rules,
+    blocks,
+    mark,
+    waiting,
+)
 
 
 def say(s: bytearray, word: int) -> None:

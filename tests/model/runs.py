@@ -5,8 +5,38 @@
 
 from __future__ import annotations
 
-from model.follows import *
-from model.state import *
+from model.follows import breaks, confirm, fall_back, say, settle
+from model.state import (
+    APPLIED,
+    APPLIER,
+    BLOCK,
+    BORN,
+    COUNT,
+    ENABLED,
+    EPOCH,
+    GOT,
+    HAND,
+    IO,
+    OFF,
+    OPEN,
+    OURS,
+    PHASE,
+    ROWS,
+    RUNS,
+    SEEN_GOT,
+    SQL,
+    SRC,
+    STATUS,
+    STOPS,
+    TIMEOUT,
+    TOLD,
+    UP,
+    WNR,
+    Moment,
+    Rules,
+    blocks,
+    is_ok,
+)
 from model.world import Event, write
 
 CHANGES = ("off", "on", "timeout", "count", "wnr")

@@ -17,7 +17,47 @@ from model import events, rejoins, world
 from model.adapter import Adapter, Verdict, key_of
 from model.kinds import PATTERNS
 from model.results import Asked
-from model.state import *
+from model.state import (
+    ACKED,
+    APPLIED,
+    BEGUN,
+    BEGUN_LOW,
+    BROKEN_A,
+    DUMP_A,
+    EPOCH,
+    FIRST,
+    GOT,
+    HELD,
+    IO,
+    LOG,
+    MOST,
+    NOW,
+    OURS,
+    OUTSIDE,
+    PHASE,
+    POWERLESS,
+    ROWS,
+    RUNS,
+    SQL,
+    SRC,
+    STOPS,
+    STRANGER,
+    TOLD,
+    UP,
+    WORDS_A,
+    Moment,
+    Rules,
+    begin,
+    begun_of,
+    block,
+    blocks,
+    is_ok,
+    look_of,
+    on_disk,
+    put_look,
+    shapes,
+    told_at,
+)
 
 FALSE_PROOF, FALSE_WINDOW, FALSE_UNTIL, FALSE_CLEAN = "proven", "window", "until", "clean"
 

@@ -42,7 +42,7 @@ def lines(server):
     hidden = Disguise(token=TOKEN)
     for _piece in hidden.copy(io.BytesIO(content), len(content)):
         pass
-    printed = (Path(samples.FIXTURES) / f"{server}-attacks.txt").read_bytes()
+    printed = (Path(samples.FIXTURES) / f"{server}-attacks.bin").read_bytes()
     return Lines([*printed.splitlines(keepends=True), b""], hidden)
 
 

@@ -57,7 +57,7 @@ class Module:
 
     def program(self, before="", after=""):
         path = self.folder / "bin" / "mysqlbinlog"
-        printed = Path(samples.FIXTURES) / "mysql-9.7-attacks.txt"
+        printed = Path(samples.FIXTURES) / "mysql-9.7-attacks.bin"
         path.write_text(
             PROGRAM.format(folder=self.folder, before=before, printed=printed, after=after)
         )
@@ -195,7 +195,7 @@ def test_a_wrong_byte_is_damage(module):
 
 def test_what_a_client_wrote_has_to_be_printed_once_and_in_its_order(module):
     for change in ("s/^DO 7$/DO 8/", "s/^DO 7$/DO 6/", "s/^DO 7$/GRANT ALL/", "s/^DO 7$/DO 99/"):
-        text = (Path(samples.FIXTURES) / "mysql-9.7-attacks.txt").read_bytes()
+        text = (Path(samples.FIXTURES) / "mysql-9.7-attacks.bin").read_bytes()
         kept = module.folder / "printed"
         kept.write_bytes(text)
         module.program(before=f"sed '{change}' {kept}; exit")

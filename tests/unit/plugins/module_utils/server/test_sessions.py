@@ -67,7 +67,8 @@ MYSQL_LIST = [
 RUNS = {"name": "", "sql_running": "Yes"}
 
 
-def seen(names, channels, variables=ON, **answers):
+def seen(names, channels, variables=None, **answers):
+    variables = ON if variables is None else variables
     cursor = Cursor(**answers)
     return sessions.read(Server(cursor), names, variables, channels), cursor.asked
 

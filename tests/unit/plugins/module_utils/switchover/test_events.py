@@ -59,7 +59,7 @@ def test_the_new_source_has_what_the_old_one_had():
     ]
     before = [event("on", "ENABLED"), event("off", "DISABLED"), event("own", "DISABLED")]
     steps, left = events.take_over(here, before)
-    assert [words for words, _ in steps if words.startswith("ALTER")] == [
+    assert [words for words, _arguments in steps if words.startswith("ALTER")] == [
         "ALTER DEFINER = 'root'@'localhost' EVENT `app`.`on` ENABLE",
         "ALTER DEFINER = 'root'@'localhost' EVENT `app`.`off` DISABLE",
     ]

@@ -182,7 +182,7 @@ REPLICA_CASES = [
     ("applier_behind", "warning", lambda info: info["channel"].update(seconds_behind=61)),
     ("relay_log_not_recovered", "warning", lambda info: info["channel"].update(gtid=False)),
     ("replica_writable", "warning", lambda info: info["variables"].update(read_only="OFF")),
-    ("events_on_replica", "critical", lambda info: events(info)),
+    ("events_on_replica", "critical", events),
     ("events_on_replica", "warning", lambda info: events(info, scheduler="OFF")),
     (
         "events_on_replica",
