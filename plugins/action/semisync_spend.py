@@ -7,6 +7,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
@@ -18,6 +19,7 @@ REMEDY = (
     " back that acknowledges; if writers have to go on before that, docs/night-frozen-writers.md"
     " says how"
 )
+LEFT_OPEN = "Looks at it prove nothing until site.yml is run again, which closes that change"
 LATER = (
     "The change is made all the same. Run verify.yml from every controller that may have to fail"
     " over"
@@ -41,7 +43,8 @@ class ActionModule(ActionBase):
             return dict(result, skipped=True, skip_reason=str(error))
         base = arguments.get("results_dir", "results")
         shelf = Shelf(base, name, None, results.now(), self._task.check_mode)
-        path = shelf.spend(arguments["reason"])
+        done = boolean(arguments.get("done", False))
+        path = None if done else shelf.spend(arguments["reason"])
         more = {"host": host, "token": secrets.token_hex(4)}
         result.update(self._execute_module(MODULE, {**arguments, **more}, task_vars=task_vars))
         result["path"] = path
@@ -50,5 +53,5 @@ class ActionModule(ActionBase):
             if result.get("keeps"):
                 result.update(cluster.refused(f"{words}. {REMEDY}", host))
             else:
-                display.warning(f"{words}. {LATER}")
+                display.warning(f"{words}. {LEFT_OPEN if done else LATER}")
         return result

@@ -207,28 +207,29 @@ certificates:
   returned: success
   type: dict
 login:
-  description: Where the module found the server, as O(login_host), O(login_port) and
-    O(login_unix_socket) would say it.
+  description: Where it found the server, as O(login_host), O(login_port), O(login_unix_socket).
   returned: success
   type: dict
 journal:
   description:
     - The newest row of the cluster's journal of a change of roles; null where there is none.
-    - C(to_host) is the source since C(happened), by its inventory name, and C(from_host) the one
-      before. C(from_id) and C(to_id) are their C(server_uuid), or C(server_id) where a server has
-      no other.
+    - C(to_host) is the source since C(happened), C(from_host) the one before, C(to_id) and
+      C(from_id) their C(server_uuid), or else C(server_id).
   returned: success
   type: dict
   sample: {number: 2, operation: switchover, state: done, from_host: db1, to_host: db2}
 held:
-  description: Servers that lost the source's role by a failover and are not back, by the journal.
-    They may have transactions that nobody else has.
+  description: Servers that lost the source's role by a failover and are not back.
   returned: success
   type: list
   elements: dict
   sample: [{host: db1, id: "1", to_host: db2, happened: "2026-01-31T12:00:00Z"}]
 settings_row:
   description: The number of the journal's newest row with operation V(settings), or 0.
+  returned: success
+  type: int
+settings_open:
+  description: That of the oldest one that was begun and is not done, or 0.
   returned: success
   type: int
 schemas:
@@ -242,8 +243,7 @@ empty_schemas:
   type: list
   elements: str
 events:
-  description: C(schema), C(name) and C(status) of each scheduled event; C(null) where the login may
-    not see them.
+  description: C(schema), C(name), C(status) of each scheduled event; null if they cannot be seen.
   returned: success
   type: list
   elements: dict

@@ -214,6 +214,11 @@ spends:
   description: Why the last look at the source proves nothing behind this plan; empty where it does.
   returned: success
   type: str
+settles:
+  description: Whether the journal is to say that such a change is made, be it one that an
+    interrupted run began.
+  returned: success, with O(goal=apply)
+  type: bool
 restart_reasons:
   description: Variables that differ and cannot be set otherwise.
   returned: success, with O(goal=apply)

@@ -19,11 +19,17 @@ description:
     no more either.
   - Fails if no replica acknowledges that row in time, or it cannot be written, except on a server
     that is read-only. A source that gives up its wait within a minute is waited for.
+  - Runs again after the change, with O(done=true). A look that comes between the two rows, and one
+    that follows a run which was interrupted between them, proves nothing from its own moment on.
 options:
   reason:
     description: What changes, in words.
     type: str
     required: true
+  done:
+    description: Whether the change is made. Closes what runs before left open, too.
+    type: bool
+    default: false
   results_dir:
     description: Folder for results.
     type: path
@@ -59,11 +65,17 @@ EXAMPLES = r"""
   dbre.semisync.semisync_spend:
     info_from: __semisync_info
     reason: site.yml sets rpl_semi_sync_source_timeout from 3600000 to 10000
+
+- name: Say that the change is made
+  dbre.semisync.semisync_spend:
+    info_from: __semisync_info
+    reason: site.yml sets rpl_semi_sync_source_timeout from 3600000 to 10000
+    done: true
 """
 
 RETURN = r"""
 path:
-  description: The file with the last look, null where there is none.
+  description: The file with the last look, null if there is none, or with O(done=true).
   returned: success
   type: str
 written:
@@ -94,6 +106,7 @@ def main() -> None:
         argument_spec=login.argument_spec(
             info_from={"type": "str", "required": True},
             reason={"type": "str", "required": True},
+            done={"type": "bool", "default": False},
             results_dir={"type": "path", "default": "results"},
             journal_schema={"type": "str", "default": "important"},
             host={"type": "str"},
@@ -102,7 +115,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     login.require_driver(module)
-    connection.work(module, notice.give, "the journal cannot be written")
+    step = notice.settle if module.params["done"] else notice.give
+    connection.work(module, step, "the journal cannot be written")
 
 
 if __name__ == "__main__":

@@ -515,6 +515,19 @@ def test_two_runs_at_once_do_not_disturb_each_other(pair):
     assert pair.verify()[:2] == (0, set())
 
 
+def test_a_change_that_was_interrupted_is_told_until_site_closes_it(pair):
+    moves.write_row(pair.source, pair.source, pair.source, operation="settings", state="begun")
+    status, found, said = pair.verify()
+    assert (status, found) == (0, {("settings_unfinished", "source", "warning")}), said
+    kept = json.loads((pair.folder / "results/default/state.json").read_text())
+    newest = pair.source.value("SELECT MAX(number) FROM important.semisync_journal")
+    assert kept["settings_row"] == int(newest) - 1
+    site = playbook("site", pair.file)
+    assert site.returncode == 0, site.stdout
+    assert pair.verify()[:2] == (0, set())
+    assert "changed=0" in playbook("site", pair.file).stdout
+
+
 def test_servers_and_journal_that_contradict_each_other(pair):
     source, replica = pair.source, pair.replica
     count = "SELECT COUNT(*) FROM important.stuff"

@@ -26,6 +26,7 @@ from model.state import (
     APPLIED,
     BLOCK,
     BORN,
+    CLOSED,
     DUMP_A,
     ENDED,
     GOT,
@@ -164,7 +165,7 @@ class Adapter(Results):
         return self.look_memo[key]
 
     def seen_by_look(self, s: bytes) -> bytes:
-        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], len(waiting(s))))
+        source = bytes((*s[NOW : NOW + 1], *s[LOG : YES + 3], s[ROWS], s[CLOSED], len(waiting(s))))
         return source + b"".join(
             bytes((s[at + OUTSIDE], s[at + LINE], s[at + UP]))
             + (b"" if s[at + UP] else s[at + IO : at + APPLIED + 1] + s[at + BORN : at + OUTSIDE])

@@ -15,6 +15,7 @@ from model.runs import (
     ours_begins,
     ours_dies,
     ours_goes_on,
+    ours_settles,
     undone,
 )
 from model.state import PHASE, Moment, Rules, blocks
@@ -60,6 +61,7 @@ OF_CLUSTER: dict[str, Event] = {
     **{f"hand_{what}": by_hand(what) for what in CHANGES},
     **{f"ours_{what}": ours_begins(what) for what in CHANGES},
     "ours_goes_on": ours_goes_on,
+    "ours_settles": ours_settles,
     "ours_dies": ours_dies,
     "first_look": first_look,
     "undone": undone,

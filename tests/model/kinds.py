@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from model.state import HAND, KILLQ, ORDERLY, RESET, RESTARTED, STRANGER
+from model.state import HAND, KILLQ, ORDERLY, POWER, RESET, RESTARTED, STRANGER
 from model.worlds import ALL
 
 
@@ -43,6 +43,8 @@ KINDS = (
          events("stop stopped shut_and_kill"), ORDERLY,
          r"not stopped in order|not told to shut down"),
     Kind("SIGKILL of the source, and a power cut of its host", events("kill power")),
+    Kind("a power cut of the source's host before the last look, which took transactions",
+         events("power start"), POWER, r"the host of \S+ lost no transaction to a power cut"),
     Kind("a start of the source after it died", events("start"), RESTARTED, r"started again"),
     Kind("a start of a replica's server, or of its host; its end",
          events("restart power_replica die")),
@@ -54,7 +56,8 @@ KINDS = (
          events("hand_off hand_on hand_timeout hand_count hand_wnr"), HAND,
          r"semi-sync on \S+ was not changed by hand"),
     Kind("the same by our own playbooks, also interrupted ones",
-         events("ours_off ours_on ours_timeout ours_count ours_wnr ours_goes_on ours_dies")),
+         events("ours_off ours_on ours_timeout ours_count ours_wnr ours_goes_on ours_settles"
+                " ours_dies")),
     Kind("KILL of a commit that waits (MariaDB)", events("kill_query"), KILLQ, r"ended by KILL"),
     Kind("a member is taken out of the inventory; a stranger acknowledges",
          events("edit_inventory"), STRANGER, r"no other replica acknowledged"),

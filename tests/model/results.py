@@ -15,6 +15,7 @@ from model.state import (
     APPLIER,
     BOOT,
     BORN,
+    CLOSED,
     COUNT,
     DUMP_A,
     ENABLED,
@@ -138,6 +139,11 @@ class Results:
         seen = (s[ROWS] & ((1 << has) - 1)).bit_count()
         return seen + 1 if seen else 0
 
+    def settings_open(self, s: bytes) -> int:
+        """The number of the oldest that is not closed, or 0."""
+        left = s[ROWS] & ~s[CLOSED]
+        return (s[ROWS] & (left & -left) * 2 - 1).bit_count() + 1 if left else 0
+
     def journal(self) -> dict[str, Any]:
         """The newest row of the journal that is of roles."""
         return {
@@ -220,6 +226,7 @@ class Results:
             binlog_filters=[],
             journal=self.journal(),
             settings_row=self.settings_row(s, s[LOG]),
+            settings_open=self.settings_open(s),
         )
 
     def channel(self, s: bytes, got: int, applied: int, io: str, sql: int) -> dict[str, Any]:

@@ -11,12 +11,14 @@ from model.state import (
     APPLIER,
     BLOCK,
     BORN,
+    CLOSED,
     COUNT,
     ENABLED,
     EPOCH,
     GOT,
     HAND,
     IO,
+    MADE,
     OFF,
     OPEN,
     OURS,
@@ -91,16 +93,27 @@ def ours_begins(what: str) -> Event:
 
 def ours_goes_on(s: Moment, rules: Rules) -> bytearray | None:
     """It changes it, the row being confirmed; one that is not keeps it from being made."""
-    if not s[OURS] or not is_ok(s[TOLD + s[ROWS].bit_length() - 1]):
+    if s[OURS] in (0, MADE) or not is_ok(s[TOLD + s[ROWS].bit_length() - 1]):
         return None
     n = changed(s, rules, CHANGES[s[OURS] - 1])
     if n is not None:
-        n[OURS] = 0
+        n[OURS] = MADE
+    return n
+
+
+def ours_settles(s: Moment, rules: Rules) -> bytearray | None:
+    """It says that it is made; a run after one that was interrupted says so, too. That row waits
+    for nothing and proves nothing by itself, so it is none of the transactions here.
+    """
+    if s[OURS] not in (0, MADE) or s[CLOSED] == s[ROWS] or s[SRC] != RUNS:
+        return None
+    n = bytearray(s)
+    n[OURS], n[CLOSED] = 0, n[ROWS]
     return n
 
 
 def ours_dies(s: Moment, rules: Rules) -> bytearray | None:
-    """The controller dies before it does."""
+    """The controller dies before it does, or before it says so."""
     if not s[OURS]:
         return None
     n = bytearray(s)

@@ -23,6 +23,7 @@ from model.state import (
     BEGUN,
     BEGUN_LOW,
     BROKEN_A,
+    CUTS,
     DUMP_A,
     EPOCH,
     FIRST,
@@ -35,6 +36,7 @@ from model.state import (
     OURS,
     OUTSIDE,
     PHASE,
+    POWER,
     POWERLESS,
     ROWS,
     RUNS,
@@ -152,7 +154,8 @@ class Search:
         """verify.yml keeps a look."""
         n = bytearray(s)
         put_look(n, controller, self.adapter.look(s, controller))
-        n[BROKEN_A + controller] = n[WORDS_A + controller] = 0
+        n[BROKEN_A + controller] = POWER if n[CUTS] else 0
+        n[WORDS_A + controller] = 0
         # It forgets what an interrupted failover left.
         if controller == 0:
             n[BEGUN] = n[BEGUN_LOW] = 0

@@ -35,13 +35,15 @@ from typing import NamedTuple
     BROKEN_B,
     WORDS_A,  # what the error log says since A's look, bits below
     WORDS_B,
-    OURS,  # a change by a playbook whose row is written and not made yet: number of the change
+    OURS,  # a playbook's change whose row is written: its number, or MADE until it is closed
     ROWS,  # bits: which transactions are rows `settings` of the journal
+    CLOSED,  # bits: which of them are of changes that are made and closed
+    CUTS,  # 1 once the source was started again after a power cut that took transactions
     PHASE,  # 1 once a failover's first look was; its reading is in each replica's block
     BEGUN,  # number of the certificate that an interrupted failover left, two bytes
     BEGUN_LOW,
-) = range(27)
-TOLD = 27  # then one byte for each transaction
+) = range(29)
+TOLD = 29  # then one byte for each transaction
 MOST = 5
 FIRST = TOLD + MOST
 
@@ -74,12 +76,13 @@ BLOCK = 21
 # How the source's server is.
 RUNS, STOPS, EXITED, KILLED, STOPPED_KILLED, SHUT_KILLED, POWERLESS = range(7)
 SHORT, LONG, MEDIUM = 0, 1, 2
+MADE = 9
 # What a client was told of its commit: UNUSED, NEVER, or 2 + 4 * the minute + one of these: it
 # waits since then, or it heard OK then, or as much later as a source gives up after a timeout.
 UNUSED, NEVER, FIRST_TOLD = 0, 1, 2
 SINCE, OK, LATE, LATER = range(4)
 # Bits of BROKEN.
-HAND, KILLQ, ORDERLY, RESTARTED, STRANGER, RESET = 1, 2, 4, 8, 16, 32
+HAND, KILLQ, ORDERLY, RESTARTED, STRANGER, RESET, POWER = 1, 2, 4, 8, 16, 32, 64
 # Bits of WORDS.
 SHUTDOWN, OFF, STARTED_AGAIN = 1, 2, 4
 

@@ -33,7 +33,8 @@ WORDS = {
     "ours_count": "controller A: site.yml is about to set the count: look spent, row written",
     "ours_wnr": "controller A: site.yml is about to set wait_no_replica: look spent, row written",
     "ours_goes_on": "controller A: the row is confirmed, and the playbook changes it",
-    "ours_dies": "controller A: the playbook is interrupted before it changes anything",
+    "ours_settles": "controller A: the playbook, or the next one, says that it is changed",
+    "ours_dies": "controller A: the playbook is interrupted",
     "first_look": "controller A: failover.yml reads everybody",
     "undone": "controller A: that failover.yml is undone",
     "interrupted": "controller A: failover.yml is interrupted after its judgement; the IO threads"

@@ -31,6 +31,7 @@ from model.state import (
     APPLIER,
     BOOT,
     BORN,
+    CUTS,
     DISK,
     ENABLED,
     ENDED,
@@ -328,6 +329,7 @@ def start(s: Moment, rules: Rules) -> bytearray | None:
         return None
     n = bytearray(s)
     if n[SRC] == POWERLESS:
+        n[CUTS] |= n[LOG] > n[DISK]
         n[LOG] = n[DISK]
     n[SRC], n[STATUS], n[YES], n[NO], n[STARTED] = RUNS, n[ENABLED], 0, 0, n[NOW] + 1
     n[STOPPING] = n[ENDED] = n[OURS] = 0

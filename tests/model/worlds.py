@@ -29,8 +29,10 @@ OURS = (
     "ours_count",
     "ours_wnr",
     "ours_goes_on",
+    "ours_settles",
     "ours_dies",
 )
+ENDS_OF_OURS = ("ours_goes_on", "ours_settles")
 MEMBERS = ("edit_inventory", "cut", "heal", "die")
 RUNS = ("first_look", "undone", "interrupted", "open", "restart", "stop_slave", "start_slave")
 ALL = tuple(dict.fromkeys((*events.OF_CLUSTER, *events.OF_REPLICA, *events.LOOKS, "interrupted")))
@@ -102,7 +104,7 @@ def on_hosts(engine: str) -> dict[str, Rules]:
         "ends": of(1, "minute", "look", "kill", "cut", "stop", "stopped", "shut_and_kill", "start"),
         "by hand": of(1, "minute", "look", "kill", "cut", "kill_query", "hand_off", "hand_on"),
         "timeouts": of(1, "minute", "look", "kill", "cut", "hand_timeout"),
-        "site.yml": of(1, "minute", "kill", "cut", "ours_timeout", "ours_goes_on", "look_b"),
+        "site.yml": of(1, "minute", "kill", "cut", "ours_timeout", *ENDS_OF_OURS, "look_b"),
         "gone": of(2, "kill", "die", "hold", "cut"),
         "inventory": of(2, "kill", "edit_inventory", "cut", "heal", "look"),
         "strangers": of(2, "kill", "cut", "heal", "look", "edit_inventory", strangers=1),

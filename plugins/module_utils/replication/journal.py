@@ -16,8 +16,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 
 TABLE = "semisync_journal"
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
-# Not of a change of roles: a playbook is about to change what a source waits for. Every reader of
-# roles passes over it; a look that is older proves nothing any more.
+# Not of a change of roles: a playbook changes what a source waits for. Every reader of roles passes
+# over it; a look that is older than the row `done` proves nothing any more.
 SETTINGS = "settings"
 BEGUN, DONE, UNDONE = "begun", "done", "undone"
 # MySQL's numbers for a schema and for a table that is not there.
@@ -119,27 +119,66 @@ def newest(server: Server, schema: str) -> dict[str, Any] | None:
 
 def past(server: Server, schema: str) -> dict[str, Any]:
     """`held`, the servers that a failover took the source's role from, and that are not back (see
-    left_by_failover()), and `settings_row`, the number of the newest row of settings, or 0.
+    left_by_failover()), `settings_row` and `settings_open` (see of_settings()).
 
     Raises:
         ServerError: the journal is there, and cannot be read.
     """
     try:
-        rows = server.rows(
-            "SELECT number, operation, from_host, to_host, from_id, to_id, happened FROM"
-            f" {table_name(schema)} WHERE state = %s ORDER BY number",
-            (DONE,),
+        answer = server.rows(
+            "SELECT number, operation, run, state, from_host, to_host, from_id, to_id, happened"
+            f" FROM {table_name(schema)} WHERE state = %s OR operation = %s ORDER BY number",
+            (DONE, SETTINGS),
         )
     except ServerError as error:
         if error.number in NOT_THERE:
-            return {"held": [], "settings_row": 0}
+            return {"held": [], **of_settings([])}
         raise
-    done = [{name: text(value) for name, value in row.items()} for row in rows]
-    of_settings = [int(row["number"]) for row in done if row["operation"] == SETTINGS]
+    rows = [{name: text(value) for name, value in row.items()} for row in answer]
+    changes = [row for row in rows if row["operation"] != SETTINGS]
     return {
-        "held": left_by_failover([row for row in done if row["operation"] != SETTINGS]),
-        "settings_row": max(of_settings, default=0),
+        "held": left_by_failover(changes),
+        **of_settings([row for row in rows if row["operation"] == SETTINGS]),
     }
+
+
+def of_settings(rows: list[dict[str, str]]) -> dict[str, int]:
+    """`settings_row`, the number of the newest row of settings, and `settings_open`, that of the
+    oldest change that was begun and neither done nor undone; each 0 if there is none.
+
+    Args:
+        rows: all of settings, the oldest first.
+    """
+    return {
+        "settings_row": max((int(row["number"]) for row in rows), default=0),
+        "settings_open": min((int(row["number"]) for row in open_ones(rows)), default=0),
+    }
+
+
+def open_ones(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows of operations that were begun and neither done nor undone."""
+    over = {row["run"] for row in rows if row["state"] != BEGUN}
+    return [row for row in rows if row["run"] not in over]
+
+
+def unfinished(server: Server, schema: str) -> list[str]:
+    """The tokens of the changes of settings that are still open.
+
+    Raises:
+        ServerError: the journal is there, and cannot be read.
+    """
+    try:
+        answer = server.rows(
+            f"SELECT number, run, state FROM {table_name(schema)} WHERE operation = %s"
+            " ORDER BY number",
+            (SETTINGS,),
+        )
+    except ServerError as error:
+        if error.number in NOT_THERE:
+            return []
+        raise
+    rows = [{name: text(value) for name, value in row.items()} for row in answer]
+    return list(dict.fromkeys(row["run"] for row in open_ones(rows)))
 
 
 def left_by_failover(rows: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -1,8 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A row in the journal ahead of a change of what a source waits for: another controller's look at
-it proves nothing from there on, and its replicas know that.
+"""Rows in the journal around a change of what a source waits for. The look of another controller
+proves nothing from the first row on, and the replicas know that; a look between the two proves
+nothing either.
 """
 
 from __future__ import annotations
@@ -48,17 +49,7 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
     if not same_value(running.get("enabled"), "ON"):
         # It promises nothing that a look could have seen. Its replicas may not even be set up.
         return dict(row, changed=False, written=False)
-    number = journal.identity(variables)
-    entry = journal.Entry(
-        operation=journal.SETTINGS,
-        run=params["token"],
-        state=journal.DONE,
-        from_host=params["host"],
-        to_host=params["host"],
-        from_id=number,
-        to_id=number,
-        details=params["reason"],
-    )
+    entry = entry_of(params, variables, params["token"], journal.BEGUN)
     if seconds is None:
         seconds = patience(running.get("timeout"))
     try:
@@ -73,6 +64,52 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
             words = f"its row in the journal was not written: {error}"
         keeps = error.number not in READ_ONLY
         return dict(row, changed=late, written=late, problem=words, keeps=keeps)
+
+
+def settle(
+    module: Any, server: Server, names: Names, seconds: float | None = None
+) -> dict[str, Any]:
+    """Close what was begun, this run's and whatever an interrupted run left: the RETURN section of
+    semisync_spend. Looks count again from here on.
+    """
+    params = module.params
+    row = {"changed": False, "written": False, "acknowledged": False, "problem": "", "keeps": False}
+    variables = server.variables()
+    running = by_key(names.variables(SOURCE), variables)
+    if seconds is None:
+        seconds = patience(running.get("timeout"))
+    try:
+        runs = journal.unfinished(server, params["journal_schema"])
+        if not runs or module.check_mode:
+            return dict(row, changed=bool(runs))
+        with errors.answers_within(seconds):
+            for run in runs:
+                entry = entry_of(params, variables, run, journal.DONE)
+                journal.insert(server, params["journal_schema"], entry)
+            status = by_key(names.statuses(SOURCE), server.semisync_status())["status"]
+        return dict(row, changed=True, written=True, acknowledged=status == "ON")
+    except errors.ServerError as error:
+        words = f"its row in the journal was not acknowledged within {seconds:g} s"
+        if error.number != errors.SERVER_LOST:
+            words = f"its row in the journal was not written: {error}"
+        return dict(row, problem=words)
+
+
+def entry_of(
+    params: dict[str, Any], variables: dict[str, Any], run: str, state: str
+) -> journal.Entry:
+    """A row about this source."""
+    number = journal.identity(variables)
+    return journal.Entry(
+        operation=journal.SETTINGS,
+        run=run,
+        state=state,
+        from_host=params["host"],
+        to_host=params["host"],
+        from_id=number,
+        to_id=number,
+        details=params["reason"],
+    )
 
 
 def insert(server: Server, schema: str, entry: journal.Entry) -> None:

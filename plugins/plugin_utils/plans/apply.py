@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     option_lines,
     problems,
     seed,
+    spends,
     tls,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
@@ -30,9 +31,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
     wanted_id,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-
-# What decides for whom, how and how long a source's commits wait, by our keys.
-WAITS_BY = ("enabled", "timeout", "wait_no_replica", "wait_point", "wait_for_replica_count")
 
 
 def option_file_step(member: Member, text: str | None) -> dict[str, Any]:
@@ -175,7 +173,7 @@ def host_plan(
         "option_file": option_file,
         "restart": bool(reasons),
         "restart_reasons": reasons,
-        "spends": spends(member, drift, reasons),
+        **spends.of_plan(member, drift, reasons),
         "opens": opens,
         "set_global": set_global,
         "restart_io": not reasons
@@ -212,6 +210,7 @@ def host_plan(
         or result["account"]
         or result["held"]
         or result["fell_back"]
+        or result["settles"]
         or step != "none"
         or link["differs"]
         or link["new_authority"]
@@ -219,22 +218,6 @@ def host_plan(
         or result["answer"]["step"] != "none"
     )
     return result
-
-
-def spends(member: Member, drift: dict[str, Any], reasons: list[str]) -> str:
-    """What of a plan makes the last look at a source prove nothing any more, in words; empty where
-    nothing does: what it waits for changes, or it is stopped in order, which confirms what waits.
-
-    Args:
-        drift: variable -> (what it is, what is wanted), of what is set on the running server too.
-        reasons: of restart_reasons().
-    """
-    if member.side != "source":
-        return ""
-    names = member.info["names"]["source"]["variables"]
-    waiting = sorted(names[key] for key in WAITS_BY if key in names and names[key] in drift)
-    words = [f"{name} goes from {drift[name][0]} to {drift[name][1]}" for name in waiting]
-    return "; ".join(words + (["its server is restarted"] if reasons else []))
 
 
 def missing_plugins(member: Member) -> list[str]:

@@ -29,10 +29,19 @@ def listed(evidence: Evidence) -> list[str]:
 
 
 def of_source(evidence: Evidence) -> Iterator[str]:
-    """About the dead source; nothing if its binary log is read to its end."""
+    """About the dead source; of what came after the look nothing if its binary log is read to its
+    end.
+    """
+    source, look = source_of(evidence.members).host, past.look(evidence)
+    at, synced = look["at"], look.get("sync_binlog")
+    if synced is not None and str(synced) != "1":
+        # A confirmed commit that went with the power, before anything looked, left no trace.
+        yield (
+            f"the host of {source} lost no transaction to a power cut before {at}, though its"
+            f" sync_binlog was {synced}"
+        )
     if salvaged.covers(evidence):
         return
-    source, at = source_of(evidence.members).host, past.look(evidence)["at"]
     yield f"semi-sync on {source} was not changed by hand after {at}"
     yield f"no other replica acknowledged to {source} after {at}"
     if remains.is_mariadb(evidence):

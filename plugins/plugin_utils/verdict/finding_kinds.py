@@ -54,6 +54,14 @@ TABLE = {
         " reply; switched OFF, switched ON). If it happens often, the network or the replica's disk"
         " is too slow for the timeout.",
     ),
+    "settings_unfinished": Kind(
+        WARNING,
+        "A playbook began to change what the source waits for, and has not finished",
+        "Until it has, a look at the source proves nothing to a failover: the change may come after"
+        " it. The run may still be under way; an interrupted one stays open.",
+        SWITCH,
+        "Wait until the run has ended. If it was interrupted, run site.yml, which closes it.",
+    ),
     "clients_missing": Kind(
         WARNING,
         "Fewer semi-sync replicas are connected than the cluster has",

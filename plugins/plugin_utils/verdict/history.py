@@ -58,9 +58,17 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
         # A replica does not know which of them ran.
         events=info.get("events"),
         binlog_filters=info.get("binlog_filters"),
-        settings_row=int(info.get("settings_row") or 0),
+        settings_row=settings_row(info),
     )
     return state
+
+
+def settings_row(info: dict[str, Any]) -> int:
+    """The newest row of settings that a look covers. A change that is begun may be made after the
+    look, which covers the rows before it only.
+    """
+    begun = int(info.get("settings_open") or 0)
+    return begun - 1 if begun else int(info.get("settings_row") or 0)
 
 
 def files_of(info: dict[str, Any]) -> dict[str, Any]:

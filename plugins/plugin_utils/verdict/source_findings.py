@@ -40,6 +40,7 @@ def of_source(
     return (
         of_service(member, past, since)
         + of_clients(member, count)
+        + of_journal(member)
         + of_settings(member)
         + of_inventory(member, settings)
         + of_version(member, replicas)
@@ -144,6 +145,13 @@ def of_inventory(member: Member, settings: Settings) -> list[dict[str, Any]]:
             member.info, settings
         )
     ]
+
+
+def of_journal(member: Member) -> list[dict[str, Any]]:
+    number = member.info.get("settings_open")
+    if not number:
+        return []
+    return [finding("settings_unfinished", member, f"row {number} of the journal is begun")]
 
 
 def of_settings(member: Member) -> list[dict[str, Any]]:

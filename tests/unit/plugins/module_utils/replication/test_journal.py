@@ -74,6 +74,8 @@ def test_what_the_journal_knows_a_server_by(variables, known_by):
 def change(operation, before, after):
     return {
         "operation": operation,
+        "run": f"{operation} {before}",
+        "state": "done",
         "from_host": f"db{before}",
         "to_host": f"db{after}",
         "from_id": str(before),
@@ -120,4 +122,21 @@ def test_a_row_of_settings_changes_nobodys_role():
 def test_without_a_row_of_settings_its_number_is_none():
     assert journal.past(Server(Cursor()), "important")["settings_row"] == 0
     gone = Cursor(error=Exception(1146, "no such table"))
-    assert journal.past(Server(gone), "important") == {"held": [], "settings_row": 0}
+    nothing = {"held": [], "settings_row": 0, "settings_open": 0}
+    assert journal.past(Server(gone), "important") == nothing
+
+
+@pytest.mark.parametrize(
+    "rows,newest,begun",
+    [
+        ([(3, "a", "begun")], 3, 3),
+        ([(3, "a", "begun"), (4, "a", "done")], 4, 0),
+        # The first run was interrupted, the second is not: a look is to cover neither.
+        ([(3, "a", "begun"), (4, "b", "begun"), (5, "b", "done")], 5, 3),
+        ([(3, "a", "begun"), (4, "b", "begun"), (5, "a", "done"), (6, "b", "done")], 6, 0),
+        ([(3, "a", "begun"), (4, "a", "undone")], 4, 0),
+    ],
+)
+def test_a_change_of_settings_is_open_until_its_run_says_that_it_is_made(rows, newest, begun):
+    named = [dict(zip(("number", "run", "state"), row, strict=True)) for row in rows]
+    assert journal.of_settings(named) == {"settings_row": newest, "settings_open": begun}

@@ -19,8 +19,8 @@ PARAMS = {"journal_schema": "important", "host": "db1", "token": "feed", "reason
 class Cursor:
     """A source, whose journal takes so many seconds, or fails."""
 
-    def __init__(self, status="ON", seconds=0.0, error=None, enabled="ON"):
-        self.enabled = enabled
+    def __init__(self, status="ON", seconds=0.0, error=None, enabled="ON", journal=()):
+        self.enabled, self.journal = enabled, journal
         self.status, self.seconds, self.error, self.written = status, seconds, error, []
 
     def execute(self, statement, arguments=None):
@@ -32,6 +32,8 @@ class Cursor:
             time.sleep(self.seconds)
         elif statement.startswith("CREATE"):
             self.error = None
+        elif "semisync_journal" in statement:
+            self.rows = list(self.journal)
         elif "VARIABLES" in statement:
             self.rows = [
                 {"n": "server_uuid", "v": "u"},
@@ -69,7 +71,7 @@ def test_the_row_is_written_ahead_and_never_waited_for_longer(cursor, expected, 
     assert result["keeps"] == (bool(words) and "super-read-only" not in result["problem"])
     assert time.monotonic() - begin < 2
     if result["written"]:
-        assert cursor.written[0][:7] == ("settings", "feed", "done", "db1", "db1", "u", "u")
+        assert cursor.written[0][:7] == ("settings", "feed", "begun", "db1", "db1", "u", "u")
 
 
 def test_check_mode_writes_nothing():
@@ -84,3 +86,41 @@ def test_check_mode_writes_nothing():
 )
 def test_a_source_that_gives_up_soon_is_waited_for(timeout, seconds):
     assert notice.patience(timeout) == seconds
+
+
+LEFT = (
+    {"number": 4, "run": "left", "state": "begun"},
+    {"number": 5, "run": "over", "state": "begun"},
+    {"number": 6, "run": "over", "state": "done"},
+    {"number": 7, "run": "feed", "state": "begun"},
+)
+
+
+def test_a_change_that_is_made_closes_its_own_row_and_what_interrupted_runs_left():
+    cursor = Cursor(journal=LEFT)
+    module = types.SimpleNamespace(check_mode=False, params=PARAMS)
+    result = notice.settle(module, Server(cursor), NAMES)
+    assert (result["changed"], result["written"], result["problem"]) == (True, True, "")
+    assert [row[:4] for row in cursor.written] == [
+        ("settings", "left", "done", "db1"),
+        ("settings", "feed", "done", "db1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "cursor,check_mode,changed,words",
+    [
+        (Cursor(), False, False, ""),
+        (Cursor(journal=LEFT), True, True, ""),
+        (Cursor(journal=LEFT, error=Exception(1290, "super-read-only")), False, False, "not writ"),
+        (Cursor(journal=LEFT, seconds=5), False, False, "not acknowledged within 0.2 s"),
+    ],
+)
+def test_what_is_not_closed_says_why_and_keeps_nothing_from_going_on(
+    cursor, check_mode, changed, words
+):
+    module = types.SimpleNamespace(check_mode=check_mode, params=PARAMS)
+    result = notice.settle(module, Server(cursor), NAMES, 0.2)
+    assert (result["changed"], result["keeps"]) == (changed, False)
+    assert words in result["problem"] and bool(words) == bool(result["problem"])
+    assert check_mode is False or cursor.written == []

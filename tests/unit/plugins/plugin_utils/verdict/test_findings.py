@@ -396,6 +396,15 @@ def test_nothing_is_said_to_be_confirmed_alone_where_semisync_was_only_off(past,
     assert title in entry["title"] and why in entry["why"]
 
 
+def test_a_change_that_is_begun_and_not_made_is_told_of_the_source_only():
+    members = samples.pair("mysql")
+    for member in members:
+        member.info["settings_open"] = 7
+    (entry,) = [one for one in findings.evaluate(members) if one["id"] == "settings_unfinished"]
+    assert (entry["host"], entry["severity"]) == ("db1", "warning")
+    assert entry["evidence"] == "row 7 of the journal is begun"
+
+
 def test_nothing_that_went_out_unacknowledged_is_no_finding():
     assert new(samples.pair("mysql"), past=dict(PAST, no_tx=0, no_times=0)) == {}
 

@@ -10,6 +10,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     failover_cases,
     failover_outcome,
+    history,
     past,
     relay_logs,
     remains,
@@ -120,6 +121,14 @@ def test_another_controller_s_change_voids_the_look_when_it_is_seen(engine):
     evidence = remnants.evidence(engine, last=remnants.look(engine, settings_row=7))
     evidence.members[1].info["settings_row"] = 7
     assert judged(evidence)["verdict"] == PROVEN
+
+
+def test_a_look_while_another_controller_changes_it_does_not_cover_that_change():
+    """What the model found: a look between the row and the change took the row for seen."""
+    assert history.settings_row({"settings_row": 7, "settings_open": 7}) == 6
+    assert history.settings_row({"settings_row": 9, "settings_open": 7}) == 6
+    assert history.settings_row({"settings_row": 9, "settings_open": 0}) == 9
+    assert history.settings_row({}) == 0
 
 
 @pytest.mark.parametrize("row,verdict", [(None, PROVEN), (3, PROVEN), (4, WINDOW)])
