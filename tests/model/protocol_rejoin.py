@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.tests.unit import samples
 
 from model.protocol_people import UUID, read
 from model.protocol_run import LOCAL, Fault, Run, Task
-from model.protocol_world import Connection, World, gone
+from model.protocol_world import World, gone
 
 NAMES = Names(
     "mysql", (8, 4, 0), {"rpl_semi_sync_source": "ACTIVE", "rpl_semi_sync_replica": "ACTIVE"}
@@ -67,9 +67,12 @@ class Sequence(Run):
 def install() -> None:
     """Let the steps connect in here."""
     ours: Any
-    for name, ours in (("Server", lambda made: made), ("identify", lambda _server: NAMES)):
-        setattr(start, name, ours)
-    start.login.connect = lambda module: LOCAL.task.run.connect(module.params["host"])
+    for place, name, ours in (
+        (start, "Server", lambda made: made),
+        (start, "identify", lambda _server: NAMES),
+        (start.login, "connect", lambda module: LOCAL.task.run.connect(module.params["host"])),
+    ):
+        setattr(place, name, ours)
 
 
 def away(world: World) -> list[str]:
@@ -153,7 +156,7 @@ class Rejoin:
             fence.put(self.host, "drop-in", "mysqld", start.WORDS)
             start.close(module)
             assert self.judge(to).verdict == former.CLEAN
-            connection: Connection = connect(self.host)
+            connection: Any = connect(self.host)
             start.release(module, connection, NAMES)
             server.role = "replica"
             connection.rows(rules.side_statement(NAMES, REPLICA, True))
