@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
+    premises,
     remains,
     successor,
 )
@@ -216,7 +217,7 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
     seen = f"read when an interrupted run was finished: it has {has}"
     rows = [
         dict(row, observed=seen, outcome=PASSED, reason="")
-        if row["id"] == "C6" and row["outcome"] == UNKNOWN
+        if premises.of(row).is_awaited and row["outcome"] == UNKNOWN
         else row
         for row in kept["premises"]
     ]
