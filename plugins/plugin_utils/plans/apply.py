@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    account,
     answer,
     catch_up,
     option_lines,
@@ -149,6 +150,7 @@ def host_plan(
     )
     step = channel_step(member, members)
     link = channel_tls(member, members, settings)
+    login = account.step(member, members, settings)
     waiting = (
         stage == "full"
         and side == "replica"
@@ -191,8 +193,9 @@ def host_plan(
             channel_tls(other, members, settings)["differs"] for other in replicas_of(members)
         ),
         "unit": info["unit"],
-        "account": side == "source" and needs_account(member, members, settings),
-        "account_needs_ssl": settings["replication_ssl"] == "required",
+        "account": login["create"],
+        "account_needs_ssl": login["needs_ssl"],
+        "account_open_because": login["open_because"],
         "channels_change": any(
             channel_step(other, members) != "none" for other in replicas_of(members)
         ),
@@ -347,13 +350,6 @@ def connected(members: list[Member]) -> int:
             if member.channel is not None and not never_connected(member.channel)
         ]
     )
-
-
-def needs_account(member: Member, members: list[Member], settings: Settings) -> bool:
-    known = [(account["user"], account["host"]) for account in member.info["accounts"]]
-    wanted_account = (settings["replication_user"], settings["replication_user_host"])
-    configuring = any(channel_step(other, members) == "configure" for other in replicas_of(members))
-    return configuring and wanted_account not in known
 
 
 def semisync_is_on(members: list[Member]) -> bool:

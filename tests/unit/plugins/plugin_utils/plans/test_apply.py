@@ -346,7 +346,12 @@ def test_an_account_that_exists_is_not_made_again():
     members = samples.bare("mysql")
     assert samples.plans(members)["db1"]["account"]
     members[0].info["accounts"] = [
-        {"user": "repl", "host": "%", "privileges": ["REPLICATION SLAVE ON *.*"]}
+        {
+            "user": "repl",
+            "host": "%",
+            "privileges": ["REPLICATION SLAVE ON *.*"],
+            "needs_ssl": False,
+        }
     ]
     assert not samples.plans(members)["db1"]["account"]
     assert samples.plans(members, samples.settings(replication_user_host="10.%"))["db1"]["account"]
