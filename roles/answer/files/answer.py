@@ -382,9 +382,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class HTTP(Bounded):
-    def __init__(
-        self, listening: socket.socket, answers: Answers, allow: list[str] | None = None
-    ) -> None:
+    def __init__(self, listening: socket.socket, answers: Answers, allow: Any = ()) -> None:
         super().__init__(listening, Handler, allow)
         self.answers, self.free = answers, threading.BoundedSemaphore(AT_ONCE)
 
