@@ -112,6 +112,17 @@ def make(
     )
 
 
+def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) -> list[str]:
+    """Hosts whose lines would go where root does not write, in words."""
+    reasons = []
+    for member in members:
+        unsafe = member.info["option_files"].get("unsafe")
+        plan = unsafe and host_plan(member, members, member.settings or settings, hold_back)
+        if plan and (plan["option_file"]["changed"] or plan["held"]):
+            reasons.append(f"{member.host}: {unsafe}")
+    return reasons
+
+
 def host_plan(
     member: Member,
     members: list[Member],
