@@ -61,8 +61,9 @@ MODES = {
 def told(source, asking, with_tls):
     """What the account is told that logs in to one host from another."""
     client = PLAIN[source.server].format(MODES[source.server][with_tls])
+    login = f"{client} -h {source.name} -u repl -e 'SELECT 1' 2>&1"
     return asking.shell(
-        f"read -r MYSQL_PWD; export MYSQL_PWD; {client} -h {source.name} -u repl -e 'SELECT 1' 2>&1",
+        f"read -r MYSQL_PWD; export MYSQL_PWD; {login}",
         input=PASSWORD + "\n",
         check=False,
     ).stdout
