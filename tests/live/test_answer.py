@@ -22,6 +22,8 @@ SLOW = CLIENT.with_name("ask_slowly.py")
 # HAProxy's, by columns of "show stat".
 STATS = "/run/haproxy/answer-test.sock"
 CLIENTS = 20
+# What systemd may say of the service; 10 is a service that may do everything.
+EXPOSURE = 2.0
 WORDS = {
     "mysql": {"replica": "REPLICA", "source": "source", "other": "replica"},
     "mariadb": {"replica": "SLAVE", "source": "master", "other": "slave"},
@@ -79,6 +81,9 @@ def test_site_sets_it_up_once_and_it_tells_who_takes_writes(cluster):
     for host in (source, *replicas):
         modes = host.shell("stat -c '%a %U' /etc/dbre-semisync/*.password").stdout.strip()
         assert modes == "600 dbre-semisync"
+        judged = host.shell("systemd-analyze security --no-pager dbre-semisync-answer-3306.service")
+        print(host.server, judged.stdout.splitlines()[-1])
+        assert float(judged.stdout.rpartition(": ")[2].split()[0]) <= EXPOSURE
         grants = host.value("SHOW GRANTS FOR dbre_semi_http@localhost")
         assert "`semisync_journal`" in grants and "CREATE" not in grants, grants
         assert host.value("SELECT COUNT(*) FROM mysql.user WHERE User LIKE 'dbre%'") == "1"

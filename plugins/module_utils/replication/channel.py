@@ -54,8 +54,8 @@ def change_statement(names: Names, params: dict[str, Any]) -> Step:
             words.append("MASTER_SSL_VERIFY_SERVER_CERT = 0")
     else:
         words += [f"{prefix}_RETRY_COUNT = {RETRY_FOREVER}", f"{prefix}_AUTO_POSITION = 1"]
-        # With TLS the password needs no key; without it, who answers in the source's place may give
-        # a key of his own.
+        # With TLS the password needs no key; without it, a host that answers in the source's place
+        # may give a key of its own.
         if names.has_public_key_option and not params["source_ssl"]:
             words.append(f"GET_{prefix}_PUBLIC_KEY = 1")
     return f"{statement} {', '.join(words)}", tuple(arguments)

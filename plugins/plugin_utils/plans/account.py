@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The replication account: whether it is made, and whether it may log in without TLS."""
+"""The replication account: whether it is created, and whether it may log in without TLS."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def step(member: Member, members: list[Member], settings: Settings) -> dict[str,
     An account that exists is left as it is: what logs in with it without TLS would be locked out.
 
     Returns:
-        create: whether it is made here.
+        create: whether it is created here.
         needs_ssl: whether it gets REQUIRE SSL.
         open_because: why it may log in without TLS although its source has it, in words; or empty.
     """

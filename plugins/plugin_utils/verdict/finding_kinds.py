@@ -341,9 +341,9 @@ TABLE = {
     "replication_unverified": Kind(
         INFO,
         "The replica does not verify that it talks to its source",
-        "TLS without an authority keeps out who listens, but not who answers in the source's place:"
-        " he gets the replication account's password, or gives the replica rows of his own. Without"
-        " TLS, who listens has all that is replicated, too.",
+        "TLS without an authority keeps eavesdroppers out, but not a host that answers in the"
+        " source's place: it gets the replication account's password, or gives the replica rows of"
+        " its own. Without TLS, eavesdroppers get all that is replicated as well.",
         (
             MANUAL + "replication-encrypted-connections.html",
             "https://mariadb.com/kb/en/replication-with-secure-connections/",
