@@ -187,7 +187,7 @@ other_channels:
   elements: str
 accounts:
   description: Accounts with the privilege REPLICATION SLAVE and without SUPER, each with its
-    privileges.
+    privileges, and whether it C(needs_ssl) to log in.
   returned: success
   type: list
   elements: dict

@@ -273,6 +273,11 @@ account_needs_ssl:
   description: Whether that account may log in with TLS only.
   returned: success, with O(goal=apply)
   type: bool
+account_open_because:
+  description: Why it may log in without TLS although its source has it; empty where it may not, or
+    is not created.
+  returned: success, with O(goal=apply)
+  type: str
 rotate_problem:
   description: Why this host cannot be given another replication password; empty where it can.
   returned: success, with O(goal=apply)

@@ -60,7 +60,8 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
         variables.task_vars,
         name,
         members,
-        promise.of_restart(members, made["source_restarts"], own),
+        promise.of_restart(members, made["source_restarts"], own)
+        + apply.unsafe_places(members, own, options["hold_back"]),
     )
     return dict(made, cluster=name)
 

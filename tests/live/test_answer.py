@@ -2,6 +2,8 @@
 HAProxy with the configuration of the documentation, and gone again.
 """
 
+import csv
+import io
 import json
 import pathlib
 import time
@@ -16,7 +18,12 @@ pytestmark = pytest.mark.long
 
 PORT = 8008
 CLIENT = pathlib.Path(__file__).parents[1] / "support" / "clients" / "through_router.py"
+SLOW = CLIENT.with_name("ask_slowly.py")
+# HAProxy's, by columns of "show stat".
+STATS = "/run/haproxy/answer-test.sock"
 CLIENTS = 20
+# What systemd may say of the service; 10 is a service that may do everything.
+EXPOSURE = 2.0
 WORDS = {
     "mysql": {"replica": "REPLICA", "source": "source", "other": "replica"},
     "mariadb": {"replica": "SLAVE", "source": "master", "other": "slave"},
@@ -74,6 +81,9 @@ def test_site_sets_it_up_once_and_it_tells_who_takes_writes(cluster):
     for host in (source, *replicas):
         modes = host.shell("stat -c '%a %U' /etc/dbre-semisync/*.password").stdout.strip()
         assert modes == "600 dbre-semisync"
+        judged = host.shell("systemd-analyze security --no-pager dbre-semisync-answer-3306.service")
+        print(host.server, judged.stdout.splitlines()[-1])
+        assert float(judged.stdout.rpartition(": ")[2].split()[0]) <= EXPOSURE
         grants = host.value("SHOW GRANTS FOR dbre_semi_http@localhost")
         assert "`semisync_journal`" in grants and "CREATE" not in grants, grants
         assert host.value("SELECT COUNT(*) FROM mysql.user WHERE User LIKE 'dbre%'") == "1"
@@ -167,6 +177,89 @@ def test_writers_through_haproxy_survive_a_switchover(cluster):
     # With the inventory as it was: nothing moves back, and no file of the answer changes.
     site = live_hosts.playbook("site", file, "--check")
     assert site.returncode == 0 and "Set the answer up" not in site.stdout, site.stdout
+
+
+def status_from(asking, host):
+    """What a host's answer says to somebody on another host; None for nothing."""
+    program = (
+        "import http.client, sys; c = http.client.HTTPConnection(sys.argv[1], int(sys.argv[2]),"
+        " timeout=3); c.request('GET', '/source'); print(c.getresponse().status)"
+    )
+    said = asking.shell(f'python3 -c "{program}" {host.name} {PORT}', check=False).stdout.strip()
+    return int(said) if said else None
+
+
+# Known by their addresses, systemd keeps strangers out; by their names, the program alone.
+@pytest.mark.parametrize("by", ["name", "address"])
+def test_who_is_not_allowed_is_told_nothing(cluster, by, tmp_path):
+    (source, *replicas), proxy, file = cluster
+    members = [source, *replicas]
+    addresses = {host: host.shell("hostname -i").stdout.split()[0] for host in (*members, proxy)}
+    own = {
+        host: {"semisync_address": addresses[host]} if by == "address" else {} for host in members
+    }
+    named = live_hosts.inventory(
+        tmp_path,
+        {members[0]: own[members[0]]},
+        {host: own[host] for host in members[1:]},
+        semisync_http_port=PORT,
+        semisync_http_allow=["192.0.2.0/24"],
+    )
+    assert None not in [status_from(proxy, host) for host in members]
+    try:
+        done = live_hosts.playbook("site", named)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert [status_from(proxy, host) for host in members] == [None] * 3
+        # The cluster's own hosts may, each itself too.
+        for asking in members:
+            assert None not in [status_from(asking, host) for host in members]
+        unit = members[0].shell("cat /etc/systemd/system/dbre-semisync-answer-3306.socket").stdout
+        assert ("IPAddressDeny=any" in unit) is (by == "address")
+        router = json.dumps({"semisync_http_allow": [addresses[proxy]]})
+        done = live_hosts.playbook("site", named, "-e", router)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert None not in [status_from(proxy, host) for host in members]
+    finally:
+        done = live_hosts.playbook("site", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def failed_checks(proxy):
+    """Server of the writers -> (checks of HAProxy that failed, how often it was taken out)."""
+    text = proxy.shell(
+        'python3 -c "import socket; s = socket.socket(socket.AF_UNIX);'
+        f" s.connect('{STATS}'); s.sendall(b'show stat\\n');"
+        " print(b''.join(iter(lambda: s.recv(65536), b'')).decode())\""
+    ).stdout
+    rows = csv.DictReader(io.StringIO(text.lstrip("# ")))
+    return {
+        row["svname"]: (int(row["chkfail"]), int(row["chkdown"]))
+        for row in rows
+        if row["pxname"] == "writers" and row["svname"].startswith("db")
+    }
+
+
+def test_a_thousand_slow_connections_for_a_minute_cost_haproxy_no_check(cluster):
+    """At 200 ms, as the documentation has it, so that 300 checks are meant, of the source."""
+    (first, second, other), proxy, _file = cluster
+    source = next(host for host in (first, second, other) if asked(host)[0] == 200)
+    slow = next(host for host in (first, second, other) if host is not source)
+    number = f"db{[first, second, other].index(source) + 1}"
+    proxy.shell(
+        f"sed -i '0,/^global/s||global\\n    stats socket {STATS} level operator|'"
+        " /etc/haproxy/haproxy.cfg && systemctl restart haproxy"
+    )
+    live_hosts.run("docker", "cp", SLOW, f"{slow.name}:/root/ask_slowly.py")
+    time.sleep(3)
+    before = failed_checks(proxy)[number]
+    seen = json.loads(
+        slow.shell(f"python3 /root/ask_slowly.py {source.name} {PORT} 1000 60").stdout
+    )
+    after = failed_checks(proxy)[number]
+    print(f"{source.server}: {seen}, checks that failed before and after: {before}, {after}")
+    assert seen["least"] == seen["most"] == 1000
+    assert after == before
+    assert asked(source)[0] == 200
 
 
 def test_remove_takes_it_away(cluster):

@@ -296,7 +296,7 @@ def test_mariadb_tls_with_an_authority_of_ones_own(pair, tmp_path):
     pair.replica.sql("STOP SLAVE; START SLAVE")
     eventually(lambda: tls(pair))
     refused = wanted(pair, "disabled")
-    assert refused.returncode != 0 and "the old one is back" in words(refused)
+    assert refused.returncode != 0 and "may log in with TLS only" in words(refused)
     refused = wanted(pair, "required", path, name=True)
     assert refused.returncode != 0 and "the old one is back" in words(refused)
     eventually(lambda: tls(pair) == ("Yes", path, "No"))

@@ -47,6 +47,69 @@ def unchanged(result):
     )
 
 
+# A login of the account without TLS, and with; the password comes by the environment.
+PLAIN = {
+    "mysql": "mysql --ssl-mode={} --get-server-public-key",
+    "mariadb": "mariadb {}",
+}
+MODES = {
+    "mysql": {False: "DISABLED", True: "REQUIRED"},
+    "mariadb": {False: "--skip-ssl", True: "--ssl --skip-ssl-verify-server-cert"},
+}
+
+
+def told(source, asking, with_tls):
+    """What the account is told that logs in to one host from another."""
+    client = PLAIN[source.server].format(MODES[source.server][with_tls])
+    login = f"{client} -h {source.name} -u repl -e 'SELECT 1' 2>&1"
+    return asking.shell(
+        f"read -r MYSQL_PWD; export MYSQL_PWD; {login}",
+        input=PASSWORD + "\n",
+        check=False,
+    ).stdout
+
+
+def needs_tls(host):
+    return host.value("SELECT ssl_type FROM mysql.user WHERE User = 'repl'") == "ANY"
+
+
+def the_new_account_needs_tls(pair):
+    source, replica = pair.source, pair.replica
+    assert needs_tls(source) and needs_tls(replica)
+    for there, asking in ((source, replica), (replica, source)):
+        assert "Access denied" in told(there, asking, False)
+        assert told(there, asking, True).split() == ["1", "1"]
+    assert (tls(pair) or ())[:2] == ("Yes", "")
+    unchanged(pair.play("site"))
+    # A source that gives its role away follows with TLS, and back again.
+    for target in (replica, source):
+        done(pair.play("switchover", semisync_switchover_to=target.name), PASSWORD)
+        unchanged(pair.play("site"))
+    assert (tls(pair) or ())[:2] == ("Yes", "")
+    said = words(done(pair.play("verify")))
+    # MariaDB from 11.4 on knows its source by the password.
+    assert ("replication_unverified" in said) is (source.server == "mysql")
+
+
+def open_by_hand(pair):
+    """The way to channels without TLS: refused until the account may."""
+    refused = wanted(pair, "disabled")
+    assert refused.returncode != 0 and "Nothing was changed" in words(refused)
+    assert "ALTER USER 'repl'@'%' REQUIRE NONE" in words(refused)
+    pair.source.sql("ALTER USER 'repl'@'%' REQUIRE NONE")
+    eventually(lambda: not needs_tls(pair.replica))
+
+
+@pytest.mark.long
+def test_mysql_a_new_account_needs_tls_and_roles_change_with_it(mysql):
+    the_new_account_needs_tls(mysql)
+
+
+@pytest.mark.long
+def test_mysql_the_way_to_no_tls_begins_with_the_account(mysql):
+    open_by_hand(mysql)
+
+
 @pytest.mark.long
 def test_mysql_goes_to_the_authority_of_its_source_and_back_under_writers(mysql):
     assert tls(mysql) == ("Yes", "", "No")
@@ -90,10 +153,23 @@ def test_mysql_another_authority_is_not_believed_until_site_brings_it(mysql):
 def test_mysql_an_account_that_requires_tls_keeps_the_channel_on_it(mysql):
     mysql.source.sql("SET SESSION sql_log_bin = 0; ALTER USER repl@'%' REQUIRE SSL")
     refused = wanted(mysql, "disabled")
-    assert refused.returncode != 0 and "the old one is back" in words(refused)
-    eventually(lambda: tls(mysql) == ("Yes", COPY, "No"))
+    assert refused.returncode != 0 and "may log in with TLS only" in words(refused)
+    assert tls(mysql) == ("Yes", COPY, "No")
     mysql.source.sql("SET SESSION sql_log_bin = 0; ALTER USER repl@'%' REQUIRE NONE")
     done(mysql.play("verify"))
+
+
+@pytest.mark.long
+def test_mariadb_a_new_account_needs_tls_and_roles_change_with_it(mariadb):
+    the_new_account_needs_tls(mariadb)
+    done(mariadb.play("rotate", semisync_replication_password="a new one"))
+    done(mariadb.play("rotate", semisync_replication_password=PASSWORD))
+    assert needs_tls(mariadb.source) and needs_tls(mariadb.replica)
+
+
+@pytest.mark.long
+def test_mariadb_the_way_to_no_tls_begins_with_the_account(mariadb):
+    open_by_hand(mariadb)
 
 
 @pytest.mark.long

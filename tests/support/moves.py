@@ -44,7 +44,8 @@ def follow(host: Host, source: Host, password: str = PASSWORD) -> None:
     host.sql(
         f"{SPEAK} STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_HOST='{source.name}',"
         f" SOURCE_USER='repl', SOURCE_PASSWORD={quoted(password)}, SOURCE_AUTO_POSITION=1,"
-        " SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=86400, GET_SOURCE_PUBLIC_KEY=1; START REPLICA"
+        # The account that the collection makes needs TLS.
+        " SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=86400, SOURCE_SSL=1; START REPLICA"
     )
 
 

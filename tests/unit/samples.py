@@ -273,6 +273,9 @@ def connect(replica, source):
         "last_io_error": "",
         "last_sql_error": "",
         "connect_retry": 1,
+        "tls": False,
+        "tls_ca": "",
+        "tls_verify": False,
     }
 
 
@@ -322,6 +325,7 @@ def steps(members, wanted_settings, hold_back=True):
                     "user": wanted_settings["replication_user"],
                     "host": wanted_settings["replication_user_host"],
                     "privileges": ["REPLICATION SLAVE ON *.*"],
+                    "needs_ssl": plans[source.host]["account_needs_ssl"],
                 }
             )
         )

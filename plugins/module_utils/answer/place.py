@@ -100,20 +100,35 @@ def listening(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address.strip("[]") else f"{address}:{port}"
 
 
-def allowed(addresses: list[str], peers: list[str]) -> str:
-    """Lines of the service: who may speak with it; everybody if nothing is said.
+def allowed(addresses: list[str], peers: list[str]) -> list[str]:
+    """Who may ask: addresses, networks, and names of other hosts; everybody if that is empty.
 
     Args:
         addresses: addresses and networks of routers.
-        peers: where the other hosts' answers are; those that are no addresses must be among the
-            former.
+        peers: where the other hosts' answers are.
     """
     if not addresses:
+        return []
+    return list(
+        dict.fromkeys([*addresses, *(peer.rpartition(":")[0].strip("[]") for peer in peers)])
+    )
+
+
+def filters(allow: list[str], address: str) -> str:
+    """Lines of both units that have systemd keep everybody else out. The service's do not hold for
+    the socket that it is handed (systemd.resource-control(5)), and hold for what it asks others.
+
+    It knows no names: where there is one, the program alone keeps them out.
+
+    Args:
+        allow: result of allowed().
+        address: at which the answer listens; its host may come from there.
+    """
+    if not allow or not all(map(is_address, allow)):
         return ""
-    hosts = [peer.rpartition(":")[0].strip("[]") for peer in peers]
-    known = [*addresses, *(host for host in hosts if is_address(host))]
+    own = [address] if is_address(address) and address not in EVERYWHERE else []
     lines = ["IPAddressDeny=any", "IPAddressAllow=localhost"]
-    return "\n".join([*lines, *(f"IPAddressAllow={one}" for one in dict.fromkeys(known))]) + "\n"
+    return "\n".join([*lines, *(f"IPAddressAllow={one}" for one in [*allow, *own])]) + "\n"
 
 
 def is_address(word: str) -> bool:
@@ -148,7 +163,10 @@ def files(
         show_channels: the server's statement that shows its channels.
     """
     where, name = paths(server_port), unit(server_port)
+    allow = allowed(wanted.get("allow") or [], wanted["peers"])
+    only = filters(allow, wanted["address"].strip("[]"))
     settings = {
+        "allow": allow,
         "begins": wanted["begins"],
         "channels": show_channels,
         "journal": table_name(wanted["schema"]),
@@ -170,7 +188,7 @@ Description=Asks whether the server at port {server_port} takes writes, over HTT
 ListenStream={listening(wanted["address"], wanted["port"])}
 FreeBind=yes
 Backlog=1024
-
+{only}
 [Install]
 WantedBy=sockets.target
 """,
@@ -186,7 +204,7 @@ User={SYSTEM_USER}
 ExecStart={python} {where["program"]} {where["settings"]}
 Restart=on-failure
 RestartSec=1
-{HARDENED}{allowed(wanted.get("allow") or [], wanted["peers"])}""",
+{HARDENED}{only}""",
     }
 
 

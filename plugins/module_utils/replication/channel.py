@@ -54,7 +54,9 @@ def change_statement(names: Names, params: dict[str, Any]) -> Step:
             words.append("MASTER_SSL_VERIFY_SERVER_CERT = 0")
     else:
         words += [f"{prefix}_RETRY_COUNT = {RETRY_FOREVER}", f"{prefix}_AUTO_POSITION = 1"]
-        if names.has_public_key_option:
+        # With TLS the password needs no key; without it, a host that answers in the source's place
+        # may give a key of its own.
+        if names.has_public_key_option and not params["source_ssl"]:
             words.append(f"GET_{prefix}_PUBLIC_KEY = 1")
     return f"{statement} {', '.join(words)}", tuple(arguments)
 
@@ -100,8 +102,13 @@ def login_steps(
     """
     stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"
     prefix = names.change_source[1]
-    options = ", ".join(f"{prefix}_{name} = %s" for name, dummy in changes)
-    change = (f"{names.change_source[0]} {options}", tuple(value for dummy, value in changes))
+    options = [f"{prefix}_{name} = %s" for name, dummy in changes]
+    if names.has_public_key_option and ("SSL", 0) in changes:
+        options.append(f"GET_{prefix}_PUBLIC_KEY = 1")
+    change = (
+        f"{names.change_source[0]} {', '.join(options)}",
+        tuple(value for dummy, value in changes),
+    )
     if names.changes_channel_while_applying:
         # With both threads stopped MySQL would forget its relay logs.
         applier: list[Step] = (

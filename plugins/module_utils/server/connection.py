@@ -170,12 +170,12 @@ class Server:
         }
 
     def accounts(self) -> list[dict[str, Any]]:
-        """Accounts whose one purpose is replication, or a seeding of ours: user, host and
-        privileges.
+        """Accounts whose one purpose is replication, or a seeding of ours: user, host, privileges,
+        and whether they may log in with TLS only.
         """
         accounts = []
         for row in self.rows(
-            "SELECT User AS user, Host AS host FROM mysql.user"
+            "SELECT User AS user, Host AS host, ssl_type FROM mysql.user"
             " WHERE Repl_slave_priv = 'Y' AND Super_priv = 'N' OR User = 'dbre_semisync_seed'"
             " ORDER BY User, Host"
         ):
@@ -183,7 +183,13 @@ class Server:
             for grant in self.rows("SHOW GRANTS FOR %s@%s", (text(row["user"]), text(row["host"]))):
                 grants.extend(parse_grant(text(next(iter(grant.values())))))
             accounts.append(
-                {"user": text(row["user"]), "host": text(row["host"]), "privileges": grants}
+                {
+                    "user": text(row["user"]),
+                    "host": text(row["host"]),
+                    "privileges": grants,
+                    # ANY is REQUIRE SSL; X509 and SPECIFIED are more than that.
+                    "needs_ssl": bool(text(row["ssl_type"] or "")),
+                }
             )
         return accounts
 

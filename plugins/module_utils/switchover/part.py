@@ -268,7 +268,9 @@ class Part(ABC):
 
     def has_run_lock(self, seconds: float) -> bool:
         """Whether this part has that lock by now; see run_lock.take()."""
-        return run_lock.take(self.hand, seconds, self.params["user"])
+        return run_lock.take(
+            self.hand, seconds, self.params["user"], bool(self.params.get("ends_lock"))
+        )
 
     def channel(self) -> dict[str, Any] | None:
         return channels.default_channel(self.hand.channels(self.names))

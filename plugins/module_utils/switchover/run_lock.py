@@ -89,13 +89,15 @@ def has_roles(server: Server, statement: str, user: str) -> bool:
         raise
 
 
-def take(server: Server, seconds: float, ours: str) -> bool:
+def take(server: Server, seconds: float, ours: str, anybody: bool = False) -> bool:
     """Whether the lock could be had; whoever has it and changes no roles is ended.
 
     Args:
         server: a connection of an administrator.
         seconds: for a run that has it to end.
         ours: the replication account.
+        anybody: whether somebody has said by name that no other run is under way: then whoever has
+            it is ended.
 
     Raises:
         ServerError: the server is gone.
@@ -103,7 +105,7 @@ def take(server: Server, seconds: float, ours: str) -> bool:
     deadline = time.monotonic() + PATIENCE
     while not flags.take(server, rules.RUN_LOCK, seconds):
         has = holder(server, ours)
-        if time.monotonic() >= deadline or (has and not has.stranger):
+        if time.monotonic() >= deadline or (has and not (has.stranger or anybody)):
             return False
         if has:
             with contextlib.suppress(ServerError):  # it may have gone by itself

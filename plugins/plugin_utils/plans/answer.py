@@ -60,6 +60,13 @@ def peers(member: Member, members: Sequence[Member], settings: Settings) -> list
     return sorted(known if set(wanted) <= set(known) else wanted)
 
 
+def allowed(member: Member, settings: Settings) -> list[str]:
+    """Addresses and networks that may ask: with the host's own, by which it may ask itself."""
+    named = list(settings["http_allow"])
+    own = [member.address] if named and place.is_address(member.address) else []
+    return named + [address for address in own if address not in named]
+
+
 def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[str, Any]:
     """What has to be done: {'step': none, present or absent, 'why': list of words, and what the
     module takes}.
@@ -72,7 +79,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
         "schema": settings["canary_schema"],
         "begins": begins(member),
         "peers": peers(member, members, settings),
-        "allow": list(settings["http_allow"]),
+        "allow": allowed(member, settings),
     }
     if not port:
         return dict(wanted, step="absent" if now else "none", why=["it is there"] if now else [])

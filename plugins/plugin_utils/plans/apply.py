@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    account,
     answer,
     catch_up,
     option_lines,
@@ -109,6 +110,17 @@ def make(
     )
 
 
+def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) -> list[str]:
+    """Hosts whose lines would go where root does not write, in words."""
+    reasons = []
+    for member in members:
+        unsafe = member.info["option_files"].get("unsafe")
+        plan = unsafe and host_plan(member, members, member.settings or settings, hold_back)
+        if plan and (plan["option_file"]["changed"] or plan["held"]):
+            reasons.append(f"{member.host}: {unsafe}")
+    return reasons
+
+
 def host_plan(
     member: Member,
     members: list[Member],
@@ -147,6 +159,7 @@ def host_plan(
     )
     step = channel_step(member, members)
     link = channel_tls(member, members, settings)
+    login = account.step(member, members, settings)
     waiting = (
         stage == "full"
         and side == "replica"
@@ -189,8 +202,9 @@ def host_plan(
             channel_tls(other, members, settings)["differs"] for other in replicas_of(members)
         ),
         "unit": info["unit"],
-        "account": side == "source" and needs_account(member, members, settings),
-        "account_needs_ssl": settings["replication_ssl"] == "required",
+        "account": login["create"],
+        "account_needs_ssl": login["needs_ssl"],
+        "account_open_because": login["open_because"],
         "channels_change": any(
             channel_step(other, members) != "none" for other in replicas_of(members)
         ),
@@ -330,13 +344,6 @@ def connected(members: list[Member]) -> int:
             if member.channel is not None and not never_connected(member.channel)
         ]
     )
-
-
-def needs_account(member: Member, members: list[Member], settings: Settings) -> bool:
-    known = [(account["user"], account["host"]) for account in member.info["accounts"]]
-    wanted_account = (settings["replication_user"], settings["replication_user_host"])
-    configuring = any(channel_step(other, members) == "configure" for other in replicas_of(members))
-    return configuring and wanted_account not in known
 
 
 def semisync_is_on(members: list[Member]) -> bool:

@@ -120,6 +120,7 @@ def arguments(
         "drain": 0,
         "schema": settings["canary_schema"],
         "option_file": switchover.option_file(member),
+        "ends_lock": f"busy:{member.host}" in settings["failover_accept"],
         "durability": relaxed(member, settings, more.get("to_apply", 0))
         if member is chosen
         else {},

@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    account,
     answer,
     option_lines,
     seed,
@@ -119,10 +120,10 @@ def of_cluster(members: list[Member], settings: Settings) -> list[str]:
     reasons += promise.of_cluster(members)
     for member in replicas_of(members):
         reasons += of_channel(member, source_of(members), members)
-        reasons += tls.problems(
-            settings, source_of(members), member, channel_step(member, members) == "configure"
-        )
-        if channel_step(member, members) == "configure":
+        configuring = channel_step(member, members) == "configure"
+        for judge in (tls.problems, account.problems):
+            reasons += judge(settings, source_of(members), member, configuring)
+        if configuring:
             reasons += of_new_replica(member, source_of(members), members, settings)
     for member in members:
         reasons += of_overrides(member, members, settings)

@@ -121,9 +121,10 @@ def interrupted_problems(
     members = taking_part(members, row)
     running = [host for host, looked in looks.items() if looked.get("running")]
     if running:
+        has = looks[running[0]].get("lock_of") or "it"
         return [
-            f"{running[0]}: another switchover is under way: it holds the lock {rules.RUN_LOCK};"
-            " wait until it has ended"
+            f"{running[0]}: another switchover is under way: {has} holds the lock"
+            f" {rules.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]

@@ -275,6 +275,13 @@ def purged(target: Member, member: Member, looks: dict[str, Any]) -> str:
     )
 
 
+def lock_words(looked: dict[str, Any]) -> str:
+    """Whether the lock of a change of roles is free, and who has it."""
+    if not looked.get("running"):
+        return "free"
+    return f"held by {looked.get('lock_of') or 'a connection'}"
+
+
 def of_work(
     source: Member, target: Member, looks: dict[str, Any], settings: Settings
 ) -> Iterator[Premise]:
@@ -285,8 +292,8 @@ def of_work(
             "no other switchover is under way",
             member.host,
             not looked.get("running"),
-            f"the lock {rules.RUN_LOCK} is {'held' if looked.get('running') else 'free'}",
-            "wait until it has ended",
+            f"the lock {rules.RUN_LOCK} is {lock_words(looked)}",
+            "wait until it has ended; if there is none, end that connection (KILL)",
         )
         filters = looked.get("filters") or []
         yield Premise(

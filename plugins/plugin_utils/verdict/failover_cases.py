@@ -186,10 +186,13 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
             )
     for host, looked in evidence.looks.items():
         if looked.get("running"):
+            has = looked.get("lock_of") or "a connection"
             yield Case(
                 f"busy:{host}",
-                f"{host}: another change of roles is under way",
-                "wait until it has ended",
+                f"{host}: another change of roles is under way: {has} has its lock",
+                "wait until it has ended. Who knows that there is none accepts this, which ends"
+                " that connection",
+                True,
             )
 
 

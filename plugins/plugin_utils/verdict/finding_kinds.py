@@ -346,6 +346,20 @@ TABLE = {
         "Take replica_skip_errors out of its option file, set replica_exec_mode = STRICT"
         " (slave_... on MariaDB), and compare its rows with the source's before it takes over.",
     ),
+    "replication_unverified": Kind(
+        INFO,
+        "The replica does not verify that it talks to its source",
+        "TLS without an authority keeps eavesdroppers out, but not a host that answers in the"
+        " source's place: it gets the replication account's password, or gives the replica rows of"
+        " its own. Without TLS, eavesdroppers get all that is replicated as well.",
+        (
+            MANUAL + "replication-encrypted-connections.html",
+            "https://mariadb.com/kb/en/replication-with-secure-connections/",
+        ),
+        "Set semisync_replication_ssl to required and semisync_replication_ssl_ca to the authority"
+        " that signed the servers' certificates, and run site.yml: docs/existing-hosts.md. Name the"
+        " replicas' network in semisync_replication_user_host, not %.",
+    ),
     "target_writable_at_start": Kind(
         INFO,
         "The replica takes writes after its next start",

@@ -86,6 +86,7 @@ def evaluate(
             entries += scheduled.of_source(member)
         else:
             entries += of_replica(member, members) + of_applier(member, lag_limit)
+            entries += of_way(member)
             entries += of_skipping(member) + scheduled.of_replica(member)
             entries += backlog.of_replica(member, failover_limit)
     entries += of_sides(members) + of_clocks(read, ahead or {}) + of_identities(read)
@@ -259,6 +260,23 @@ def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
             finding("replica_writable", member, "read_only is OFF", WARNING if ours else INFO)
         )
     return entries
+
+
+def of_way(member: Member) -> list[dict[str, Any]]:
+    """Whether a replica can know that who answers is its source: by an authority, or from MariaDB
+    11.4 on by the account's password.
+    """
+    channel = member.channel
+    if channel is None or (channel["tls"] and (channel["tls_ca"] or channel["tls_verify"])):
+        return []
+    seen = "TLS, and no authority" if channel["tls"] else "no TLS"
+    return [
+        finding(
+            "replication_unverified",
+            member,
+            f"the channel to {channel['source_host']} has {seen}",
+        )
+    ]
 
 
 def of_applier(member: Member, lag_limit: int) -> list[dict[str, Any]]:

@@ -382,8 +382,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class HTTP(Bounded):
-    def __init__(self, listening: socket.socket, answers: Answers) -> None:
-        super().__init__(listening, Handler)
+    def __init__(self, listening: socket.socket, answers: Answers, allow: Any = ()) -> None:
+        super().__init__(listening, Handler, allow)
         self.answers, self.free = answers, threading.BoundedSemaphore(AT_ONCE)
 
 
@@ -392,7 +392,8 @@ def main() -> None:
         sys.exit("answer.py: systemd passes no socket; start its socket unit")
     with open(sys.argv[1], encoding="utf-8") as stream:
         settings = json.load(stream)
-    HTTP(socket.socket(fileno=FIRST_SOCKET), Answers(settings)).serve_forever(POLL)
+    listening = socket.socket(fileno=FIRST_SOCKET)
+    HTTP(listening, Answers(settings), settings.get("allow", [])).serve_forever(POLL)
 
 
 if __name__ == "__main__":

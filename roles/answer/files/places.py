@@ -1,11 +1,14 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connections of answer.py: so many at a time, each for so long; and those to other hosts."""
+"""The connections of answer.py: from whom, so many at a time, each for so long; and those to other
+hosts.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import socket
 import threading
 import time
@@ -19,6 +22,8 @@ PATIENCE, END = 2.0, 5.0
 # Connections at the same time; who comes then has the place of one that has said nothing yet.
 MOST = 128
 POLL = 0.25
+# Seconds after which the addresses of hosts that are known by name are looked up again.
+LOOK_UP = 60
 
 
 class NoRedirects(HTTPRedirectHandler):
@@ -29,6 +34,59 @@ class NoRedirects(HTTPRedirectHandler):
 
 
 DIRECTLY = build_opener(ProxyHandler({}), NoRedirects)
+
+
+def plain(address: str) -> Any:
+    """An address as the networks have it: one of IPv4 has another form at a socket for both."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+class Allowed:
+    """Who may ask.
+
+    Args:
+        words: addresses, networks and names of hosts; everybody may if there are none.
+    """
+
+    def __init__(self, words: list[str]) -> None:
+        self.everybody = not words
+        self.networks: list[Any] = []
+        self.names: list[str] = []
+        for word in words:
+            try:
+                self.networks.append(ipaddress.ip_network(word, strict=False))
+            except ValueError:
+                self.names.append(word)
+        self.known: set[Any] = set()
+        if self.names:
+            threading.Thread(target=self.look_up, daemon=True).start()
+
+    def look_up(self) -> None:
+        """What the names stand for, again and again. Nobody waits for it."""
+        while True:
+            for name in self.names:
+                with contextlib.suppress(OSError, UnicodeError):
+                    found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+                    self.known = self.known | {plain(one[4][0]) for one in found}
+            time.sleep(LOOK_UP)
+
+    def lets_in(self, address: str, own: str) -> bool:
+        """Whether a client may ask.
+
+        Args:
+            address: the client's.
+            own: the one that it has reached; its host may ask by whatever address.
+        """
+        if self.everybody:
+            return True
+        client = plain(address)
+        return (
+            client.is_loopback
+            or client == plain(own)
+            or client in self.known
+            or any(client in network for network in self.networks)
+        )
 
 
 class Places:
@@ -93,15 +151,25 @@ class Bounded(ThreadingMixIn, HTTPServer):
     Args:
         listening: the socket, which listens already.
         handler: class of the handlers.
+        allow: who may ask; see Allowed.
     """
 
     daemon_threads = True
 
-    def __init__(self, listening: socket.socket, handler: Any) -> None:
+    def __init__(
+        self, listening: socket.socket, handler: Any, allow: list[str] | None = None
+    ) -> None:
         HTTPServer.__init__(self, listening.getsockname(), handler, bind_and_activate=False)
         self.socket.close()
         self.socket, self.address_family = listening, listening.family
-        self.places = Places()
+        self.places, self.allowed = Places(), Allowed(allow or [])
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Who may not ask is told nothing, and takes no place."""
+        try:
+            return self.allowed.lets_in(client_address[0], request.getsockname()[0])
+        except (OSError, ValueError):  # it is gone already
+            return False
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self.places.take(request, client_address[0]):

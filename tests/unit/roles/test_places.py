@@ -173,3 +173,54 @@ def test_another_hosts_answer_is_not_followed_elsewhere():
         assert not program.asked(f"{host}:{port}", "/left?id=x&after=0")
         server.shutdown()
     assert reached == ["/left?id=x&after=0"]
+
+
+ALLOWED = ["10.0.0.0/24", "10.1.0.7", "fd99::/64"]
+
+
+@pytest.mark.parametrize(
+    "address,own,may",
+    [
+        ("10.0.0.9", "10.1.0.1", True),
+        ("10.1.0.7", "10.1.0.1", True),
+        ("10.1.0.8", "10.1.0.1", False),
+        # At a socket for both families.
+        ("::ffff:10.0.0.9", "::ffff:10.1.0.1", True),
+        ("::ffff:10.1.0.8", "::ffff:10.1.0.1", False),
+        ("fd99::5", "fd98::1", True),
+        ("fd98::5", "fd98::1", False),
+        ("fe80::1%eth0", "fe80::2%eth0", False),
+        # The host itself, by whatever address.
+        ("127.0.0.1", "127.0.0.1", True),
+        ("::1", "::1", True),
+        ("::ffff:127.0.0.1", "::ffff:127.0.0.1", True),
+        ("10.1.0.1", "10.1.0.1", True),
+    ],
+)
+def test_who_is_not_named_may_not_ask(address, own, may):
+    assert places.Allowed(ALLOWED).lets_in(address, own) is may
+    assert places.Allowed([]).lets_in(address, own) is True
+
+
+def test_a_host_that_is_known_by_name_may_ask_once_the_name_is_looked_up(monkeypatch):
+    def found(name, *_words, **_more):
+        if name == "gone":
+            raise OSError("no such host")
+        return [(2, 1, 6, "", ("10.1.0.2", 0)), (10, 1, 6, "", ("fd98::2", 0, 0, 0))]
+
+    monkeypatch.setattr(places.socket, "getaddrinfo", found)
+    allowed = places.Allowed([*ALLOWED, "gone", "db2"])
+    until = time.monotonic() + 5
+    while not allowed.known and time.monotonic() < until:
+        time.sleep(0.01)
+    assert allowed.lets_in("10.1.0.2", "10.1.0.1") and allowed.lets_in("fd98::2", "fd98::1")
+    assert not allowed.lets_in("10.1.0.3", "10.1.0.1")
+
+
+def test_who_may_not_ask_is_told_nothing_and_takes_no_place(serving, monkeypatch):
+    place, server = serving
+    monkeypatch.setattr(server.allowed, "lets_in", lambda address, own: address != "127.0.0.7")
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        asked(place, "127.0.0.7")
+    assert not server.places.taken
+    assert asked(place) == 200

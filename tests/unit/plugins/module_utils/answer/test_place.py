@@ -163,12 +163,20 @@ def test_the_accounts_name_fits_into_every_server():
     assert len(place.ACCOUNT[0]) <= 16
 
 
-def test_only_routers_and_the_other_hosts_may_ask_if_anybody_is_named():
-    service = place.paths(3307)["service"]
-    assert "IPAddress" not in texts()[service]
-    allowed = ["10.0.0.0/24", "fd99::/64"]
-    lines = texts(allow=allowed, peers=["10.1.0.2:8008", "[fd98::2]:8008", "db3:8008"])[service]
-    assert [line for line in lines.splitlines() if line.startswith("IPAddress")] == [
+def lines_of(unit, **wanted):
+    text = texts(**wanted)[place.paths(3307)[unit]]
+    return [line for line in text.splitlines() if line.startswith("IPAddress")]
+
+
+ROUTERS = ["10.0.0.0/24", "fd99::/64"]
+
+
+# A socket that systemd hands over is filtered by the words of its own unit alone.
+@pytest.mark.parametrize("unit", ["service", "socket"])
+def test_only_routers_and_the_other_hosts_may_ask_if_anybody_is_named(unit):
+    assert lines_of(unit) == []
+    assert lines_of(unit, peers=["10.1.0.2:8008"]) == []
+    assert lines_of(unit, allow=ROUTERS, peers=["10.1.0.2:8008", "[fd98::2]:8008"]) == [
         "IPAddressDeny=any",
         "IPAddressAllow=localhost",
         "IPAddressAllow=10.0.0.0/24",
@@ -176,6 +184,19 @@ def test_only_routers_and_the_other_hosts_may_ask_if_anybody_is_named():
         "IPAddressAllow=10.1.0.2",
         "IPAddressAllow=fd98::2",
     ]
+    # The host asks itself there.
+    alone = {"allow": ["10.0.0.0/24"], "peers": []}
+    assert lines_of(unit, **alone, address="10.1.0.1")[-1] == "IPAddressAllow=10.1.0.1"
+    assert lines_of(unit, **alone, address="0.0.0.0")[-1] == "IPAddressAllow=10.0.0.0/24"
+
+
+@pytest.mark.parametrize("unit", ["service", "socket"])
+def test_hosts_that_are_known_by_name_are_let_in_by_the_program_alone(unit):
+    named = {"allow": ROUTERS, "peers": ["10.1.0.2:8008", "db3:8008"]}
+    assert lines_of(unit, **named) == []
+    settings = json.loads(texts(**named)[place.paths(3307)["settings"]])
+    assert settings["allow"] == [*ROUTERS, "10.1.0.2", "db3"]
+    assert json.loads(texts(peers=["db3:8008"])[place.paths(3307)["settings"]])["allow"] == []
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze")

@@ -375,6 +375,14 @@ def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
         assert not there[host].io
 
 
+@pytest.mark.parametrize("host", ["db2", "db3"])
+def test_what_is_said_to_be_no_run_is_ended(monkeypatch, host):
+    there = world()
+    flags.take(there.connect(host), rules.RUN_LOCK, 0)
+    assert Play(there, monkeypatch, ends_lock=True).run() == {"db2": "done", "db3": "done"}
+    assert there.writers() == ["db2"]
+
+
 @pytest.mark.parametrize("point", POINTS)
 def test_a_candidate_whose_part_is_killed_is_open_or_as_it_was(monkeypatch, point):
     there = world()

@@ -21,8 +21,10 @@ PARAMS = {
 NEW_WORDS = (
     "CHANGE REPLICATION SOURCE TO SOURCE_HOST = %s, SOURCE_PORT = %s, SOURCE_USER = %s,"
     " SOURCE_PASSWORD = %s, SOURCE_CONNECT_RETRY = %s, SOURCE_SSL = %s, SOURCE_RETRY_COUNT = 0,"
-    " SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
+    " SOURCE_AUTO_POSITION = 1"
 )
+# Without TLS the password is sent by a key, which is asked for.
+BY_KEY = ", GET_SOURCE_PUBLIC_KEY = 1"
 OLD_WORDS = (
     "CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %s, MASTER_USER = %s, MASTER_PASSWORD = %s, "
     "MASTER_CONNECT_RETRY = %s, MASTER_SSL = %s, "
@@ -53,8 +55,8 @@ def table(engine="mysql", version=(9, 7, 4)):
             OLD_WORDS
             + "MASTER_RETRY_COUNT = 0, MASTER_AUTO_POSITION = 1, GET_MASTER_PUBLIC_KEY = 1",
         ),
-        ("mysql", (8, 0, 23), False, NEW_WORDS),
-        ("percona", (8, 0, 36), False, NEW_WORDS),
+        ("mysql", (8, 0, 23), False, NEW_WORDS + BY_KEY),
+        ("percona", (8, 0, 36), False, NEW_WORDS + BY_KEY),
         ("mysql", (9, 7, 4), True, NEW_WORDS),
         ("mariadb", (10, 11, 19), False, OLD_WORDS + "MASTER_USE_GTID = slave_pos"),
         ("mariadb", (10, 11, 19), True, OLD_WORDS + "MASTER_USE_GTID = slave_pos"),
@@ -312,6 +314,25 @@ def test_a_new_login_stops_no_more_than_it_must_and_loses_nothing_received(
     assert channel.show(statement, arguments).endswith(
         f"{prefix}_PASSWORD = ********, {prefix}_SSL = 1"
     )
+
+
+@pytest.mark.parametrize(
+    "engine,version,changes,asks",
+    [
+        ("mysql", (9, 7, 4), [("SSL", 0)], True),
+        ("mysql", (9, 7, 4), [("SSL", 1)], False),
+        ("mysql", (9, 7, 4), [("PASSWORD", "geheim")], False),
+        ("mysql", (5, 7, 44), [("SSL", 0)], False),
+        ("mariadb", (10, 11, 19), [("SSL", 0)], False),
+    ],
+)
+def test_a_channel_that_loses_its_tls_asks_for_the_key_that_it_needs_then(
+    engine, version, changes, asks
+):
+    steps = channel.login_steps(table(engine, version), changes, RUNS)
+    statement, arguments = steps[-2]
+    assert statement.endswith(", GET_SOURCE_PUBLIC_KEY = 1") is asks
+    assert len(arguments) == 1 and ("PUBLIC_KEY" in statement) is asks
 
 
 @pytest.mark.parametrize(

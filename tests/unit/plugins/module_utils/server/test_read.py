@@ -286,10 +286,13 @@ class Cursor:
         return self.rows
 
 
-def test_accounts_carry_neither_hash_nor_accounts_of_people():
+@pytest.mark.parametrize(
+    "ssl_type,needs_ssl", [("", False), (b"", False), (None, False), ("ANY", True), (b"X509", True)]
+)
+def test_accounts_carry_neither_hash_nor_accounts_of_people(ssl_type, needs_ssl):
     cursor = Cursor(
         [
-            ("SELECT User", [{"user": b"repl", "host": b"%"}]),
+            ("SELECT User", [{"user": b"repl", "host": b"%", "ssl_type": ssl_type}]),
             (
                 "SHOW GRANTS",
                 [
@@ -305,7 +308,12 @@ def test_accounts_carry_neither_hash_nor_accounts_of_people():
         ]
     )
     assert connection.Server(cursor).accounts() == [
-        {"user": "repl", "host": "%", "privileges": ["REPLICATION SLAVE ON *.*"]}
+        {
+            "user": "repl",
+            "host": "%",
+            "privileges": ["REPLICATION SLAVE ON *.*"],
+            "needs_ssl": needs_ssl,
+        }
     ]
     assert "Repl_slave_priv = 'Y' AND Super_priv = 'N'" in cursor.asked[0]
 
@@ -518,7 +526,7 @@ def answers(engine, role):
             [channel] if role == "replica" else (),
         ),
         ("SELECT VARIABLE_NAME", ()),
-        ("SELECT User", [{"user": "repl", "host": "%"}]),
+        ("SELECT User", [{"user": "repl", "host": "%", "ssl_type": ""}]),
         ("SELECT DISTINCT TABLE_SCHEMA", [{"name": name} for name in ("important", "mysql")]),
         ("SELECT DISTINCT", ()),
         (

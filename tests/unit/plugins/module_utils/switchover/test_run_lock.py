@@ -64,6 +64,11 @@ def test_another_run_and_who_may_be_one_is_waited_for(user, more):
     assert has.number == 17 and not has.stranger and "connection 17" in has.words
 
 
+def test_who_is_said_to_be_no_run_is_ended_whoever_it_is():
+    server = Server([(17, "root"), (18, "repl")], unseen=True)
+    assert run_lock.take(server, 0, "repl", anybody=True) and server.killed == [17, 18]
+
+
 def test_a_server_of_before_roles_has_strangers_too():
     server = Server([(17, "app")], fails=("mysql.role", 1146))
     assert run_lock.take(server, 0, "repl") and server.killed == [17]

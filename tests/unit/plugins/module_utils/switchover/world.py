@@ -145,6 +145,11 @@ class Connection:
         if "AS id, CURRENT_USER() AS login" in statement:
             has = next((one for name, one in fake.locks.items() if name in statement), None)
             return [{"id": has.number if has else None, "login": "root@localhost"}]
+        if statement.startswith("KILL "):
+            ended = [one for one in fake.locks.values() if one.number == int(statement[5:])]
+            for one in ended:
+                one.close()
+            return []
         if "IS_USED_LOCK" in statement:
             row: dict[str, Any] = {
                 name: int(lock in fake.locks)

@@ -87,6 +87,23 @@ def test_a_host_that_is_held_is_no_reason_to_change_a_file_and_a_new_one_is():
     assert (planned["step"], planned["peers"]) == ("present", ["db2:8008"])
 
 
+@pytest.mark.parametrize(
+    "named,address,expected",
+    [
+        ([], "10.0.0.1", []),
+        (["10.9.0.0/24"], "10.0.0.1", ["10.9.0.0/24", "10.0.0.1"]),
+        (["10.0.0.1"], "10.0.0.1", ["10.0.0.1"]),
+        # systemd takes no names; the program lets its own host in without.
+        (["10.9.0.0/24"], "db1", ["10.9.0.0/24"]),
+    ],
+)
+def test_a_host_may_ask_itself_by_its_own_address(named, address, expected):
+    members = samples.pair("mysql")
+    members[0].address = address
+    settings = samples.settings(http_port=8008, http_allow=named)
+    assert answer.step(members[0], members, settings)["allow"] == expected
+
+
 def test_removal_takes_it_away():
     members = samples.pair("mysql")
     assert not removal.make(members[0], members)["answer"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import option_file_step
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -346,7 +346,12 @@ def test_an_account_that_exists_is_not_made_again():
     members = samples.bare("mysql")
     assert samples.plans(members)["db1"]["account"]
     members[0].info["accounts"] = [
-        {"user": "repl", "host": "%", "privileges": ["REPLICATION SLAVE ON *.*"]}
+        {
+            "user": "repl",
+            "host": "%",
+            "privileges": ["REPLICATION SLAVE ON *.*"],
+            "needs_ssl": False,
+        }
     ]
     assert not samples.plans(members)["db1"]["account"]
     assert samples.plans(members, samples.settings(replication_user_host="10.%"))["db1"]["account"]
@@ -941,3 +946,24 @@ def test_a_source_that_fell_back_is_something_to_mend(engine):
     members[0].info["semisync"]["source"]["status"]["status"] = "OFF"
     planned = samples.plans(members)["db1"]
     assert planned["fell_back"] and planned["changes"] and not planned["server_changes"]
+
+
+UNSAFE = "/etc/mysql/x.cnf, or a folder above it, is not only root's to write"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lines_that_root_would_not_write_are_refused_before_anything_is_touched(engine):
+    members = samples.bare(engine, 2)
+    wanted = samples.settings()
+    assert apply.unsafe_places(members, wanted, True) == []
+    for member in (members[0], members[2]):
+        member.info["option_files"]["unsafe"] = UNSAFE
+    # Also a source whose lines of semi-sync wait until its replicas follow it.
+    for hold_back in (True, False):
+        said = apply.unsafe_places(members, wanted, hold_back)
+        assert said == [f"db1: {UNSAFE}", f"db3: {UNSAFE}"]
+    samples.carry_out(members, wanted)
+    # What is there already stays.
+    assert apply.unsafe_places(members, wanted, True) == []
+    later = samples.settings(timeout_ms=500)
+    assert apply.unsafe_places(members, later, True) == [f"db1: {UNSAFE}", f"db3: {UNSAFE}"]

@@ -165,7 +165,9 @@ def test_an_empty_schema_is_no_data(engine):
 def test_accounts_are_no_data(engine):
     members = samples.bare(engine)
     for member in members:
-        member.info["accounts"] = [{"user": "repl", "host": "%", "privileges": []}]
+        member.info["accounts"] = [
+            {"user": "repl", "host": "%", "privileges": [], "needs_ssl": False}
+        ]
     assert step(members) is None
     assert of_cluster(members, samples.settings()) == []
 

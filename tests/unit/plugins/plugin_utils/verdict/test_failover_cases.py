@@ -127,7 +127,7 @@ MYSQL = [
         False,
     ),
     (change("db3", channel__gtid=False), "by_file:db3", False),
-    (change("db2", look__running=True), "busy:db2", False),
+    (change("db2", look__running=True), "busy:db2", True),
     (
         change("db2", gtid__gtid_executed=f"{SOURCE}:1-100,{uuid('db2')}:1-2"),
         "errant:db2",

@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
 # What a pair that site.yml set up still is told; never more than a note.
-NOTES = {"relay_log_not_synced"}
+NOTES = {"relay_log_not_synced", "replication_unverified"}
 PAST = {"yes_tx": 5, "no_tx": 3, "no_times": 1, "since": "2026-11-21T10:00:00Z", "reset": False}
 
 
@@ -51,6 +51,30 @@ def new(members, **how):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_pair_that_was_set_up_has_no_finding_above_a_note(engine):
     assert set(found(samples.pair(engine), ahead={"db1": (-1.2, 0.4), "db2": (-0.8, 0.9)})) == NOTES
+
+
+@pytest.mark.parametrize(
+    "channel,evidence",
+    [
+        ({"tls": False}, "the channel to 10.0.0.1 has no TLS"),
+        # What a channel had when it used TLS.
+        (
+            {"tls": False, "tls_ca": "/etc/ca.pem", "tls_verify": True},
+            "the channel to 10.0.0.1 has no TLS",
+        ),
+        ({"tls": True}, "the channel to 10.0.0.1 has TLS, and no authority"),
+        ({"tls": True, "tls_ca": "/etc/ca.pem"}, None),
+        # MariaDB from 11.4 on, by the account's password.
+        ({"tls": True, "tls_verify": True}, None),
+    ],
+)
+def test_a_replica_that_cannot_know_its_source_is_a_note(channel, evidence):
+    members = samples.pair("mysql")
+    members[1].channel.update({"source_host": "10.0.0.1", "tls_ca": "", "tls_verify": False})
+    members[1].channel.update(channel)
+    entry = found(members).get("replication_unverified")
+    assert (entry and entry["evidence"]) == evidence
+    assert entry is None or (entry["severity"], entry["host"]) == ("info", "db2")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -22,6 +22,7 @@ ALONE = Settings(promise="lossless")
 def lossless(engine):
     members = samples.pair(engine)
     samples.carry_out(members, LOSSLESS)
+    members[1].channel.update(tls=True, tls_ca="/etc/ca.pem")
     return members
 
 

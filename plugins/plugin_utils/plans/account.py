@@ -1,0 +1,95 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The replication account: whether it is created, and whether it may log in without TLS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import channel_step
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+
+def step(member: Member, members: list[Member], settings: Settings) -> dict[str, Any]:
+    """What is done about the account on a host: {'create', 'needs_ssl', 'open_because'}.
+
+    An account that exists is left as it is: what logs in with it without TLS would be locked out.
+
+    Returns:
+        create: whether it is created here.
+        needs_ssl: whether it gets REQUIRE SSL.
+        open_because: why it may log in without TLS although its source has it, in words; or empty.
+    """
+    create, mode = (
+        member.side == "source" and missing(members, settings),
+        settings["replication_ssl"],
+    )
+    because = ""
+    if mode == "disabled":
+        because = "semisync_replication_ssl is disabled"
+    elif mode == "auto" and create:
+        because = in_the_way(members)
+    told = create and member.info["tls"]["on"]
+    return {
+        "create": create,
+        "needs_ssl": create and not because,
+        "open_because": because if told else "",
+    }
+
+
+def missing(members: list[Member], settings: Settings) -> bool:
+    """Whether a channel is set up whose account the source lacks."""
+    configuring = any(channel_step(other, members) == "configure" for other in replicas_of(members))
+    return configuring and existing(source_of(members), settings) is None
+
+
+def existing(source: Member, settings: Settings) -> Any:
+    """The account of the inventory as the source has it, or None."""
+    wanted = (settings["replication_user"], settings["replication_user_host"])
+    for account in source.info["accounts"]:
+        if (account["user"], account["host"]) == wanted:
+            return account
+    return None
+
+
+def in_the_way(members: list[Member]) -> str:
+    """Why a new account must be let in without TLS, in words; empty where nothing speaks against
+    REQUIRE SSL. It replicates: each member that is the source one day asks its followers for TLS.
+    """
+    without = [member.host for member in members if not member.info["tls"]["on"]]
+    if without:
+        return f"the server of {', '.join(without)} has no TLS"
+    # A former source follows without TLS where its replicas did: see switchover.tls_of().
+    plain = [
+        member.host
+        for member in replicas_of(members)
+        if channel_step(member, members) != "configure" and not member.channel["tls"]
+    ]
+    return f"{', '.join(plain)} replicates without TLS" if plain else ""
+
+
+def problems(settings: Settings, source: Member, replica: Member, configuring: bool) -> list[str]:
+    """Why a replica's channel cannot log in as the inventory wants it, in words; empty where it
+    can.
+    """
+    want = tls.wanted(settings, source.info, replica.info, configuring)
+    account = existing(source, settings)
+    if want is None or want["ssl"] or not account or not account["needs_ssl"]:
+        return []
+    name = f"'{account['user']}'@'{account['host']}'"
+    why = (
+        "semisync_replication_ssl is disabled"
+        if settings["replication_ssl"] == "disabled"
+        else "its server has no TLS"
+    )
+    return [
+        f"{source.host}: {name} may log in with TLS only, and {why}: {replica.host} could not log"
+        f" in. Let it in without first, on the source: ALTER USER {name} REQUIRE NONE"
+    ]
