@@ -20,7 +20,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import (
     record,
     schedule,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.known import PASSWORD, Known
+from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.known import (
+    CLIENT_FILE,
+    Known,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.parts import (
     ARGUMENTS,
     NEEDED,
@@ -251,8 +254,8 @@ class ActionModule(ActionBase):
                 NETEM, state="absent", peers=known.peers(), ping_count=self.arguments["pings"]
             )
             planned = known.planned().get("path")
-            if planned and os.path.exists(os.path.join(os.path.dirname(planned), PASSWORD)):
-                os.unlink(os.path.join(os.path.dirname(planned), PASSWORD))
+            if planned and os.path.exists(os.path.join(os.path.dirname(planned), CLIENT_FILE)):
+                os.unlink(os.path.join(os.path.dirname(planned), CLIENT_FILE))
         return done
 
     def finish(self) -> dict[str, Any]:

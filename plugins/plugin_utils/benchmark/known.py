@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, resu
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import environment, suite
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.suite_file import SuiteError
 
-PASSWORD = ".client-password"
+CLIENT_FILE = ".client-password"
 
 
 class Known:
@@ -127,7 +127,7 @@ class Known:
         """The account that a separate client host logs in with; its password is in a file that
         restore() removes.
         """
-        path = os.path.join(os.path.dirname(self.planned()["path"]), PASSWORD)
+        path = os.path.join(os.path.dirname(self.planned()["path"]), CLIENT_FILE)
         if not os.path.exists(path):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w") as stream:
