@@ -259,9 +259,9 @@ def test_a_separate_client_host_runs_the_load_with_an_account_of_its_own(cluster
     assert load["login_password"] == setting["account"]["password"]
     folder = os.path.dirname(cluster.hostvars["db1"]["planned"]["path"])
     assert load["login_password"] not in json.dumps(cluster.kept())
-    assert benchmark.PASSWORD in os.listdir(folder)
+    assert benchmark.CLIENT_FILE in os.listdir(folder)
     cluster.call("db1", "restore")
-    assert benchmark.PASSWORD not in os.listdir(folder)
+    assert benchmark.CLIENT_FILE not in os.listdir(folder)
 
 
 def test_after_a_run_that_did_not_count_everything_is_set_up_anew(cluster):
