@@ -248,6 +248,10 @@ galaxy: ## what Galaxy checks: build, importer, installation into an empty place
 ee: ## an execution environment, built by ansible-builder; verify.yml runs in it where a lab (docker) is set up
 	@$(publishing) python tests/tools/ee.py
 
+.PHONY: sbom
+sbom: ## what is in the execution environment that make ee has built, as CycloneDX, in dist/
+	@$(publishing) python tests/tools/sbom.py dist/execution-environment.cdx.json
+
 # The versions stay as they are unless UPGRADE=1. Only the header says how, and Dependabot reads it there.
 .PHONY: requirements
 requirements: ## every requirement with its hashes, after a change of a requirements file that ends in .in (UPGRADE=1)

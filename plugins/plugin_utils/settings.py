@@ -212,9 +212,9 @@ def from_facts(values: Mapping[str, Any]) -> list[str]:
         if re.match(rf"_*{PREFIX}", str(name)) and not name.startswith(USERS_OWN)
     ]
     return [
-        f"{name} is what the host said of itself (ansible_facts), and no host sets variables of this"
-        " collection: set inject_facts_as_vars = false in ansible.cfg. If you keep it by set_fact"
-        " with cacheable, set it in the inventory; if you do not, look who is on that host"
+        f"{name} is what the host said of itself (ansible_facts), and no host sets variables of"
+        " this collection: set inject_facts_as_vars = false in ansible.cfg. If you keep it by"
+        " set_fact with cacheable, set it in the inventory; if you do not, look who is on that host"
         for name in sorted(ours)
         # Facts that no variable comes from harm nobody.
         if name in values and values[name] == facts[name]
