@@ -206,9 +206,11 @@ def from_facts(values: Mapping[str, Any]) -> list[str]:
     otherwise, and a host that was broken into answers what it likes.
     """
     facts = values.get("ansible_facts")
+    if not isinstance(facts, Mapping):
+        return []
     ours = [
         name
-        for name in (facts if isinstance(facts, Mapping) else ())
+        for name in facts
         if re.match(rf"_*{PREFIX}", str(name)) and not name.startswith(USERS_OWN)
     ]
     return [

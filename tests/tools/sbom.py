@@ -22,10 +22,11 @@ from packageurl import PackageURL
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "lab"))
-sys.path.insert(0, str(PROJECT / "tests" / "tools"))
+sys.path.insert(0, str(PROJECT / "tests"))
 
 from common import LabError  # noqa: E402
-from ee import TAG, inside  # noqa: E402
+
+from tools.ee import TAG, inside  # noqa: E402
 
 # Each line: name, version, architecture; the distribution's name.
 SYSTEM = r"""
