@@ -88,7 +88,9 @@ def document(parts: list[Component]) -> str:
     if not {"pypi", "generic"} < kinds:
         raise LabError(f"the environment shows nothing but parts of the kinds {sorted(kinds)}")
     bom = Bom(components={part.bom_ref.value: part for part in parts}.values())
-    bom.metadata.component = Component(type=ComponentType.CONTAINER, name=TAG, bom_ref=TAG)
+    whole = Component(type=ComponentType.CONTAINER, name=TAG, bom_ref=TAG)
+    bom.metadata.component = whole
+    bom.register_dependency(whole, bom.components)
     text = make_outputter(bom, OutputFormat.JSON, SCHEMA).output_as_string(indent=2)
     wrong = JsonStrictValidator(SCHEMA).validate_str(text)
     if wrong:
