@@ -5,6 +5,7 @@ TARBALL ?=
 TARBALLS ?=
 STEPS ?=
 RESUME ?=
+UPGRADE ?=
 export TARBALL TARBALLS STEPS RESUME
 REPLICAS ?= 1
 RATE ?= 50
@@ -106,8 +107,8 @@ test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml
 	  'report=$(MAKE) report' 'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
 
 .PHONY: lint
-lint: ## yamllint, ansible-lint's production profile, ruff, mypy, defaults against argument specs and READMEs
-	@$(tools) status=0; yamllint --strict . || status=1; ansible-lint || status=1; \
+lint: ## yamllint, ansible-lint's production profile, zizmor, ruff, mypy, defaults against argument specs and READMEs
+	@$(tools) status=0; zizmor --quiet --offline --strict-collection .github || status=1; yamllint --strict . || status=1; ansible-lint || status=1; \
 	  python tests/tools/check_roles.py || status=1; ruff check . || status=1; ruff format --check . || status=1; \
 	  $(MAKE) types || status=1; exit $$status
 
@@ -246,6 +247,17 @@ galaxy: ## what Galaxy checks: build, importer, installation into an empty place
 .PHONY: ee
 ee: ## an execution environment, built by ansible-builder; verify.yml runs in it where a lab (docker) is set up
 	@$(publishing) python tests/tools/ee.py
+
+.PHONY: sbom
+sbom: ## what is in the execution environment that make ee has built, as CycloneDX, in dist/
+	@$(publishing) python tests/tools/sbom.py dist/execution-environment.cdx.json
+
+# The versions stay as they are unless UPGRADE=1. Only the header says how, and Dependabot reads it there.
+.PHONY: requirements
+requirements: ## every requirement with its hashes, after a change of a requirements file that ends in .in (UPGRADE=1)
+	@$(publishing) for one in requirements-dev:3.11 requirements-ansible-14:3.12 docs/docsite/requirements:3.11; do \
+	  file=$${one%:*} && uv pip compile --quiet --universal --generate-hashes --python-version $${one#*:} \
+	    --no-emit-index-url --no-annotate $(if $(UPGRADE),--upgrade) -o $$file.txt $$file.in || exit; done
 
 .PHONY: fidelity
 fidelity: ## the benchmark's mysqlslap against the bare command, in turn, on a pair that is set up (LAB)

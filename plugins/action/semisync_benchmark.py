@@ -20,7 +20,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import (
     record,
     schedule,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.known import PASSWORD, Known
+from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.known import (
+    CLIENT_FILE,
+    Known,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.parts import (
     ARGUMENTS,
     NEEDED,
@@ -45,6 +48,7 @@ SETTING = "dbre.semisync.semisync_setting"
 NETEM = "dbre.semisync.netem"
 ENVIRONMENT = "dbre.semisync.semisync_environment"
 LOAD = "dbre.semisync.semisync_load"
+SEED = "dbre.semisync.semisync_seed"
 INFO = "dbre.semisync.semisync_info"
 
 
@@ -82,7 +86,8 @@ class ActionModule(ActionBase):
         known = self.known
         suite_id, wanted = known.read_suite()
         if known.me != known.source.host:
-            return {"changed": False, "source": known.source.host}
+            seen = {"seen_as": self.seen_as()} if known.me == known.client() else {}
+            return {"changed": False, "source": known.source.host, **seen}
         known.refuse_missing_tools(wanted)
         for words in environment.defects(known.source.info):
             display.warning(words)
@@ -131,6 +136,17 @@ class ActionModule(ActionBase):
             "changed": False,
             "run": os.path.basename(os.path.dirname(path)) if path else None,
         }
+
+    def seen_as(self) -> str:
+        """As which host the source sees this one, a client's; empty where it does not tell."""
+        login = self.known.source_login()
+        where = {"source_host": login["login_host"], "source_port": login["login_port"]}
+        result = self._execute_module(
+            module_name=SEED,
+            module_args={"part": "seen", "method": "clone", **where},
+            task_vars=self.known.task_vars,
+        )
+        return str(result.get("host") or "")
 
     def prepare(self) -> dict[str, Any]:
         """Set this host up for a step."""
@@ -251,8 +267,8 @@ class ActionModule(ActionBase):
                 NETEM, state="absent", peers=known.peers(), ping_count=self.arguments["pings"]
             )
             planned = known.planned().get("path")
-            if planned and os.path.exists(os.path.join(os.path.dirname(planned), PASSWORD)):
-                os.unlink(os.path.join(os.path.dirname(planned), PASSWORD))
+            if planned and os.path.exists(os.path.join(os.path.dirname(planned), CLIENT_FILE)):
+                os.unlink(os.path.join(os.path.dirname(planned), CLIENT_FILE))
         return done
 
     def finish(self) -> dict[str, Any]:

@@ -160,13 +160,17 @@ def hosts_of(task_vars: Any) -> list[str]:
     hosts = []
     for _side, group in GROUPS:
         for host in task_vars["groups"].get(group, []):
-            try:
-                other = str(task_vars["hostvars"][host].get("semisync_cluster", DEFAULT))
-            except Exception:  # Ansible's templating has many; that host speaks for itself
-                continue
-            if other == name and host not in hosts:
+            if host not in hosts and cluster_of(task_vars["hostvars"][host]) == name:
                 hosts.append(host)
     return hosts
+
+
+def cluster_of(variables: Mapping[str, Any]) -> str | None:
+    """The name of a host's cluster; None where it cannot be read, which that host says itself."""
+    try:
+        return str(variables.get("semisync_cluster", DEFAULT))
+    except Exception:  # Ansible's templating has many
+        return None
 
 
 def judge_inputs(task_vars: Any) -> None:

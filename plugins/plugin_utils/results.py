@@ -47,14 +47,23 @@ def write_json(path: str, value: Any, private: bool = False) -> None:
     write_text(path, json.dumps(value, indent=2, sort_keys=False) + "\n", private)
 
 
+def make_folder(folder: str) -> None:
+    """Make a cluster's folder in results/, which is closed to others unless somebody opens it: it
+    has names of hosts and accounts, versions, and what servers said.
+    """
+    # The mode is the last folder's alone.
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
+
+
 def write_text(path: str, text: str, private: bool = False) -> None:
-    """Write whole or not at all, readable by others as the umask says.
+    """Write whole or not at all, readable by others as the umask and the folder say.
 
     Args:
         private: whether only this user ever reads it.
     """
     folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
     try:
         with open(handle, "w", encoding="utf-8", errors="replace") as stream:
@@ -96,6 +105,7 @@ def open_run(folder: str, moment: datetime.datetime, name: str | None = None) ->
     check_name(name)
     name = name or run_name(moment)
     path = os.path.join(folder, name)
+    make_folder(folder)
     os.makedirs(path, exist_ok=True)
     link = os.path.join(folder, "latest")
     temporary = os.path.join(folder, f".latest-{name}")

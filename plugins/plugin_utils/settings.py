@@ -200,6 +200,29 @@ def of_another_host(own: Settings, mine: Settings, theirs: Settings) -> Settings
     return settings
 
 
+def from_facts(values: Mapping[str, Any]) -> list[str]:
+    """Which of the variables that begin as ours a host has given itself, in words. Any module's
+    answer may have facts, which count for more than the inventory unless ansible.cfg says
+    otherwise, and a host that was broken into answers what it likes.
+    """
+    facts = values.get("ansible_facts")
+    if not isinstance(facts, Mapping):
+        return []
+    ours = [
+        name
+        for name in facts
+        if re.match(rf"_*{PREFIX}", str(name)) and not name.startswith(USERS_OWN)
+    ]
+    return [
+        f"{name} is what the host said of itself (ansible_facts), and no host sets variables of"
+        " this collection: set inject_facts_as_vars = false in ansible.cfg. If you keep it by"
+        " set_fact with cacheable, set it in the inventory; if you do not, look who is on that host"
+        for name in sorted(ours)
+        # Facts that no variable comes from harm nobody.
+        if name in values and values[name] == facts[name]
+    ]
+
+
 def read(values: Mapping[str, Any], rows: Iterable[Setting] = ROWS) -> tuple[Settings, list[str]]:
     """(the public variables among these values by key, what is wrong with the others).
 
@@ -207,7 +230,7 @@ def read(values: Mapping[str, Any], rows: Iterable[Setting] = ROWS) -> tuple[Set
         values: name -> value; one that cannot be templated may raise anything.
         rows: the variables that are asked for.
     """
-    settings, wrong = Settings(), []
+    settings, wrong = Settings(), from_facts(values)
     for row in rows:
         if row.name not in values:
             continue

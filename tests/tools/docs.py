@@ -22,7 +22,7 @@ OTHERS = {
     "README.md": "README.md",
     "monitoring/README.md": "monitoring.md",
     "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
+    "SECURITY.md": "reporting.md",
 }
 # What the names of pages of docs/evidence/ begin with in the site.
 EVIDENCE = "evidence-"

@@ -72,24 +72,29 @@ def need_ensurepip() -> None:
             raise LabError(f"could not install {package}; apt-get's own words are in {log}")
 
 
+def installation(folder: Path) -> list[str]:
+    """The command that installs what has a known hash, and runs no program of a package by it."""
+    return [
+        str(folder / "bin" / "python"),
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        "install",
+        "--require-hashes",
+        "--only-binary=:all:",
+        "-r",
+        str(REQUIREMENTS),
+    ]
+
+
 def make(folder: Path) -> None:
     """Install the requirements into a fresh environment."""
     need_ensurepip()
     shutil.rmtree(folder, ignore_errors=True)
     clock, log = Clock(), cache("logs") / f"{folder.name}.log"
     say(f"installing the development tools into {folder}, about two minutes")
-    python = str(folder / "bin" / "python")
-    pip = [
-        python,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--no-input",
-        "install",
-        "-r",
-        str(REQUIREMENTS),
-    ]
-    for command in ([sys.executable, "-m", "venv", str(folder)], pip):
+    for command in ([sys.executable, "-m", "venv", str(folder)], installation(folder)):
         if not logged(command, log):
             raise LabError(f"{' '.join(command[:4])} … failed; the end of {log}:\n{tail(log, 5)}")
     (folder / DONE).touch()

@@ -51,9 +51,9 @@ def places(pattern: str) -> list[str]:
         (r"def median\(", "module_utils/statistics.py"),
         (r"def stdev\(", "module_utils/statistics.py"),
         # A canary row.
-        (r"INSERT INTO \{table_name\(schema, table", "module_utils/canary/rows.py"),
+        (r"INSERT INTO \{table\} \(details", "module_utils/canary/rows.py"),
         # A row of the journal.
-        (r"INSERT INTO \{table_name\(schema\)", "module_utils/replication/journal.py"),
+        (r"INSERT INTO \{table\}\", table=\(schema, TABLE", "module_utils/replication/journal.py"),
         # Round trips.
         (r"def parse_ping\(", "module_utils/host/ping.py"),
     ],

@@ -257,7 +257,7 @@ def test_former_sources_that_came_back_are_told_with_their_verdicts_and_ways():
 
 def test_the_picture_tells_what_must_not_be_from_what_was_to_be_expected():
     def kinds(one):
-        lines = ElementTree.fromstring(picture.picture([one])).iter()
+        lines = ElementTree.fromstring(picture.picture([one])).iter()  # noqa: S314
         return [(line.text, line.get("class")) for line in lines if line.tag.endswith("text")]
 
     assert ("0", "good") in kinds(record()) and ("1 proven", "ink") in kinds(record())

@@ -27,7 +27,8 @@ UNITS = "/etc/systemd/system"
 SYSTEM_USER = "dbre-semisync"
 # MySQL before 5.7.8 takes 16 characters.
 ACCOUNT = ("dbre_semi_http", "localhost")
-EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")
+# As others write it; nothing is bound here.
+EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104
 LOGIN, START = "login", "start"
 # What the service may do besides answering: nothing. It keeps the host's /tmp, where a server may
 # have its socket.

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled, quote
 
 COLUMNS = ("id", "details", "happened")
 MARK = "dbre.semisync canary"
@@ -43,9 +43,9 @@ def prune_statement(schema: str, table: str) -> str:
     """Removes our own old rows, by primary key, and nobody else's; arguments: last id to keep from,
     mark, limit.
     """
-    return (
-        f"DELETE FROM {table_name(schema, table)} WHERE id <= %s AND details LIKE %s ORDER BY id"
-        " LIMIT 1000"
+    return filled(
+        "DELETE FROM {table} WHERE id <= %s AND details LIKE %s ORDER BY id LIMIT 1000",
+        table=(schema, table),
     )
 
 
@@ -55,4 +55,5 @@ def insert(server: Server, schema: str, table: str, text: str) -> None:
     Raises:
         ServerError: the server refuses it.
     """
-    server.rows(f"INSERT INTO {table_name(schema, table)} (details) VALUES (%s)", (text,))
+    into = filled("INSERT INTO {table} (details) VALUES (%s)", table=(schema, table))
+    server.rows(into, (text,))

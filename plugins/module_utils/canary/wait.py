@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import row_text, table_name
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import row_text
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher import (
     address,
     leave_behind,
@@ -23,6 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 
 POLL_SECONDS = 0.005
 # A row that came before the first poll is not older than this many others.
@@ -40,7 +41,8 @@ def wait(
 ) -> dict[str, Any]:
     """Look for the last row until it is there or time is up; calls ready after the first look."""
     params, polls, start = module.params, 0, None
-    table = table_name(params["schema"], params["table"])
+    table = (params["schema"], params["table"])
+    arrival = filled("SELECT id FROM {table} WHERE id > %s AND details = %s", table=table)
     last = row_text(params["token"], params["rows"], params["rows"])
 
     def arrived() -> bool:
@@ -48,9 +50,7 @@ def wait(
         polls += 1
         if start is None:
             start = newest_id(server, table)
-        if start is not None and server.rows(
-            f"SELECT id FROM {table} WHERE id > %s AND details = %s", (start - LOOK_BACK, last)
-        ):
+        if start is not None and server.rows(arrival, (start - LOOK_BACK, last)):
             return True
         if ready and polls == 1:
             ready()
@@ -89,10 +89,11 @@ def watch(module: AnsibleModule) -> dict[str, Any]:
     return {"changed": False, "watching": watching, **standing}
 
 
-def newest_id(server: Server, table: str) -> int | None:
+def newest_id(server: Server, table: tuple[str, str]) -> int | None:
     """The highest id, 0 in an empty table, None where the table has not arrived yet."""
+    asked = filled("SELECT COALESCE(MAX(id), 0) AS id FROM {table}", table=table)
     try:
-        return int(server.rows(f"SELECT COALESCE(MAX(id), 0) AS id FROM {table}")[0]["id"])
+        return int(server.rows(asked)[0]["id"])
     except ServerError as error:
         if error.number in MISSING:
             return None

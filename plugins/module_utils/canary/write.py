@@ -18,13 +18,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import (
     missing_columns,
     prune_statement,
     row_text,
-    table_name,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
 
 NOT_FOLLOWED = (
@@ -76,7 +76,8 @@ def prepare(
     if present:
         missing = missing_columns(present)
         if keep and not missing and not check_mode:
-            newest = server.rows(f"SELECT MAX(id) AS id FROM {table_name(schema, table)}")[0]["id"]
+            asked = filled("SELECT MAX(id) AS id FROM {table}", table=(schema, table))
+            newest = server.rows(asked)[0]["id"]
             if newest and newest > keep:
                 server.rows(prune_statement(schema, table), (newest - keep, MARK + " %"))
         return False, missing

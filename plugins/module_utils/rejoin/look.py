@@ -26,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
     Server,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.look import first_gtids
@@ -55,12 +55,13 @@ def exposed(server: Server) -> list[str]:
     """The tables that are written before the binary log is, and never taken back: after a crash a
     server may have in them what is in no log.
     """
-    own = ", ".join(quote_text(name) for name in SYSTEM_SCHEMAS)
-    rows = server.rows(
+    asked = filled(
         "SELECT t.TABLE_SCHEMA AS a, t.TABLE_NAME AS b FROM information_schema.TABLES t JOIN"
         " information_schema.ENGINES e ON t.ENGINE = e.ENGINE WHERE t.TABLE_TYPE = 'BASE TABLE' AND"
-        f" e.TRANSACTIONS = 'NO' AND t.TABLE_SCHEMA NOT IN ({own}) ORDER BY 1, 2"
+        " e.TRANSACTIONS = 'NO' AND t.TABLE_SCHEMA NOT IN ({own}) ORDER BY 1, 2",
+        own=list(SYSTEM_SCHEMAS),
     )
+    rows = server.rows(asked)
     return [f"{text(row['a'])}.{text(row['b'])}" for row in rows]
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled, quote
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 TABLE = "semisync_journal"
@@ -77,9 +77,8 @@ def insert_statement(schema: str) -> str:
     """Takes the fields of an Entry as its arguments. The time is UTC, whoever reads it where."""
     columns = ", ".join(quote(name) for name in Entry._fields)
     places = ", ".join("%s" for _name in Entry._fields)
-    return (
-        f"INSERT INTO {table_name(schema)} ({columns}, happened) VALUES ({places}, UTC_TIMESTAMP())"
-    )
+    into = filled("INSERT INTO {table}", table=(schema, TABLE))
+    return f"{into} ({columns}, happened) VALUES ({places}, UTC_TIMESTAMP())"
 
 
 def insert(server: Server, schema: str, entry: Entry) -> None:
@@ -99,12 +98,11 @@ def newest(server: Server, schema: str) -> dict[str, Any] | None:
         ServerError: it is there, and cannot be read.
     """
     columns = ", ".join(quote(name) for name in Entry._fields)
+    rest = filled(
+        "FROM {table} WHERE operation <> %s ORDER BY number DESC LIMIT 1", table=(schema, TABLE)
+    )
     try:
-        rows = server.rows(
-            f"SELECT number, {columns}, happened FROM {table_name(schema)} WHERE operation <> %s"
-            " ORDER BY number DESC LIMIT 1",
-            (SETTINGS,),
-        )
+        rows = server.rows(f"SELECT number, {columns}, happened {rest}", (SETTINGS,))
     except ServerError as error:
         if error.number in NOT_THERE:
             return None
@@ -124,12 +122,13 @@ def past(server: Server, schema: str) -> dict[str, Any]:
     Raises:
         ServerError: the journal is there, and cannot be read.
     """
+    asked = filled(
+        "SELECT number, operation, run, state, from_host, to_host, from_id, to_id, happened FROM"
+        " {table} WHERE state = %s OR operation = %s ORDER BY number",
+        table=(schema, TABLE),
+    )
     try:
-        answer = server.rows(
-            "SELECT number, operation, run, state, from_host, to_host, from_id, to_id, happened"
-            f" FROM {table_name(schema)} WHERE state = %s OR operation = %s ORDER BY number",
-            (DONE, SETTINGS),
-        )
+        answer = server.rows(asked, (DONE, SETTINGS))
     except ServerError as error:
         if error.number in NOT_THERE:
             return {"held": [], **of_settings([])}
@@ -167,12 +166,12 @@ def unfinished(server: Server, schema: str) -> list[str]:
     Raises:
         ServerError: the journal is there, and cannot be read.
     """
+    asked = filled(
+        "SELECT number, run, state FROM {table} WHERE operation = %s ORDER BY number",
+        table=(schema, TABLE),
+    )
     try:
-        answer = server.rows(
-            f"SELECT number, run, state FROM {table_name(schema)} WHERE operation = %s"
-            " ORDER BY number",
-            (SETTINGS,),
-        )
+        answer = server.rows(asked, (SETTINGS,))
     except ServerError as error:
         if error.number in NOT_THERE:
             return []

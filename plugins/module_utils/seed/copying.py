@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     account_name,
+    filled,
     quote,
     quote_text,
 )
@@ -123,13 +124,15 @@ def create_user(row: dict[str, str], shown: str, names: Names) -> str:
         return (
             re.sub(r"^CREATE USER (?!IF NOT EXISTS)", "CREATE USER IF NOT EXISTS ", shown) + ";\n"
         )
-    user, host = quote_text(row["user"]), quote_text(row["host"])
-    return (
-        f"SET @dbre_semisync = IF((SELECT COUNT(*) FROM mysql.user WHERE User = {user} AND Host ="
-        f" {host}), 'DO 0', {quote_text(shown)});\n"
+    return filled(
+        "SET @dbre_semisync = IF((SELECT COUNT(*) FROM mysql.user WHERE User = {user} AND Host ="
+        " {host}), 'DO 0', {create});\n"
         "PREPARE dbre_semisync FROM @dbre_semisync;\n"
         "EXECUTE dbre_semisync;\n"
-        "DEALLOCATE PREPARE dbre_semisync;\n"
+        "DEALLOCATE PREPARE dbre_semisync;\n",
+        user=[row["user"]],
+        host=[row["host"]],
+        create=[shown],
     )
 
 

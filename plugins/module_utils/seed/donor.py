@@ -13,10 +13,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import connec
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import account_name
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import account_name, filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
-SYSTEM = ", ".join(f"'{name}'" for name in connection.SYSTEM_SCHEMAS)
 EVERYWHERE = "%"
 # Of a login that is refused, the host that it came from as accounts are compared with it.
 REFUSED = re.compile(rf"'{copying.DONOR}'@'([0-9A-Za-z.:_-]+)'")
@@ -32,11 +31,13 @@ def measure(server: Server) -> dict[str, Any]:
         "SELECT COUNT(*) AS tables, COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS bytes"
         " FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
     )[0]
-    unfit = server.rows(
+    asked = filled(
         "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM information_schema.TABLES WHERE"
-        f" TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB' AND TABLE_SCHEMA NOT IN ({SYSTEM})"
-        " ORDER BY 1"
+        " TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB' AND TABLE_SCHEMA NOT IN ({own})"
+        " ORDER BY 1",
+        own=list(connection.SYSTEM_SCHEMAS),
     )
+    unfit = server.rows(asked)
     return {
         "bytes": int(row["bytes"]),
         "tables": int(row["tables"]),

@@ -255,7 +255,7 @@ class Replica:
         received, written = 0, 0.0
         with tempfile.TemporaryFile() as errors:
             # run_command takes its input whole, and this is gigabytes.
-            tool = subprocess.Popen(  # pylint: disable=ansible-bad-function
+            tool = subprocess.Popen(  # noqa: S603 # pylint: disable=ansible-bad-function
                 words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, cwd="/"
             )
             tool_input = cast(IO[bytes], tool.stdin)

@@ -76,7 +76,7 @@ def serve(
     with tempfile.TemporaryFile(dir=folder) as errors:
         try:
             # run_command returns its output whole, and this is gigabytes.
-            tool = subprocess.Popen(  # pylint: disable=ansible-bad-function
+            tool = subprocess.Popen(  # noqa: S603 # pylint: disable=ansible-bad-function
                 words, stdout=subprocess.PIPE, stderr=errors, cwd="/"
             )
         except OSError as error:

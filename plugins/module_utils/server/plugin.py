@@ -19,6 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     SWITCHES,
     Names,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 
 # Milliseconds a commit waits at most while a source begins to wait for its replicas.
 GENTLE_MS = 100
@@ -66,14 +67,12 @@ def way_out(names: list[str], plugins: dict[str, Any]) -> str:
     on 9.7.4).
     """
     loaded = [f"UNINSTALL PLUGIN {name}" for name in names if name in plugins]
-    stale = [f"'{name}'" for name in names if name not in plugins]
+    stale = [name for name in names if name not in plugins]
     if stale:
         # Without the first, every replica would get the deletion, and a replica one transaction of
         # its own.
-        loaded.append(
-            "SET SESSION sql_log_bin = 0; DELETE FROM mysql.plugin WHERE name IN"
-            f" ({', '.join(stale)})"
-        )
+        loaded.append("SET SESSION sql_log_bin = 0")
+        loaded.append(filled("DELETE FROM mysql.plugin WHERE name IN ({stale})", stale=stale))
     return "; ".join(loaded)
 
 

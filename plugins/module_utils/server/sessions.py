@@ -15,14 +15,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 # The applier's thread in the performance schema, until and since MySQL 8.0.26 (its release notes).
 # With several workers it is the one that coordinates them, and these live and die with it on MySQL;
 # MariaDB's workers are a pool of the server's, so their ids say nothing of one applier.
 APPLIERS = ("thread/sql/slave_sql", "thread/sql/replica_sql")
-IS_APPLIER = "NAME IN ('" + "', '".join(APPLIERS) + "')"
-IS_READER = "PROCESSLIST_COMMAND LIKE 'Binlog Dump%'"
 # The same in MariaDB's process list (sql/slave.cc, COM_SLAVE_SQL).
 APPLIES = "Slave_SQL"
 
@@ -42,11 +41,13 @@ def seen(server: Server, names: Names, schema: bool) -> tuple[list[dict[str, Any
         schema: whether there is a performance schema.
     """
     if schema and names.shows_connection_types:
-        rows = server.rows(
+        asked = filled(
             "SELECT NAME AS name, PROCESSLIST_ID AS id, PROCESSLIST_USER AS user, PROCESSLIST_HOST"
             " AS host, CONNECTION_TYPE AS type FROM performance_schema.threads WHERE"
-            f" {IS_READER} OR {IS_APPLIER}"
+            " PROCESSLIST_COMMAND LIKE 'Binlog Dump%' OR NAME IN ({appliers})",
+            appliers=list(APPLIERS),
         )
+        rows = server.rows(asked)
         appliers = [row for row in rows if text(row["name"]) in APPLIERS]
         readers = [
             {"user": text(row["user"]), "host": text(row["host"]), "tls": row["type"] == "SSL/TLS"}
@@ -57,7 +58,11 @@ def seen(server: Server, names: Names, schema: bool) -> tuple[list[dict[str, Any
     listed = server.rows("SHOW PROCESSLIST")
     readers = readers_in(listed)
     if schema and not names.mariadb:
-        asked = f"SELECT PROCESSLIST_ID AS id FROM performance_schema.threads WHERE {IS_APPLIER}"
+        asked = filled(
+            "SELECT PROCESSLIST_ID AS id FROM performance_schema.threads WHERE NAME IN"
+            " ({appliers})",
+            appliers=list(APPLIERS),
+        )
         return readers, [int(row["id"]) for row in if_allowed(server, asked) or () if row["id"]]
     return readers, [int(row["Id"]) for row in listed if text(row["Command"]) == APPLIES]
 

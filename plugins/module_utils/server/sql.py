@@ -22,6 +22,22 @@ def quote_text(text: str) -> str:
     return f"'{escaped}'"
 
 
+def filled(template: str, **parts: str | tuple[str, ...] | list[str]) -> str:
+    """A statement whose {name} has what was given: a name in backticks, a tuple of them with dots
+    between, a list of texts between apostrophes, whatever is in them.
+    """
+    return template.format(**{name: written(part) for name, part in parts.items()})
+
+
+def written(part: str | tuple[str, ...] | list[str]) -> str:
+    """One part of filled()."""
+    if isinstance(part, str):
+        return quote(part)
+    if isinstance(part, tuple):
+        return ".".join(map(quote, part))
+    return ", ".join(map(quote_text, part))
+
+
 def account_name(user: str, host: str) -> str:
     return f"{quote_text(user)}@{quote_text(host)}"
 

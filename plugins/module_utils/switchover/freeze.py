@@ -14,6 +14,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
 
@@ -143,12 +144,12 @@ def busy(server: Server, but: int) -> list[dict[str, Any]]:
 
 def privileged_users(server: Server) -> list[str]:
     """Names of accounts that may write to a server that is read_only."""
-    marks = ", ".join("%s" for _name in rules.PRIVILEGED)
-    rows = server.rows(
+    asked = filled(
         "SELECT DISTINCT GRANTEE AS grantee FROM information_schema.USER_PRIVILEGES WHERE"
-        f" PRIVILEGE_TYPE IN ({marks})",
-        rules.PRIVILEGED,
+        " PRIVILEGE_TYPE IN ({privileged})",
+        privileged=list(rules.PRIVILEGED),
     )
+    rows = server.rows(asked)
     return sorted({text(row["grantee"]).rpartition("@")[0].strip("'") for row in rows})
 
 

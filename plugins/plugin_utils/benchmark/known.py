@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, resu
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import environment, suite
 from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.suite_file import SuiteError
 
-PASSWORD = ".client-password"
+CLIENT_FILE = ".client-password"
 
 
 class Known:
@@ -127,13 +127,16 @@ class Known:
         """The account that a separate client host logs in with; its password is in a file that
         restore() removes.
         """
-        path = os.path.join(os.path.dirname(self.planned()["path"]), PASSWORD)
+        path = os.path.join(os.path.dirname(self.planned()["path"]), CLIENT_FILE)
         if not os.path.exists(path):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w") as stream:
                 stream.write(secrets.token_hex(16))
         with open(path) as stream:
-            return {"user": self.planned()["schema"], "host": "%", "password": stream.read()}
+            password = stream.read()
+        # From where the source saw it ask, or from everywhere if the source did not tell.
+        host = self.registered(self.client(), "plan_from").get("seen_as") or "%"
+        return {"user": self.planned()["schema"], "host": host, "password": password}
 
     def client_login(self) -> dict[str, Any]:
         """Login options of a client host, which is another than the source."""
@@ -141,7 +144,11 @@ class Known:
         return {
             "login_user": account["user"],
             "login_password": account["password"],
-            "login_host": self.source.address,
-            "login_port": self.arguments["login"].get("login_port", 3306),
+            **self.source_login(),
             "config_file": "",
         }
+
+    def source_login(self) -> dict[str, Any]:
+        """Where another host finds the source."""
+        port = self.arguments["login"].get("login_port", 3306)
+        return {"login_host": self.source.address, "login_port": port}

@@ -31,7 +31,7 @@ UNKNOWN_SPREAD = 0.03
 @functools.lru_cache(maxsize=256)
 def resampled_medians(values: tuple[float, ...], seed: int) -> tuple[float, ...]:
     """Medians of samples drawn from the values with replacement (Efron's bootstrap)."""
-    drawn = random.Random(seed)
+    drawn = random.Random(seed)  # noqa: S311 - nothing secret
     return tuple(
         median([values[drawn.randrange(len(values))] for dummy in values])
         for dummy in range(RESAMPLES)

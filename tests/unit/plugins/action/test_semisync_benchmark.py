@@ -78,6 +78,7 @@ RESULTS = {
     benchmark.LOAD: {"changed": True, "runs": [RUN]},
     benchmark.INFO: INFO,
     benchmark.ENVIRONMENT: {"changed": False, "dropped": 0},
+    benchmark.SEED: {"changed": False, "host": "192.0.2.9"},
 }
 # The names are the caller's: the action has them from its options alone.
 NAMES = {
@@ -259,9 +260,22 @@ def test_a_separate_client_host_runs_the_load_with_an_account_of_its_own(cluster
     assert load["login_password"] == setting["account"]["password"]
     folder = os.path.dirname(cluster.hostvars["db1"]["planned"]["path"])
     assert load["login_password"] not in json.dumps(cluster.kept())
-    assert benchmark.PASSWORD in os.listdir(folder)
+    assert benchmark.CLIENT_FILE in os.listdir(folder)
     cluster.call("db1", "restore")
-    assert benchmark.PASSWORD not in os.listdir(folder)
+    assert benchmark.CLIENT_FILE not in os.listdir(folder)
+
+
+@pytest.mark.parametrize("seen,host", [("192.0.2.9", "192.0.2.9"), ("", "%"), (None, "%")])
+def test_the_account_of_the_load_lets_in_the_client_host_alone(cluster, monkeypatch, seen, host):
+    monkeypatch.setitem(RESULTS, benchmark.SEED, {"host": seen} if seen is not None else {})
+    cluster.groups["semisync_client"] = ["load1"]
+    cluster.hostvars["load1"] = {"seen": cluster.hostvars["db2"]["seen"]}
+    cluster.hostvars["load1"]["planned"] = cluster.call("load1", "plan")
+    assert cluster.options(benchmark.SEED)["source_host"] == "db1"
+    step = cluster.plan()["steps"][0]
+    cluster.call("db1", "prepare", step=step)
+    assert cluster.options(benchmark.SETTING)["account"]["host"] == host
+    assert [where for where, name, _options in cluster.calls if name == benchmark.SEED] == ["load1"]
 
 
 def test_after_a_run_that_did_not_count_everything_is_set_up_anew(cluster):

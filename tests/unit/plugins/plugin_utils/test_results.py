@@ -69,6 +69,16 @@ def test_json_is_replaced_whole_or_not_at_all(tmp_path):
     assert os.listdir(str(tmp_path)) == ["b.json"]
 
 
+def test_the_folder_of_all_results_is_closed_unless_somebody_opened_it(tmp_path):
+    for base, before, after in (("new", None, 0o700), ("opened", 0o750, 0o750)):
+        if before:
+            (tmp_path / base).mkdir(mode=before)
+        run = results.open_run(results.cluster_folder(str(tmp_path / base), "shop"), MOMENT)
+        results.record(results.cluster_folder(str(tmp_path / base), "crm"), [])
+        assert stat.S_IMODE((tmp_path / base).stat().st_mode) == after
+        assert stat.S_IMODE(os.stat(run).st_mode) & 0o700 == 0o700
+
+
 def test_json_is_as_readable_as_the_umask_says(tmp_path):
     path = str(tmp_path / "b.json")
     before = os.umask(0o027)

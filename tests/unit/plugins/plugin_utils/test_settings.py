@@ -353,3 +353,21 @@ def test_a_variable_that_is_none_is_named_with_the_nearest_that_is(name, nearest
 def test_what_is_ours_the_users_own_or_private_is_no_slip():
     fine = ["semisync_user_pager", "_semisync_changed", "__semisync_info", "semisync_baseline"]
     assert settings.unknown([*settings.TABLE, *settings.public_variables(), *fine, "semi"]) == []
+
+
+@pytest.mark.parametrize(
+    "values,named",
+    [
+        ({"semisync_timeout": 5, "ansible_facts": {"semisync_timeout": 5}}, ["semisync_timeout"]),
+        ({"semisync_timeout": 5, "ansible_facts": {"semisync_timeout": 9}}, []),
+        ({"semisync_timeout": 5, "ansible_facts": {"os_family": "Debian"}}, []),
+        ({"ansible_facts": {"semisync_timeout": 9}}, []),
+        ({"_semisync_x": 1, "ansible_facts": {"_semisync_x": 1}}, ["_semisync_x"]),
+        ({"semisync_user_x": 1, "ansible_facts": {"semisync_user_x": 1}}, []),
+        ({"ansible_facts": None}, []),
+    ],
+)
+def test_a_variable_that_a_host_gave_itself_is_refused(values, named):
+    said = settings.read(values)[1]
+    assert [one.partition(" ")[0] for one in said] == named
+    assert all("inject_facts_as_vars" in one for one in said)

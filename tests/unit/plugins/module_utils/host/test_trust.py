@@ -23,7 +23,7 @@ WHO = "#!/bin/sh\nid -u\n"
 def place():
     """A folder that only root can write in, as do all above it."""
     folder = tempfile.mkdtemp(dir="/run")
-    os.chmod(folder, 0o755)
+    os.chmod(folder, 0o755)  # noqa: S103
     yield folder
     shutil.rmtree(folder)
 
@@ -75,7 +75,7 @@ def test_a_link_counts_as_what_it_leads_to_and_as_who_made_it(place):
 
 def test_in_a_folder_such_as_tmp_what_is_roots_stays_roots_and_nothing_is_written(place):
     path = program(f"{place}/tmp/mysqld")
-    os.chmod(f"{place}/tmp", 0o1777)
+    os.chmod(f"{place}/tmp", 0o1777)  # noqa: S103
     assert trust.trusted(path) and not trust.trusted(f"{place}/tmp")
 
 

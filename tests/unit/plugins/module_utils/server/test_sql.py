@@ -37,3 +37,19 @@ def test_names_keep_every_character():
     assert sql.quote("a`b'c") == "`a``b'c`"
     assert sql.account_name("o'b", "%") == "'o''b'@'%'"
     assert sql.account_name("a\\", "10.0.0.%") == "'a\\\\'@'10.0.0.%'"
+
+
+@pytest.mark.parametrize(
+    "part,text",
+    [
+        ("a`b", "`a``b`"),
+        (("a.b", "c"), "`a.b`.`c`"),
+        (["it's", "\\"], "'it''s', '\\\\'"),
+        (["{part}"], "'{part}'"),
+        ([], ""),
+    ],
+)
+def test_what_is_put_into_a_statement_ends_no_name_and_no_text(part, text):
+    assert sql.filled("SELECT {part} FROM t WHERE a = %s", part=part) == (
+        f"SELECT {text} FROM t WHERE a = %s"
+    )
