@@ -54,6 +54,10 @@ def places(pattern: str) -> list[str]:
         (r"INSERT INTO \{table_name\(schema, table", "module_utils/canary/rows.py"),
         # A row of the journal.
         (r"INSERT INTO \{table_name\(schema\)", "module_utils/replication/journal.py"),
+        # A process that outlives its module.
+        (r"os\.setsid\(", "module_utils/host/detached.py"),
+        (r"os\.devnull, os\.O_RDWR", "module_utils/host/detached.py"),
+        (r"syslog\.openlog\(", "module_utils/host/detached.py"),
         # Round trips.
         (r"def parse_ping\(", "module_utils/host/ping.py"),
     ],

@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper, receiver
+from ansible_collections.dbre.semisync.plugins.module_utils.host.detached import complain
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
@@ -18,7 +19,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import complain
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import try_again
 
 # Seconds that a round takes where something is left.
