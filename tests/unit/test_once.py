@@ -58,6 +58,11 @@ def places(pattern: str) -> list[str]:
         (r"os\.setsid\(", "module_utils/host/detached.py"),
         (r"os\.devnull, os\.O_RDWR", "module_utils/host/detached.py"),
         (r"syslog\.openlog\(", "module_utils/host/detached.py"),
+        # A list of statements.
+        (
+            r"for statement, arguments in \w+:\s+(self\.)?\w+\.rows\(statement, arguments\)",
+            "module_utils/server/connection.py",
+        ),
         # Round trips.
         (r"def parse_ping\(", "module_utils/host/ping.py"),
     ],
