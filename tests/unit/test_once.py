@@ -63,6 +63,8 @@ def places(pattern: str) -> list[str]:
             r"for statement, arguments in \w+:\s+(self\.)?\w+\.rows\(statement, arguments\)",
             "module_utils/server/connection.py",
         ),
+        # A login to another member.
+        (r"connect_to\(\s+peer\[", "module_utils/switchover/log_in.py"),
         # Round trips.
         (r"def parse_ping\(", "module_utils/host/ping.py"),
     ],
