@@ -65,12 +65,22 @@ def places(pattern: str) -> list[str]:
         ),
         # A login to another member.
         (r"connect_to\(\s+peer\[", "module_utils/switchover/log_in.py"),
+        # The state of a change of roles, and what became of it.
+        (r'"begun", "done", "undone"', "module_utils/replication/journal.py"),
+        (r'"refused"', "module_utils/replication/journal.py"),
         # Round trips.
         (r"def parse_ping\(", "module_utils/host/ping.py"),
     ],
 )
 def test_it_is_done_in_one_place(pattern: str, place: str) -> None:
     assert places(pattern) == [place]
+
+
+def test_what_became_of_a_change_of_roles_is_called_by_its_constant() -> None:
+    words = "(done|undone|refused|unknown|begun)"
+    for pattern in (rf'"(outcome|state)"\] [!=]?= "{words}"', rf'outcome="{words}"'):
+        # A seeding's marker has states of its own.
+        assert [name for name in places(pattern) if "/seed/" not in name] == []
 
 
 def test_no_waiting_goes_by_a_clock_that_somebody_may_set() -> None:

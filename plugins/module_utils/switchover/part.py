@@ -43,8 +43,6 @@ PAUSE = 0.003
 ANSWER = 3
 # The flag of a target that undoes what was interrupted, and the source's answer on the same server.
 UNDOING, HEARD = "undoing", "heard"
-# What became of a part.
-DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
 
 
 class StepBackError(Exception):

@@ -11,15 +11,12 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words_switchover import (
     milliseconds,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_outcome import begun
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.switchover_outcome import (
-    DONE,
-    UNKNOWN,
-)
 
 SWITCHOVER, FAILOVER = "switchover", "failover"
 FILES = {SWITCHOVER: "switchover.json", FAILOVER: "certificate.json"}

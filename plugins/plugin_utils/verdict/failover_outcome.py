@@ -8,6 +8,11 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     checkpoints,
@@ -17,7 +22,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_cases import Case
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
-DONE, UNDONE, REFUSED = "done", "undone", "refused"
 # The premises that the target's part shows; C7 where the source's binary log is salvaged.
 SHOWN = ("C6", "C7")
 TITLES = {
@@ -66,7 +70,7 @@ def completed(
     if kept["outcome"] == REFUSED:
         return kept
     target = parts.get(kept["to"]) or {}
-    done = dict(kept, outcome=target.get("outcome") or "unknown")
+    done = dict(kept, outcome=target.get("outcome") or UNKNOWN)
     reasons = {host: switchover_outcome.reason_of(result) for host, result in parts.items()}
     done["reason"] = "; ".join(f"{host}: {words}" for host, words in reasons.items() if words)
     done["premises"] = [shown(row, target) for row in kept["premises"]]

@@ -10,6 +10,12 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
@@ -19,7 +25,6 @@ FORMAT = 1
 # What tells one switchover of a run from another, and what is kept of one that was mended.
 OF_ONE = ("mode", "from", "to", "token")
 OF_MENDED = ("outcome", "reason", "froze_at", "writers_waited_ms")
-DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
 # The mode of a run that only settles what has moved.
 SETTLE = "settle"
 SILENT = "its part ended without a word"
