@@ -102,7 +102,7 @@ test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml
 	  $(if $(uml_scenarios),'molecule $(uml_scenarios)=molecule test $(addprefix --scenario-name ,$(uml_scenarios))' 'prove=$(MAKE) prove SHORT=1') \
 	  $(foreach part,$(live_parts),'live $(part)=$(MAKE) live PART=$(part)') \
 	  $(foreach name,$(docker_scenarios),'molecule $(name)=molecule test --scenario-name $(name)') \
-	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'judge=$(MAKE) judge SHORT=1' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
+	  'interrupted=$(MAKE) test-interrupted DRAW=3' 'sanity=$(MAKE) sanity' 'judge=$(MAKE) judge SHORT=1' 'protocol=$(MAKE) protocol SHORT=1' 'lint=$(MAKE) lint' 'unit=$(MAKE) unit' \
 	  'report=$(MAKE) report' 'behaviours=$(MAKE) behaviours ONLY=mariadb' 'alerts=$(MAKE) alerts'
 
 .PHONY: lint
@@ -120,9 +120,9 @@ unit: ## unit tests: no hosts, no Docker
 	@$(tools) python -m pytest --numprocesses 3 --dist worksteal
 
 .PHONY: protocol
-protocol: ## every way in which one thing dies between two statements of a change of roles, and what leads out; then with one thing left out
-	@$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_search $(OPTIONS)
-	@$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_mutants
+protocol: ## every way in which one thing dies between two statements of a change of roles, and what leads out; then with one thing left out; SHORT=1: a quarter of a minute of it
+	@$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_search $(if $(SHORT),--short) $(OPTIONS)
+	@$(if $(SHORT),true,$(tools) PYTHONPATH=.config/collections:lab:tests python -m model.protocol_mutants)
 
 .PHONY: sanity
 sanity: ## ansible-test sanity, every test (ANSIBLE=14: with ansible-core 2.21)

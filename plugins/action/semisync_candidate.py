@@ -41,7 +41,9 @@ class ActionModule(ActionBase):
         if not cluster.speaks(task_vars, members, self._task):
             result.update(skipped=True, skip_reason="another host of the cluster speaks for it")
             return result
-        unclear = problems.of_inventory(name, members) or problems.of_sides(members)
+        unclear = cluster.inventory_problems(
+            task_vars, arguments["info_from"], name, members
+        ) or problems.of_sides(members)
         ranked = candidate.rank(members, arguments["needed"])
         folder = results.cluster_folder(arguments["results_dir"], name)
         last = results.read_json(os.path.join(folder, results.STATE), None)

@@ -189,7 +189,7 @@ class ActionModule(Reaching):
             name,
             members,
             ([wrong] if wrong else [])
-            or problems.of_inventory(name, members)
+            or cluster.inventory_problems(task_vars, self._task.args["info_from"], name, members)
             or switchover.unread(members, row)
             or problems.of_engines(switchover.taking_part(members, row))
             or forks(members),

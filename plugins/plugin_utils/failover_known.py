@@ -13,7 +13,6 @@ from typing import Any
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.evidence import (
     Judged,
@@ -50,7 +49,9 @@ class Known:
         self.host = str(task_vars["inventory_hostname"])
         self.name, self.members = cluster.members(task_vars, arguments["info_from"], own=own)
         # Behind a failover of a pair nobody is left beside the new source.
-        wrong = problems.of_inventory(self.name, self.members, self.is_settled())
+        wrong = cluster.inventory_problems(
+            task_vars, arguments["info_from"], self.name, self.members, self.is_settled()
+        )
         cluster.refuse(task_vars, self.name, self.members, wrong)
         self.token = token_of(self.name, self.members)
         self.judged_by = self.assembled()

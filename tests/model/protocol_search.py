@@ -19,10 +19,13 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-from model import protocol_run
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
+
+from model import protocol_rejoin, protocol_run
 from model.protocol_mutants import MUTANTS
 from model.protocol_people import DeadEndError, Person
-from model.protocol_run import FAULTS, LOST, POWER, Fault, Run
+from model.protocol_rejoin import Rejoin, away
+from model.protocol_run import BOTH, FAULTS, LOST, POWER, Fault, Run
 from model.protocol_world import World
 
 # Of the places of a second fault, one in so many.
@@ -61,6 +64,7 @@ class Search:
         self.wrong: list[str] = []
         self.count: collections.Counter[str] = collections.Counter()
         self.ends: collections.Counter[str] = collections.Counter()
+        self.rejoined: set[Any] = set()
 
     def person(self, state: State) -> Person:
         made = Person(state.world.copy(), "db2")
@@ -165,6 +169,61 @@ class Search:
         missing = person.world.told - person.world.servers[writers[0]].has() if writers else set()
         if missing and not any(POWER in line for line in state.story):
             self.note(state, f"LOST {sorted(missing)} on {writers[0]}; {'; '.join(person.story)}")
+        if len(writers) == 1:
+            self.brings_back(state, person)
+
+    def brings_back(self, state: State, person: Person) -> None:
+        """rejoin.yml of each that a failover left and that is back after all, whole, and with one
+        thing that dies in it.
+        """
+        world = person.world
+        for host, server in world.servers.items():
+            # failover.yml ends with it.
+            if server.up:
+                server.role = "source" if host in world.writers() else "replica"
+            else:
+                # What lost its role without a fence is the business of whoever starts it.
+                server.lost, server.fenced = False, True
+                server.start()
+        for _turn in range(20):
+            world.tick()
+        for host in away(world):
+            key = (host, world.state())
+            if key in self.rejoined or time.monotonic() > self.until:
+                continue
+            self.rejoined.add(key)
+            story = (*state.story, *person.story)
+            own = Rejoin(world.copy(), host)
+            own.world.servers[host].executed.add(own.world.servers[host].append())
+            own.world.servers[host].pending = []
+            self.follows(State(own.world, None, (*story, f"{host} has one of its own")), own)
+            first = Rejoin(world.copy(), host)
+            self.follows(State(first.world, None, story), first)
+            for fault in self.faults(first.last_run, SECOND * self.every) if first.last_run else ():
+                if fault.kind in (BOTH, LOST):
+                    continue
+                again = Rejoin(world.copy(), host)
+                words = f"rejoin.yml: {fault.host}'s {fault.kind} at statement {fault.step}"
+                here = State(again.world, None, (*story, words))
+                self.count["rejoins with a fault"] += 1
+                self.guarded(here, lambda again=again, fault=fault: again.once(fault), "")
+                self.follows(here, again)
+
+    def follows(self, state: State, rejoin: Rejoin) -> None:
+        """Whether it comes back in the end; one with rows of its own is left as it is."""
+        world = state.world
+        if not world.writers():
+            person = self.person(state)
+            person.world = world
+            self.guarded(state, person.lead_out, "")
+        said: list[str] = []
+        if not self.guarded(state, lambda: said.append(rejoin.until_it_follows()), ""):
+            return
+        words = "".join(said)
+        self.ends[f"rejoin: {'refused' if words.startswith('refused') else rejoin.verdict}"] += 1
+        excused = words.startswith(f"refused: {former.PHANTOMS}") and "own" in state.story[-1]
+        if words and not excused:
+            self.note(state, f"NOT BACK: {words}")
 
     def work(self) -> None:
         start = State(World(*self.hosts), None, ())
@@ -207,6 +266,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600)
     chosen = parser.parse_args()
     protocol_run.install()
+    protocol_rejoin.install()
     if chosen.mutant:
         MUTANTS[chosen.mutant]()
     begin = time.monotonic()

@@ -266,6 +266,13 @@ class Connection:
                 return [{"got": 0}]
             server.locks[arguments[0]] = self
             return [{"got": 1}]
+        if "CURRENT_USER() AS login" in statement:
+            ((lock,),) = [re.findall(r"IS_USED_LOCK\('([^']+)'\)", statement)]
+            has = server.locks.get(lock)
+            return [{"id": has.number if has else None, "login": "root@localhost"}]
+        if statement == "SHOW PROCESSLIST":
+            holders = {has.number for has in server.locks.values()}
+            return [{"Id": number, "User": "root", "Host": "here"} for number in holders]
         if "IS_USED_LOCK" in statement:
             found = re.findall(
                 r"IS_USED_LOCK\('([^']+)'\) IS NOT NULL AS `?(\w[\w.]*)`?", statement

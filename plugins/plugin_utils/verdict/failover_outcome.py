@@ -117,7 +117,7 @@ def completed(
 def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
     """The certificate, if a row that only showed once all was applied says that a playbook of
     another controller changed the source's semi-sync after the last look: that proves nothing from
-    its own moment on.
+    its own moment on. A source that was degraded at that look had confirmed commits alone before.
     """
     last, row = done.get("last_look") or {}, target.get("settings_row")
     seen = last.get("settings_row")
@@ -130,14 +130,16 @@ def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str,
         else one
         for one in done["premises"]
     ]
-    window = dict(
-        done["window"] or {"known": False, "commits": None},
-        **{"from": last["at"], "ended": bool(done["source_ended_at"])},
-    )
+    before = done["window"] or {"known": False, "commits": None}
+    until = done.get("proven_until")
+    begin = min(last["at"], before.get("from", last["at"]))
+    window = dict(before, **{"from": begin, "ended": bool(done["source_ended_at"])})
     window.setdefault("to", until_second(done["source_ended_at"]) or done["at"])
     if done["verdict"] == certificate.PROVEN:
         done = dict(done, verdict=certificate.WINDOW)
-    return dict(done, premises=premises, window=window, proven_until=last["at"])
+    return dict(
+        done, premises=premises, window=window, proven_until=until and min(until, last["at"])
+    )
 
 
 def until_second(moment: str | None) -> str | None:

@@ -576,6 +576,7 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             "failover_slow",
             "differs_from_inventory",
             "was_degraded",
+            "settings_unfinished",
             "plugin_mix",
             "plugin_not_loaded_at_start",
             "restart_changes_it",

@@ -145,6 +145,24 @@ def test_a_change_that_shows_when_all_is_applied_takes_the_proof_back(row, verdi
         assert kept["window"]["to"] == remains.stamp(NOW)
 
 
+@pytest.mark.parametrize("early", [LOOK - 300, None])
+def test_a_change_that_shows_late_takes_back_no_more_than_was_proven(early):
+    """What the model found: the source was degraded at that look, and had confirmed alone before
+    it, as the other controller's change had made it.
+    """
+    last = looks("mysql", status="OFF", settings_row=3, gtid=upto("mysql", 5000))
+    last["past"] = [{"at": remains.stamp(early), "gtid": upto("mysql", 10)}] if early else []
+    evidence = remnants.frozen(remnants.evidence("mysql", last=last))
+    accepted = [case.name for case in failover_cases.cases(evidence)]
+    chosen = successor.candidate_of(evidence)
+    kept = certificate.record("shop", "feed", evidence, accepted, chosen)
+    points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
+    part = {"outcome": "done", "reason": "", "points": points, "settings_row": 4}
+    done = failover_outcome.completed(kept, {kept["to"]: part}, accepted, "")
+    assert done["proven_until"] == kept["proven_until"] == (early and remains.stamp(early))
+    assert done["verdict"] != PROVEN
+
+
 def test_a_look_at_another_host_with_the_same_server_id_is_at_another_server():
     evidence = remnants.evidence("mariadb", last=remnants.look("mariadb", host="db9"))
     assert "db9" in past.unwatched(evidence)
