@@ -68,6 +68,11 @@ def places(pattern: str) -> list[str]:
         # The state of a change of roles, and what became of it.
         (r'"begun", "done", "undone"', "module_utils/replication/journal.py"),
         (r'"refused"', "module_utils/replication/journal.py"),
+        # A time as text, and back.
+        (r"%Y-%m-%dT%H:%M:%SZ", "module_utils/host/clock.py"),
+        (r"%Y-%m-%dT%H:%M:%S\.%f", "module_utils/host/clock.py"),
+        (r"%Y-%m-%dT%H%M%S", "plugin_utils/results.py"),
+        (r"\.strptime\(words", "module_utils/host/clock.py"),
         # Round trips.
         (r"def parse_ping\(", "module_utils/host/ping.py"),
     ],

@@ -7,9 +7,9 @@ and the checkpoints S1 and following.
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
@@ -146,8 +146,7 @@ def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
     events = (parts.get(plan["from"]) or {}).get("timeline", [])
     for event in events:
         if event["event"] == "freeze":
-            moment = datetime.datetime.fromtimestamp(event["at"], datetime.timezone.utc)
-            return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+            return clock.utc_milliseconds(event["at"])
     return None
 
 
