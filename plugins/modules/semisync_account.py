@@ -159,8 +159,7 @@ def execute(server: Server, steps: list[Any], alone: bool) -> None:
     server.rows(f"SET SESSION sql_log_bin = {int(not alone)}")
     try:
         with connection.open_to_root(server) if alone else contextlib.nullcontext():
-            for statement, arguments in steps:
-                server.rows(statement, arguments)
+            connection.run_steps(server, steps)
     finally:
         server.rows("SET SESSION sql_log_bin = 1")
 

@@ -149,8 +149,7 @@ def run_alone(server: Server, statements: list[Any]) -> None:
     server.rows("SET SESSION sql_log_bin = 0")
     try:
         with connection.open_to_root(server):
-            for statement, arguments in statements:
-                server.rows(statement, arguments)
+            connection.run_steps(server, statements)
     finally:
         server.rows("SET SESSION sql_log_bin = 1")
 

@@ -11,6 +11,12 @@ from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    BEGUN,
+    DONE,
+    REFUSED,
+    UNDONE,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.failover_known import Known
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
@@ -127,7 +133,7 @@ class Failover(Known):
                 lines = [f"  {one['host']}: {one['statement']};" for one in kept["statements"]]
                 display.display("\n".join(lines))
         if refused:
-            kept["outcome"] = "refused"
+            kept["outcome"] = REFUSED
             self.keep(kept)
             raise cluster.RefusedError(
                 f"{UNTOUCHED[evidence.fence]}. {certificate.complaint(self.name, refused)}"
@@ -213,12 +219,12 @@ class Failover(Known):
         chosen = None if refused else successor.candidate_of(evidence)
         kept = certificate.record(self.name, self.token, evidence, accepted, chosen, self.fenced())
         if refused or not chosen:
-            kept["outcome"] = "refused"
+            kept["outcome"] = REFUSED
             kept["reason"] = certificate.complaint(self.name, refused)
             return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
         if self.speaks():
             # For a run that is to finish this one.
-            begun = dict(kept, outcome=failover_again.BEGUN)
+            begun = dict(kept, outcome=BEGUN)
             results.write_json(os.path.join(self.folder(), results.BEGUN), begun)
         followers = successor.followers_of(evidence, chosen)
         hosts = {
@@ -283,7 +289,7 @@ class Failover(Known):
         if self.speaks():
             result["path"] = self.keep(kept)
             display.display("\n".join(failover_outcome.told(kept)))
-            if kept["outcome"] in (failover_outcome.DONE, failover_outcome.UNDONE):
+            if kept["outcome"] in (DONE, UNDONE):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(self.folder(), results.BEGUN))
         wrong = failover_outcome.complaint(kept, parts)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import select
 import signal
 import threading
 import time
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import parse_units
 
 # Seconds after the last sign of life in which a host's timers run out, and between two signs.
@@ -27,7 +27,6 @@ LEASE, EVERY = 60, 20
 PATIENCE = 15
 # Seconds between two looks at the run itself.
 LOOK = 1
-READY = b"r"
 # Where Linux says what has become of a process.
 STAT = "/proc/%s/stat"
 
@@ -156,24 +155,18 @@ class Lifeline:
     def start(self, action: Any) -> bool:
         """Start the process; whether its first sign of life has reached the host."""
         main = os.getppid()
-        read_end, write_end = os.pipe()
-        child = os.fork()
-        if child == 0:
-            # A group of its own, which ends with the commands that it waits for.
-            os.setsid()
+
+        def give(starting: detached.Starting) -> None:
+            # Its group ends with it, and so do the commands that it waits for.
             try:
-                detach()
-                self.live(action, main, birth(main), write_end)
+                restore_signals()
+                self.live(action, main, birth(main), starting)
             finally:
                 os.killpg(0, signal.SIGKILL)
-        os.close(write_end)
-        try:
-            readable = select.select([read_end], [], [], PATIENCE)[0]
-            return bool(readable) and os.read(read_end, 1) == READY
-        finally:
-            os.close(read_end)
 
-    def live(self, action: Any, main: int, born: str | None, write_end: int) -> None:
+        return detached.start_and_wait(give, None, PATIENCE)
+
+    def live(self, action: Any, main: int, born: str | None, starting: detached.Starting) -> None:
         """Give signs of life until the run has ended, or its time is over.
 
         Args:
@@ -198,9 +191,8 @@ class Lifeline:
                 seen = bool(timers)
             if waiting and timers is None:
                 return
-            if waiting:
-                os.write(write_end, READY)
-                waiting = False
+            starting.ready()
+            waiting = False
             time.sleep(max(0.0, begun + EVERY - clock()))
 
     def sign(self, action: Any) -> list[str] | None:
@@ -218,11 +210,8 @@ class Lifeline:
         return None if done["rc"] else parse_units(done["stdout"], self.prefixes[0])
 
 
-def detach() -> None:
-    """Let go of what the run and its terminal wait for."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
+def restore_signals() -> None:
+    """End by a signal as a process of its own does: Ansible's workers have other plans with it."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, give_up)

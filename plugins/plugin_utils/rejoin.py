@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, REFUSED
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     rejoin_replay,
@@ -100,7 +101,7 @@ class Rejoin(Known):
         kept = record_of(
             self.name, self.former, self.source, judged, look, ways, way, self.row, self.missed
         )
-        outcome = "refused" if closed else "nothing" if way == NONE else "planned"
+        outcome = REFUSED if closed else "nothing" if way == NONE else "planned"
         kept.update(run=self.arguments.get("run"), outcome=outcome)
         if again:
             first = self.planned()["record"]
@@ -248,7 +249,7 @@ class Rejoin(Known):
     def report(self) -> dict[str, Any]:
         """Keep what became of it."""
         plan = self.planned()
-        kept = dict(plan["record"], outcome="done")
+        kept = dict(plan["record"], outcome=DONE)
         ready = self.result_of(self.former.host, "ready_from")
         kept.update(kept_data=ready.get("kept") or None, not_kept=ready.get("not_kept") or None)
         judged = self.judged()

@@ -15,6 +15,8 @@ import tempfile
 import zlib
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
+
 OBSERVATIONS = "observations.json"
 CHECKPOINTS = "checkpoints.json"
 FINDINGS = "findings.json"
@@ -22,6 +24,8 @@ FINDINGS = "findings.json"
 STATE = "state.json"
 # The certificate of a failover that has not said what became of it.
 BEGUN = "failover_begun.json"
+# The name of a run's folder.
+RUN = "%Y-%m-%dT%H%M%S.%fZ"
 
 
 def now() -> datetime.datetime:
@@ -31,7 +35,7 @@ def now() -> datetime.datetime:
 
 def stamp(moment: datetime.datetime) -> str:
     """A time as results have it: 2026-01-31T23:59:59Z."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return clock.utc(moment.timestamp())
 
 
 def cluster_folder(base: str, cluster: str) -> str:
@@ -87,7 +91,16 @@ def read_json(path: str, otherwise: Any) -> Any:
 
 
 def run_name(moment: datetime.datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H%M%S.%fZ")
+    return moment.strftime(RUN)
+
+
+def begun_at(run: str) -> float | None:
+    """When a run began, by its name; None if it is no such name."""
+    try:
+        moment = datetime.datetime.strptime(run, RUN)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()
 
 
 def open_run(folder: str, moment: datetime.datetime, name: str | None = None) -> str:

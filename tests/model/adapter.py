@@ -11,6 +11,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     evidence,
@@ -275,7 +276,7 @@ class Adapter(Results):
             return 0
         accepted = [case.name for case in cases]
         kept = certificate.record("shop", "feed", known, accepted, chosen)
-        return self.number_of(dict(kept, outcome=failover_again.BEGUN))
+        return self.number_of(dict(kept, outcome=journal.BEGUN))
 
 
 def refusal(reasons: tuple[str, ...]) -> Verdict:

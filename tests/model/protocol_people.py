@@ -278,7 +278,7 @@ class Person:
         if chosen is None:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {never}"]))
         kept = certificate.record("c", TOKEN, evidence, accepted, chosen)
-        self.begun = dict(kept, outcome=failover_again.BEGUN)
+        self.begun = dict(kept, outcome=journal.BEGUN)
         followers = failover_cases.followers_of(evidence, chosen)
         count = failover_cases.new_wait_count(chosen)
         count = count if len(followers) >= count else 0

@@ -54,12 +54,38 @@ def places(pattern: str) -> list[str]:
         (r"INSERT INTO \{table\} \(details", "module_utils/canary/rows.py"),
         # A row of the journal.
         (r"INSERT INTO \{table\}\", table=\(schema, TABLE", "module_utils/replication/journal.py"),
+        # A process that outlives its module.
+        (r"os\.setsid\(", "module_utils/host/detached.py"),
+        (r"os\.devnull, os\.O_RDWR", "module_utils/host/detached.py"),
+        (r"syslog\.openlog\(", "module_utils/host/detached.py"),
+        # A list of statements.
+        (
+            r"for statement, arguments in \w+:\s+(self\.)?\w+\.rows\(statement, arguments\)",
+            "module_utils/server/connection.py",
+        ),
+        # A login to another member.
+        (r"connect_to\(\s+peer\[", "module_utils/switchover/log_in.py"),
+        # The state of a change of roles, and what became of it.
+        (r'"begun", "done", "undone"', "module_utils/replication/journal.py"),
+        (r'"refused"', "module_utils/replication/journal.py"),
+        # A time as text, and back.
+        (r"%Y-%m-%dT%H:%M:%SZ", "module_utils/host/clock.py"),
+        (r"%Y-%m-%dT%H:%M:%S\.%f", "module_utils/host/clock.py"),
+        (r"%Y-%m-%dT%H%M%S", "plugin_utils/results.py"),
+        (r"\.strptime\(words", "module_utils/host/clock.py"),
         # Round trips.
         (r"def parse_ping\(", "module_utils/host/ping.py"),
     ],
 )
 def test_it_is_done_in_one_place(pattern: str, place: str) -> None:
     assert places(pattern) == [place]
+
+
+def test_what_became_of_a_change_of_roles_is_called_by_its_constant() -> None:
+    words = "(done|undone|refused|unknown|begun)"
+    for pattern in (rf'"(outcome|state)"\] [!=]?= "{words}"', rf'outcome="{words}"'):
+        # A seeding's marker has states of its own.
+        assert [name for name in places(pattern) if "/seed/" not in name] == []
 
 
 def test_no_waiting_goes_by_a_clock_that_somebody_may_set() -> None:

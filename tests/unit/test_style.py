@@ -105,6 +105,23 @@ def test_texts_are_put_together_one_way(path):
     assert formatted == []
 
 
+def is_fork(node: ast.AST) -> bool:
+    """A use of os.fork or os.forkpty, or an import of one by its name."""
+    names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+    return bool({"fork", "forkpty"} & {getattr(node, "attr", None), *names})
+
+
+def test_processes_are_forked_by_hand_in_two_files_at_most():
+    """What is wrong with a process that outlives its parent shows late, and on others' hosts."""
+    code = [*CODE, *sorted((PROJECT / "molecule").rglob("*.py"))]
+    forks = [
+        named(path)
+        for path in code
+        if any(is_fork(node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    ]
+    assert "plugins/module_utils/host/detached.py" in forks and len(forks) <= 2, forks
+
+
 def is_literal(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 

@@ -4,25 +4,22 @@
 """A process that a module leaves behind on its host to watch for a row, and that a later module
 call asks.
 
-Ansible's async does the same with eight remote executions. The two meet at an abstract unix socket:
-there is no file to clean up, and the process ends by itself when it has been asked, or some seconds
-after its time is up.
+The two meet at an abstract unix socket: there is no file to clean up, and the process ends by
+itself when it has been asked, or some seconds after its time is up.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import socket
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
 
 # Seconds a result waits to be asked for.
 HOLD_SECONDS = 60
-READY = b"r"
 
 
 def address(token: str, params: dict[str, Any]) -> str:
@@ -43,44 +40,25 @@ def leave_behind(name: str, seconds: int, work: Callable[..., Any]) -> bool:
     Returns:
         False where the process ended before it was ready.
     """
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(name)
-    listener.listen(1)
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        # The second fork gives the process to init.
-        if os.fork() == 0:
-            os.close(read_end)
-            try:
-                detach()
-                serve(listener, seconds, work, write_end)
-            finally:
-                os._exit(0)
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(write_end)
-    listener.close()
-    ready = os.read(read_end, 1) == READY
-    os.close(read_end)
-    return ready
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(name)
+        listener.listen(1)
+        return detached.start_and_wait(
+            lambda starting: serve(listener, seconds, work, starting), [listener.fileno()]
+        )
 
 
-def detach() -> None:
-    """Let go of the connection that Ansible waits on."""
-    os.setsid()
-    os.chdir("/")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-
-
-def serve(listener: Any, seconds: float, work: Any, write_end: Any) -> None:
+def serve(
+    listener: socket.socket,
+    seconds: float,
+    work: Callable[..., Any],
+    starting: detached.Starting,
+) -> None:
     try:
-        result = work(lambda: os.write(write_end, READY))
-    except Exception as error:  # nobody else would hear of it
+        result = work(starting.ready)
+    except Exception as error:  # nothing else would hear of it
         result = not_known(f"the row could not be watched for: {error}")
-    os.close(write_end)
+    starting.close()
     connection = callers.accept(listener, seconds + HOLD_SECONDS)
     connection.settimeout(HOLD_SECONDS)
     connection.sendall(json.dumps(result).encode("utf-8"))

@@ -11,14 +11,17 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper, receiver
+from ansible_collections.dbre.semisync.plugins.module_utils.host.detached import complain
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    run_steps,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import complain
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import try_again
 
 # Seconds that a round takes where something is left.
@@ -55,7 +58,7 @@ def work(module: Any, server: Server, names: Names) -> dict[str, Any]:
     channel = channels.default_channel(server.channels(names))
     if channel and channel["sql_running"] != "Yes" and not names.mariadb:
         steps.append((f"START {names.replica_word} SQL_THREAD", None))
-    receiver.run(server, steps)
+    run_steps(server, steps)
     begin = time.monotonic()
     first = left = position.missing(names.mariadb, params["received"], server.applied(names))
     while left and time.monotonic() - begin < ROUND:
@@ -79,7 +82,7 @@ def put_back(module: Any) -> None:
         if error:
             complain(f"the server is not as careful with its disk as it was: {error}")
         else:
-            receiver.run(server, careful_steps(module.params["durability"]))
+            run_steps(server, careful_steps(module.params["durability"]))
             flags.close(server)
     if module.params["held"]:
         receiver.start_again(module)

@@ -11,17 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import socket
 import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import (
-    complain,
-    detach,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
 
 # Seconds after which it acts.
 HELD = 60
@@ -47,27 +42,20 @@ def leave(name: str, act: Callable[[], None], seconds: float = HELD) -> None:
     Raises:
         OSError: there is one already, or it cannot be started.
     """
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(name)
-    listener.listen(1)
-    child = os.fork()
-    if child == 0:
-        # The second fork gives the process to init.
-        if os.fork() == 0:
-            try:
-                serve(listener, act, seconds)
-            except Exception as error:  # nobody else would hear of it
-                complain(f"an IO thread that a failover stopped was not started again: {error}")
-        os._exit(0)
-    os.waitpid(child, 0)
-    listener.close()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(name)
+        listener.listen(1)
+        detached.start(
+            lambda: serve(listener, act, seconds),
+            [listener.fileno()],
+            "an IO thread that a failover stopped was not started again",
+        )
 
 
 def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
     """Wait to be sent away, and act where nobody does it. Whoever asks it to stay has as long
     again.
     """
-    detach(listener.fileno())
     deadline = time.monotonic() + seconds
     while True:
         try:

@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
+    run_steps,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import GTID_VARIABLES
@@ -48,7 +49,7 @@ def stop(module: Any, server: Server, names: Names) -> dict[str, Any]:
         return {"changed": bool(steps), "stopped": False, "statements": rules.shown(steps)}
     if steps:
         keeper.leave(keeper.address(module.params), lambda: start_again(module))
-    run(server, steps)
+    run_steps(server, steps)
     return {
         "changed": bool(steps),
         "statements": rules.shown(steps),
@@ -82,7 +83,7 @@ def start(module: Any, server: Server, names: Names) -> dict[str, Any]:
     keeper.release(keeper.address(module.params))
     channel = channels.default_channel(server.channels(names))
     steps = start_steps(names) if channel and channel["io_running"] == "No" else []
-    run(server, steps)
+    run_steps(server, steps)
     return {"changed": bool(steps), "statements": rules.shown(steps)}
 
 
@@ -95,15 +96,5 @@ def start_again(module: Any) -> None:
     server, error = try_again(RESTART, lambda: Server(login.connect(module)))
     if error:
         raise error
-    run(server, start_steps(identify(server)))
+    run_steps(server, start_steps(identify(server)))
     flags.close(server)
-
-
-def run(server: Server, steps: list[Step]) -> None:
-    """Run statements in their order.
-
-    Raises:
-        ServerError: the server refuses one.
-    """
-    for statement, arguments in steps:
-        server.rows(statement, arguments)

@@ -24,14 +24,16 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover.target impo
     hold,
     moves,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
     UNDONE,
     UNKNOWN,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
     Part,
     StepBackError,
 )

@@ -24,16 +24,18 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forwar
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal, position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, SOURCE
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import events, flags, rules
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
-    DONE,
     PAUSE,
-    REFUSED,
-    UNDONE,
-    UNKNOWN,
     Part,
     StepBackError,
 )

@@ -19,7 +19,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.peer import TLS_FAILED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, run_lock
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import run_lock
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.log_in import refusal
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.look import (
     filters,
     first_gtids,
@@ -115,22 +116,9 @@ def try_all(places: list[dict[str, Any]], params: dict[str, Any]) -> list[dict[s
 
 def reach(peer: dict[str, Any], params: dict[str, Any]) -> tuple[str, bool]:
     """(why it cannot log in to a member, whether that answered: who refuses a login does)."""
-    try:
-        server = Server(
-            login.connect_to(
-                peer["address"],
-                peer["port"],
-                params["user"],
-                params["password"],
-                (peer["tls"] or None) if peer.get("known", True) else None,
-                ANSWER,
-                params,
-            )
-        )
-    except ServerError as error:
-        return str(error), answered(error)
-    flags.close(server)
-    return "", True
+    tls = (peer["tls"] or None) if peer.get("known", True) else None
+    error = refusal(peer, params, tls, ANSWER)
+    return ("", True) if error is None else (str(error), answered(error))
 
 
 def answered(error: ServerError) -> bool:

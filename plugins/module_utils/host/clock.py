@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Callable
 from typing import Any
+
+WITHOUT_FRACTION, WITH_FRACTION = "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 def wait_until(
@@ -39,4 +42,21 @@ def wait_until(
 
 def utc(moment: float) -> str:
     """A moment in seconds since 1970, such as 2026-01-31T12:00:00Z."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+    return time.strftime(WITHOUT_FRACTION, time.gmtime(moment))
+
+
+def utc_milliseconds(moment: float) -> str:
+    """The same with milliseconds, such as 2026-01-31T12:00:00.250Z."""
+    at = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc)
+    return at.strftime(WITH_FRACTION)[: -len("000Z")] + "Z"
+
+
+def moment_of(words: str) -> float:
+    """The reverse of both: seconds since 1970.
+
+    Raises:
+        ValueError: it is no such time.
+    """
+    form = WITH_FRACTION if "." in words else WITHOUT_FRACTION
+    at = datetime.datetime.strptime(words, form)
+    return at.replace(tzinfo=datetime.timezone.utc).timestamp()

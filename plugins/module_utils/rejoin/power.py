@@ -7,11 +7,11 @@ gone then, and rows of it may be in the tables.
 
 from __future__ import annotations
 
-import calendar
 import time
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.witness import kernel_seconds
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import moment_of
 
 # What a server writes last that ends in order (MySQL Internals, "Binlog Event Type").
 STOP = 3
@@ -32,7 +32,7 @@ def lost(files: dict[str, str], since: str) -> bool | None:
     try:
         seen = cut(salvage.listed(files["basename"], files["datadir"]), booted)
         # What was purged is older than what it wrote since, and than the loss of its role.
-        return False if seen is None and since and booted < moment(since) else seen
+        return False if seen is None and since and booted < moment_of(since) else seen
     except (salvage.SalvageError, OSError, ValueError):
         return None
 
@@ -56,15 +56,6 @@ def cut(paths: list[str], booted: float) -> bool | None:
             return seen.kind != STOP
     # Everything that is left was written since; what was before may have been purged.
     return False if first_of_all(paths) else None
-
-
-def moment(stamp: str) -> float:
-    """Seconds since 1970.
-
-    Raises:
-        ValueError: it is no time.
-    """
-    return float(calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")))
 
 
 def first_of_all(paths: list[str]) -> bool:

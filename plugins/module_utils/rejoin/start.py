@@ -23,6 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import channe
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
+    run_steps,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -104,7 +105,7 @@ def take_no_more(module: Any) -> None:
     try:
         server = Server(login.connect(module))
         names = identify(server)
-        run(server, [(f"STOP {names.replica_word} IO_THREAD", None)])
+        run_steps(server, [(f"STOP {names.replica_word} IO_THREAD", None)])
         done = "gtid_slave_pos" if names.mariadb else "gtid_executed"
 
         def ends() -> bool:
@@ -199,7 +200,7 @@ def close(module: Any) -> list[str]:
             if channels.default_channel(server.channels(names)):
                 # Somebody has attached it, or it is of its time as a replica.
                 steps += [rules.stop(names), *rules.forget_steps(names)]
-        run(server, steps)
+        run_steps(server, steps)
         if canonical_value(global_text(server, "read_only")) != "1":
             raise ReadyError("it does not become read-only")
     except ServerError as error:
@@ -228,7 +229,7 @@ def release(module: Any, server: Server, names: Names) -> dict[str, Any]:
         steps.append((f"SET GLOBAL gtid_slave_pos = '{both}'", None))
     steps += rules.retire_steps(names)
     if not module.check_mode:
-        run(server, steps)
+        run_steps(server, steps)
     return {"changed": True, "statements": rules.shown(steps)}
 
 
@@ -246,7 +247,7 @@ def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
     steps = events.leave(server, names)
     done = unfence(module)
     scheduler = events.scheduler_steps(module, server, names)
-    run(server, scheduler)
+    run_steps(server, scheduler)
     return {
         "changed": bool(steps or scheduler) or done["changed"],
         "statements": rules.shown([*steps, *scheduler]),
@@ -259,11 +260,6 @@ def record(module: Any, server: Server, _names: Names) -> dict[str, Any]:
     if not module.check_mode:
         journal.insert(server, module.params["schema"], entry)
     return {"changed": True}
-
-
-def run(server: Server, steps: list[Step]) -> None:
-    for statement, arguments in steps:
-        server.rows(statement, arguments)
 
 
 def used(folder: str) -> int:

@@ -20,6 +20,8 @@ SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
 # over it; a look that is older than the row `done` proves nothing any more.
 SETTINGS = "settings"
 BEGUN, DONE, UNDONE = "begun", "done", "undone"
+# What became of an operation, or of a part of it, that has no row of its own.
+REFUSED, UNKNOWN = "refused", "unknown"
 # MySQL's numbers for a schema and for a table that is not there.
 NOT_THERE = (1049, 1146)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
@@ -226,6 +226,16 @@ class Server:
 
     def channels(self, names: Names) -> list[dict[str, Any]]:
         return [normalise_channel(row) for row in self.rows(names.show_channels)]
+
+
+def run_steps(server: Server, steps: Iterable[tuple[str, Sequence[Any] | None]]) -> None:
+    """Run statements, each with its arguments, in their order.
+
+    Raises:
+        ServerError: the server refuses one; those after it are not run.
+    """
+    for statement, arguments in steps:
+        server.rows(statement, arguments)
 
 
 @contextlib.contextmanager

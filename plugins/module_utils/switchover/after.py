@@ -13,7 +13,10 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    run_steps,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
@@ -31,16 +34,14 @@ def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
     """What is left when the role has moved."""
     said = steps(module.params, server, names)
     if not module.check_mode:
-        for statement, arguments in said:
-            server.rows(statement, arguments)
+        run_steps(server, said)
         closed = canonical_value(global_text(server, "read_only")) == "1"
         if module.params["part"] == "source" and closed:
             said += events.leave(server, names)
     fence_went = fence_goes(module, module.params)
     if fence_went and not module.check_mode:
         again = events.scheduler_steps(module, server, names)
-        for statement, arguments in again:
-            server.rows(statement, arguments)
+        run_steps(server, again)
         said += again
     return {"changed": bool(said) or fence_went, "statements": rules.shown(said)}
 

@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import names_
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     open_to_root,
+    run_steps,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
@@ -75,8 +76,7 @@ def leave(server: Server, names: Names) -> list[Step]:
     if steps:
         with open_to_root(server):
             server.rows("SET SESSION sql_log_bin = 0")
-            for statement, arguments in steps:
-                server.rows(statement, arguments)
+            run_steps(server, steps)
             server.rows("SET SESSION sql_log_bin = 1")
     return steps
 

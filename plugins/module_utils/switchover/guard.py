@@ -13,10 +13,11 @@ import contextlib
 import os
 import select
 import signal
-import syslog
 import time
 from collections.abc import Callable
 from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
 
 END = "end"
 # Seconds until all parts are there: Ansible starts one after another.
@@ -38,18 +39,14 @@ class Guard:
         read_end, self.write_end = os.pipe()
         os.set_inheritable(self.write_end, False)
         part = os.getpid()
-        child = os.fork()
-        if child == 0:
-            # The second fork gives the process to init.
-            if os.fork() == 0:
-                try:
-                    detach(read_end)
-                    serve(read_end, part, recover, seconds)
-                except Exception as error:  # nobody else would hear of it
-                    complain(f"the part of a change of roles was killed, and then: {error}")
-            os._exit(0)
-        os.waitpid(child, 0)
-        os.close(read_end)
+        try:
+            detached.start(
+                lambda: serve(read_end, part, recover, seconds),
+                [read_end],
+                "the part of a change of roles was killed, and then",
+            )
+        finally:
+            os.close(read_end)
 
     def tell(self, stage: str) -> None:
         os.write(self.write_end, f"{stage}\n".encode("ascii"))
@@ -58,24 +55,6 @@ class Guard:
         """The part has come to its end: there is nothing to do for the guard."""
         self.tell(END)
         os.close(self.write_end)
-
-
-def detach(but: int) -> None:
-    """Let go of the connection that Ansible waits on, and of everything but the pipe."""
-    os.setsid()
-    os.chdir("/")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    os.closerange(3, but)
-    os.closerange(but + 1, 1024)
-
-
-def complain(words: str) -> None:
-    """A line in the host's log, of a process that has nobody to tell."""
-    with contextlib.suppress(Exception):  # what it was begun for is more than a line
-        syslog.openlog("dbre.semisync", syslog.LOG_PID, syslog.LOG_DAEMON)
-        syslog.syslog(syslog.LOG_ERR, " ".join(words.split()))
 
 
 def serve(read_end: int, part: int, recover: Callable[[str], Any], seconds: float) -> None:
@@ -100,7 +79,9 @@ def serve(read_end: int, part: int, recover: Callable[[str], Any], seconds: floa
         done = recover(stage)
         if isinstance(done, dict):
             words = f"{done.get('outcome')} {done.get('reason') or ''}"
-            complain(f"the part of a change of roles was killed; brought into order: {words}")
+            detached.complain(
+                f"the part of a change of roles was killed; brought into order: {words}"
+            )
 
 
 def seconds(params: dict[str, Any]) -> float:

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
     events,
     fence,
-    flags,
     freeze,
     run_lock,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.log_in import refusal
 
 ANSWER = 5
 
@@ -48,22 +46,8 @@ def answer(module: Any, server: Server, names: Names) -> dict[str, Any]:
 
 def reach(peer: dict[str, Any], params: dict[str, Any]) -> str:
     """Why the replication account cannot log in to a member from here; empty where it can."""
-    try:
-        server = Server(
-            login.connect_to(
-                peer["address"],
-                peer["port"],
-                params["user"],
-                params["password"],
-                peer["tls"],
-                ANSWER,
-                params,
-            )
-        )
-    except ServerError as error:
-        return str(error)
-    flags.close(server)
-    return ""
+    error = refusal(peer, params, peer["tls"], ANSWER)
+    return "" if error is None else str(error)
 
 
 def filters(server: Server, names: Names) -> list[str]:

@@ -34,6 +34,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
     rules,
     run_lock,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.log_in import log_in
 
 # A statement that takes so many seconds is in the timeline.
 SLOW = 0.1
@@ -42,8 +43,6 @@ PAUSE = 0.003
 ANSWER = 3
 # The flag of a target that undoes what was interrupted, and the source's answer on the same server.
 UNDOING, HEARD = "undoing", "heard"
-# What became of a part.
-DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
 
 
 class StepBackError(Exception):
@@ -94,17 +93,7 @@ class Part(ABC):
             ServerError: there is none.
         """
         peer = next(one for one in self.params["members"] if one["host"] == host)
-        server = Server(
-            login.connect_to(
-                peer["address"],
-                peer["port"],
-                self.params["user"],
-                self.params["password"],
-                peer["tls"],
-                ANSWER,
-                self.params,
-            )
-        )
+        server = log_in(peer, self.params, peer["tls"], ANSWER)
         # Where this host loses its power nobody closes the connection, and its locks would stay.
         server.rows("SET SESSION wait_timeout = %s", (self.lifetime(),))
         return server

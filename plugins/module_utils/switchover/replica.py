@@ -11,14 +11,16 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, guard, rules
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
     UNDONE,
     UNKNOWN,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags, guard, rules
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
+from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
     Part,
     StepBackError,
 )

@@ -13,6 +13,11 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
@@ -23,9 +28,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
-    DONE,
-    REFUSED,
-    UNKNOWN,
     StepBackError,
     global_text,
 )

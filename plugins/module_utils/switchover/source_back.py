@@ -10,6 +10,12 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
@@ -20,12 +26,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
-    DONE,
     HEARD,
-    REFUSED,
     UNDOING,
-    UNDONE,
-    UNKNOWN,
     Part,
     StepBackError,
 )

@@ -9,6 +9,12 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal, position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
@@ -19,12 +25,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.guard import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
-    DONE,
     HEARD,
-    REFUSED,
     UNDOING,
-    UNDONE,
-    UNKNOWN,
     Part,
     StepBackError,
 )

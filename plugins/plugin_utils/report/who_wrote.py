@@ -11,14 +11,11 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import moment_of
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words_switchover import (
     milliseconds,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_outcome import begun
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.switchover_outcome import (
-    DONE,
-    UNKNOWN,
 )
 
 SWITCHOVER, FAILOVER = "switchover", "failover"
@@ -83,7 +80,7 @@ class Stretch(NamedTuple):
 def moment(text: Any) -> float | None:
     """A time as records have it, with fractions or without; None where there is none."""
     try:
-        return datetime.datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+        return moment_of(str(text))
     except ValueError:
         return None
 
@@ -142,7 +139,7 @@ def of_failover(kept: dict[str, Any], run: float) -> Change | None:
 
 def of_folder(folder: str) -> list[Change]:
     """The changes that one run has left."""
-    run = begun(os.path.basename(folder))
+    run = results.begun_at(os.path.basename(folder))
     changes: list[Change] = []
     if run is None:
         return changes

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words_switchover import (
     EVENTS,
     milliseconds,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_outcome import (
-    DONE,
-    REFUSED,
-    UNDONE,
-)
 
 OWN_EVENTS = {
     **EVENTS,

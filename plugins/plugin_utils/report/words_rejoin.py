@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
     CANNOT_TELL,
     CLEAN,
@@ -20,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_recor
 def headline(kept: dict[str, Any]) -> tuple[str, str]:
     """(good, attention or bad, what became of it)."""
     host, source = kept["host"], kept["source"]
-    if kept["outcome"] == "done":
+    if kept["outcome"] == DONE:
         return "good", f"{host} is back, and follows {source}"
     if kept["outcome"] == "nothing":
         return "good", f"{host} follows {source} already"
@@ -44,7 +45,7 @@ def in_words(kept: dict[str, Any]) -> list[str]:
         sentences.append(f"Verdict on {kept['host']} before: {before['verdict']}{words}.")
     sentences.append(f"Verdict on {kept['host']}: {kept['verdict']}{verdict_words(kept)}.")
     sentences.append(f"How it was read: {read_words(kept)}.")
-    if kept["outcome"] == "done":
+    if kept["outcome"] == DONE:
         way = (before or kept)["way"]
         sentences.append(f"It came back by the way {way}.")
     if kept.get("kept_data"):

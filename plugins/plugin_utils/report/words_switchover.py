@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis import short
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.switchover_outcome import (
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
     UNDONE,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis import short
 
 # Short enough for half of a narrow picture.
 EVENTS = {

@@ -24,7 +24,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains impo
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
 
 # Of a certificate whose failover has not said what became of it.
-BEGUN = "begun"
 
 
 class Opened(NamedTuple):

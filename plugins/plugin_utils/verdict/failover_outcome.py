@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     checkpoints,
@@ -18,7 +23,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_cases import Case
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
-DONE, UNDONE, REFUSED = "done", "undone", "refused"
 TITLES = {
     "S6": "Enough replicas acknowledge before it opens",
     "S7": "The first commit is acknowledged",
@@ -65,7 +69,7 @@ def completed(
     if kept["outcome"] == REFUSED:
         return kept
     target = parts.get(kept["to"]) or {}
-    done = dict(kept, outcome=target.get("outcome") or "unknown")
+    done = dict(kept, outcome=target.get("outcome") or UNKNOWN)
     reasons = {host: switchover_outcome.reason_of(result) for host, result in parts.items()}
     done["reason"] = "; ".join(f"{host}: {words}" for host, words in reasons.items() if words)
     done["premises"] = [shown(row, target) for row in kept["premises"]]
@@ -84,7 +88,7 @@ def completed(
         for host, result in parts.items()
         for event in (result or {}).get("timeline", [])
     ]
-    begin = begun(run) if beginning is None else float(beginning)
+    begin = results.begun_at(run) if beginning is None else float(beginning)
     done["begun_at"] = remains.stamp_of(begin)
     events.sort(key=lambda event: event["at"])
     done["timeline"] = [
@@ -139,8 +143,7 @@ def until_second(moment: str | None) -> str | None:
     """The whole second after a moment of a certificate."""
     if not moment:
         return None
-    at = datetime.datetime.strptime(moment, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
-    return remains.stamp(at + 1)
+    return remains.stamp(remains.moment_of(moment) + 1)
 
 
 def ahead_of(target: dict[str, Any]) -> dict[str, Any] | None:
@@ -205,15 +208,6 @@ def judged(done: dict[str, Any]) -> dict[str, Any]:
     if reasons and done["verdict"] != certificate.NOT_PROVEN:
         until = None
     return dict(done, reasons=reasons, pending=[], verdict=verdict, proven_until=until)
-
-
-def begun(run: str) -> float | None:
-    """When a run began, by its name."""
-    try:
-        moment = datetime.datetime.strptime(run, "%Y-%m-%dT%H%M%S.%fZ")
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()
 
 
 def told(kept: dict[str, Any]) -> list[str]:

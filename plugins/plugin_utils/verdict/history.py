@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises, same_value
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -16,7 +16,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
-from ansible_collections.dbre.semisync.plugins.plugin_utils.results import stamp
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
 COUNTERS = ("yes_tx", "no_tx", "no_times")
@@ -219,7 +218,7 @@ def lost_history(before: str, now: str) -> bool:
 
 def at_second(clock: float) -> str:
     """A server's clock as results have times."""
-    return stamp(datetime.datetime.fromtimestamp(clock, datetime.timezone.utc))
+    return utc(clock)
 
 
 def calm_at(

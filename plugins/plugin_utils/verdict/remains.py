@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, position
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -58,22 +58,17 @@ class Evidence(NamedTuple):
 
 def stamp(moment: float) -> str:
     """A time as results have it."""
-    return datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).strftime(
-        "%Y-%m-%dT%H:%M:%SZ"
-    )
+    return clock.utc(moment)
 
 
 def stamp_of(moment: float | None) -> str | None:
     """The same with milliseconds, of what may not be known."""
-    if moment is None:
-        return None
-    at = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc)
-    return at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    return None if moment is None else clock.utc_milliseconds(moment)
 
 
 def moment_of(text: str) -> float:
     """The reverse."""
-    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z").timestamp()
+    return clock.moment_of(text)
 
 
 # Who was read

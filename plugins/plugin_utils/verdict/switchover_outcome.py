@@ -7,9 +7,15 @@ and the checkpoints S1 and following.
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
@@ -19,7 +25,6 @@ FORMAT = 1
 # What tells one switchover of a run from another, and what is kept of one that was mended.
 OF_ONE = ("mode", "from", "to", "token")
 OF_MENDED = ("outcome", "reason", "froze_at", "writers_waited_ms")
-DONE, UNDONE, REFUSED, UNKNOWN = "done", "undone", "refused", "unknown"
 # The mode of a run that only settles what has moved.
 SETTLE = "settle"
 SILENT = "its part ended without a word"
@@ -141,8 +146,7 @@ def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
     events = (parts.get(plan["from"]) or {}).get("timeline", [])
     for event in events:
         if event["event"] == "freeze":
-            moment = datetime.datetime.fromtimestamp(event["at"], datetime.timezone.utc)
-            return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+            return clock.utc_milliseconds(event["at"])
     return None
 
 

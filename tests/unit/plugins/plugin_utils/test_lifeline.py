@@ -8,7 +8,6 @@ the run a process that can be killed.
 from __future__ import annotations
 
 import os
-import pathlib
 import signal
 import subprocess
 import time
@@ -31,6 +30,7 @@ class Action:
         (folder / "timer").write_text("")
 
     def _low_level_execute_command(self, command):
+        (self.folder / "group").write_text(str(os.getpgrp()))
         if (self.folder / "away").exists():
             raise ConnectionError("no route to host")
         if (self.folder / "hangs").exists():
@@ -101,12 +101,13 @@ def grows(action):
     return soon(lambda: action.signs() > before)
 
 
-def nobody_gives_them():
-    """Whether no process is left that this one has forked for signs of life: it has its name."""
-    words = ["ps", "-o", "stat=,comm=", "--ppid", str(os.getpid())]
+def ended_with_its_commands(action):
+    """Whether the process that gave signs of life is gone, and each that it waited for."""
+    group = (action.folder / "group").read_text()
+    words = ["ps", "-e", "-o", "stat=,pgid="]
     text = subprocess.run(words, text=True, capture_output=True, check=True).stdout
-    own = pathlib.Path("/proc/self/comm").read_text().strip()
-    return own not in [line.split()[1] for line in text.splitlines() if not line.startswith("Z")]
+    states = [line.split() for line in text.splitlines()]
+    return group not in [owner for state, owner in states if not state.startswith("Z")]
 
 
 def test_signs_of_life_end_with_the_run_that_is_killed(line, action, run):
@@ -176,7 +177,7 @@ def test_a_host_that_cannot_be_reached_beside_a_task_is_said_to_be_so(
     monkeypatch.setattr(lifeline, "PATIENCE", 0.5)
     action.add(trouble)
     assert not line.hold(action, 60) and not line.lapsed()
-    assert soon(nobody_gives_them)
+    assert soon(lambda: ended_with_its_commands(action))
     # Later steps do not wait for that again.
     line.start = None
     assert not line.hold(action, 60)

@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     receiver,
     witness,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import run_steps
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.failover.dead_source import (
@@ -62,9 +63,9 @@ def test_one_that_stands_still_is_read_and_left_alone(server):
 
 
 def test_an_applier_that_was_restarted_has_another_number(server):
-    receiver.run(server, [("STOP REPLICA", None), ("START REPLICA", None)])
+    run_steps(server, [("STOP REPLICA", None), ("START REPLICA", None)])
     assert receiver.stop(Module(), server, NAMES)["applier_ids"] == [14]
-    receiver.run(server, [("STOP REPLICA SQL_THREAD", None)])
+    run_steps(server, [("STOP REPLICA SQL_THREAD", None)])
     assert receiver.stop(Module(), server, NAMES)["applier_ids"] == []
 
 

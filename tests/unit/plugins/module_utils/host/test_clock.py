@@ -62,3 +62,24 @@ def test_a_clock_that_somebody_sets_changes_nothing(passing, monkeypatch):
 
 def test_times_are_utc():
     assert clock.utc(1795271384.9) == "2026-11-21T14:29:44Z"
+
+
+@pytest.mark.parametrize(
+    "moment,words",
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1795271384.25, "2026-11-21T14:29:44.250Z"),
+        # It never says a later time than it was.
+        (1795271384.9998, "2026-11-21T14:29:44.999Z"),
+    ],
+)
+def test_times_with_milliseconds_are_utc_and_can_be_read_again(moment, words):
+    assert clock.utc_milliseconds(moment) == words
+    assert moment - 0.001 < clock.moment_of(words) <= moment
+    assert clock.moment_of(clock.utc(moment)) == int(moment)
+
+
+@pytest.mark.parametrize("words", ["", "None", "2026-11-21", "2026-11-21T14:29:44+01:00"])
+def test_what_is_no_such_time_is_no_time_of_this_machines_zone(words):
+    with pytest.raises(ValueError):
+        clock.moment_of(words)

@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
     fence,
     guard,
+    log_in,
     part,
     replica,
     source,
@@ -379,7 +380,7 @@ def test_locks_on_another_server_do_not_outlive_a_host_that_lost_its_power(monke
     monkeypatch.undo()
     monkeypatch.setattr(part.Part, "local", lambda _self: Connection(world["db1"]))
     monkeypatch.setattr(part.login, "connect_to", lambda *_where: Connection(world["db2"]))
-    monkeypatch.setattr(part, "Server", lambda connection: connection)
+    monkeypatch.setattr(log_in, "Server", lambda connection: connection)
     params = dict(play.params("db1"), timeout=10, drain=30, catch_up=10)
     PARTS["source"](Module(params)).connect("db2")
     assert world["db2"].statements == ["SET SESSION wait_timeout = %s"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import part, replica
 
 VERSIONS = {"mysql": "9.7.4", "mariadb": "10.11.19-MariaDB"}
@@ -69,7 +70,7 @@ class Module:
 def followed(monkeypatch: Any, server: Server) -> dict[str, Any]:
     monkeypatch.setattr(part.Part, "local", lambda _self: server)
     monkeypatch.setattr(part.flags, "close", lambda _server: None)
-    result: dict[str, Any] = replica.ReplicaPart(Module()).follow("db2", part.DONE)
+    result: dict[str, Any] = replica.ReplicaPart(Module()).follow("db2", journal.DONE)
     return result
 
 

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     failover_cases,
@@ -286,9 +287,9 @@ def test_a_certificate_says_how_a_backlog_was_applied(relaxed, event, words):
 
 def test_the_times_count_from_the_run_s_beginning():
     kept = finished(remnants.evidence("mysql"))
-    begun = failover_outcome.begun(RUN)
+    begun = results.begun_at(RUN)
     assert kept["opened_after_ms"] == round(1000 * (NOW - begun))
-    assert failover_outcome.begun("") is None
+    assert results.begun_at("") is None
 
 
 def test_writers_that_were_frozen_for_days_are_proven():
