@@ -57,9 +57,9 @@ candidates:
 ranking:
   description:
     - Each replica with C(lacks) and C(to_apply), both in C(unit); null where it is more than the
-      rest of a file. C(missing), the GTID set that it lacks; whether it C(receives) from a source
-      while it is read; C(sql_running) and C(last_sql_error); whether it C(acknowledges); and
-      C(how_long) it would apply, in words, where that was measured.
+      rest of a file. C(missing), the GTIDs that it lacks, on MariaDB the last of each domain;
+      whether it C(receives) from a source while it is read; C(sql_running) and C(last_sql_error);
+      whether it C(acknowledges); and C(how_long) it would apply, in words, where that was measured.
   returned: on the host that speaks for its cluster
   type: list
   elements: dict

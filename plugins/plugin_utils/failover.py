@@ -99,7 +99,7 @@ class Failover(Known):
             return {"skipped": True, "skip_reason": "nothing is salvaged here"}
         plan["files"] = dict(plan["files"], first=chosen.channel["read_file"])
         mariadb = chosen.info["engine"] == "mariadb"
-        plan.update(mariadb=mariadb, received=remains.received(chosen))
+        plan.update(mariadb=mariadb, received=str(remains.received(chosen)))
         result = self.on_host(plan)
         seen = result.get("salvage") or {}
         # Rows of clients: they are in no result, and in no log.
@@ -238,7 +238,7 @@ class Failover(Known):
                     "token": self.token,
                     "wait_count": self.wait_count(evidence, chosen),
                     "verdict": kept["verdict"],
-                    "received": remains.received(member),
+                    "received": str(remains.received(member)),
                     "to_apply": remains.to_apply(member),
                     "held": bool((evidence.frozen or {})[member.host].get("changed")),
                     "salvage": kept["salvage"],

@@ -90,7 +90,7 @@ class Rejoin(Known):
             self.source.host,
             judged,
             look if "down" in look else {},
-            self.mariadb,
+            self.engine,
             self.result_of(self.source.host, "looks_from").get("exposed"),
             self.own["rejoin_accept"],
         )

@@ -125,8 +125,12 @@ class Known:
         return plan
 
     @property
+    def engine(self) -> str:
+        return str(self.source.info["engine"])
+
+    @property
     def mariadb(self) -> bool:
-        return bool(self.source.info["engine"] == "mariadb")
+        return self.engine == "mariadb"
 
     @property
     def looked(self) -> dict[str, Any]:
@@ -147,10 +151,10 @@ class Known:
             has = former.from_info(self.former.host, self.former.info, follows=follows)
             if self.missed and self.former.channel and not self.mariadb:
                 # What it has received may have been confirmed, and is in no log of its own yet.
-                has = has._replace(gtids=remains.received(self.former))
+                has = has._replace(gtids=str(remains.received(self.former)))
         elif log:
             identity = self.looked["identity"]
-            has = Has(self.former.host, self.mariadb, identity, log["gtids"], by_log=True)
+            has = Has(self.former.host, self.engine, identity, log["gtids"], by_log=True)
             has = has._replace(by_gtid=self.looked["by_gtid"], strict=self.looked["strict"] or None)
         else:
             return None
@@ -189,7 +193,7 @@ class Known:
         version = info["version_full"] if info else looked.get("version")
         return former.unlogged(
             self.former.host,
-            self.mariadb,
+            self.engine,
             str(version or ""),
             None if sync is None else str(sync),
             looked.get("lost_power"),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible import constants
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     former,
@@ -32,7 +32,7 @@ def consent(way: str, judged: Judged, named: str) -> str:
     if way != former_ways.REPLAY:
         return ""
     try:
-        unnamed = gtid.subtract(judged.phantoms, named)
+        unnamed = MysqlGtids.parse(judged.phantoms).minus(MysqlGtids.parse(named))
     except ValueError as error:
         return f"semisync_rejoin_phantoms: {error}"
     if not unnamed:
@@ -64,7 +64,7 @@ def replay(step: Step) -> dict[str, Any]:
     with open(payload_file(step), encoding="ascii") as stream:
         payload = stream.read()
     old = step.old_has()
-    known = former.with_copied(old, step.new_has().gtids) if old else ""
+    known = str(former.with_copied(old, step.new_has().state)) if old else ""
     files = history.files_of(step.source.info)
     plan = {"files": files, "known": known, "tail": payload}
     return step.on_host(plan)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     assumes,
     failover_again,
@@ -65,8 +66,8 @@ def without(premise: str) -> Make:
 
 
 def applied_only(_right: Any) -> Any:
-    def received_of(mariadb: bool, gtids: dict[str, Any], channel: dict[str, Any]) -> str:
-        return gtids.get("gtid_slave_pos" if mariadb else "gtid_executed") or ""
+    def received_of(kind: type[Gtids], said: dict[str, Any], channel: dict[str, Any]) -> Gtids:
+        return kind.parse(said.get(kind.APPLIED))
 
     return received_of
 
@@ -115,7 +116,7 @@ MUTANTS = (
     Mutant("C3", "what was applied is compared, not what was received",
            ((remains, "received_of", applied_only),)),
     Mutant("C4", "the candidate need not have all that another has",
-           ((remains, "lacking", always("")),)),
+           ((remains, "lacking", always(False)),)),
     Mutant("C5", "no relay log is ever lost", ((relay_logs, "lost", always("")),)),
     Mutant("C6", "what was received need not be applied",
            ((failover_outcome, "shown", after(passed)),)),

@@ -293,7 +293,7 @@ class Person:
                     "token": TOKEN,
                     "wait_count": count,
                     "verdict": kept["verdict"],
-                    "received": remains.received(one),
+                    "received": str(remains.received(one)),
                     "to_apply": remains.to_apply(one),
                     "held": True,
                     "salvage": None,

@@ -16,8 +16,9 @@ from model.results import BASE, server_id, uuid
 VERSIONS = {"mysql": "9.7.4", "mariadb": "10.11.19"}
 
 
-def gtids(mariadb: bool, of_source: int, own: int) -> str:
+def gtids(engine: str, of_source: int, own: int) -> str:
     """A set or a state with so many transactions of the former source, and of the first replica."""
+    mariadb = engine == "mariadb"
     first = (
         f"0-{server_id(-1)}-{BASE + of_source}" if mariadb else f"{uuid(-1)}:1-{BASE + of_source}"
     )
@@ -45,9 +46,9 @@ def clean(
     mariadb = engine == "mariadb"
     old = former.Has(
         "source",
-        mariadb,
+        engine,
         server_id(-1) if mariadb else uuid(-1),
-        gtids(mariadb, logged, 0),
+        gtids(engine, logged, 0),
         by_gtid=True,
         strict=True if mariadb else None,
         disorder="" if by_log else None,
@@ -55,15 +56,15 @@ def clean(
     )
     there = former.Has(
         "replica1",
-        mariadb,
+        engine,
         server_id(0) if mariadb else uuid(0),
-        gtids(mariadb, new, own),
+        gtids(engine, new, own),
         oldest="" if not mariadb else f"0-{server_id(-1)}-1",
         by_gtid=True,
         strict=True if mariadb else None,
     )
     judged = former.judge(old, there)
-    doubt = former.unlogged("source", mariadb, VERSIONS[engine], "1" if synced else "0", power)
+    doubt = former.unlogged("source", engine, VERSIONS[engine], "1" if synced else "0", power)
     return judged.verdict == former.CLEAN and not doubt
 
 

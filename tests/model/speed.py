@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     history,
     past,
@@ -20,8 +20,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     salvaged,
 )
 
-TEXTS = ((gtid, "subtract"), (gtid, "ahead"), (gtid, "count"), (remains, "stamp"),
-         (remains, "stamp_of"), (remains, "moment_of"), (history, "at_second"))  # fmt: skip
+TEXTS = (
+    (remains, "stamp"),
+    (remains, "stamp_of"),
+    (remains, "moment_of"),
+    (history, "at_second"),
+)
+# Of values of GTIDs.
+METHODS = ("union", "latest", "minus", "beyond", "missing_of", "of_server")
 # Of one evidence, asked for by each premise and each case.
 OF_EVIDENCE = (
     (past, "elsewhere"),
@@ -37,13 +43,13 @@ OF_EVIDENCE = (
     (salvaged, "problem"),
     (salvaged, "gone"),
 )
-TABLES = ((gtid, "parse_set"), (gtid, "parse_list"), (gtid, "latest"), (gtid, "domains"))
+# Kept in part by themselves.
+PARSED = ((gtids, "read_set"), (gtids, "read_list"))
 
 
-def copied(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kept answer that its asker may change."""
-    kept = functools.cache(function)
-    return lambda text: dict(kept(text))
+def wholly(function: Any) -> Callable[..., Any]:
+    """All that is kept in part."""
+    return functools.cache(function.__wrapped__)
 
 
 def of_last(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,11 +69,14 @@ def of_last(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def remember() -> None:
     """Once for a process; whoever has imported a function by its name is given the kept one too."""
-    if hasattr(gtid.subtract, "cache_info"):
+    if hasattr(gtids.MysqlGtids.minus, "cache_info"):
         return
     import sys
 
-    kinds = ((TEXTS, functools.cache), (TABLES, copied), (OF_EVIDENCE, of_last))
+    for kind in (gtids.MysqlGtids, gtids.MariadbGtids):
+        for name in METHODS:
+            setattr(kind, name, functools.cache(getattr(kind, name)))
+    kinds = ((TEXTS, functools.cache), (PARSED, wholly), (OF_EVIDENCE, of_last))
     for module, name, keeper in ((*one, keeper) for names, keeper in kinds for one in names):
         plain = getattr(module, name)
         kept = keeper(plain)

@@ -60,10 +60,10 @@ def work(module: Any, server: Server, names: Names) -> dict[str, Any]:
         steps.append((f"START {names.replica_word} SQL_THREAD", None))
     run_steps(server, steps)
     begin = time.monotonic()
-    first = left = position.missing(names.mariadb, params["received"], server.applied(names))
+    first = left = position.missing(names, params["received"], server.applied(names))
     while left and time.monotonic() - begin < ROUND:
         time.sleep(PAUSE)
-        left = position.missing(names.mariadb, params["received"], server.applied(names))
+        left = position.missing(names, params["received"], server.applied(names))
     stopped = position.stopped(channels.default_channel(server.channels(names))) if left else ""
     done = {"gone": False, "left": left, "applied": first - left, "stopped": stopped}
     done["seconds"] = round(time.monotonic() - begin, 3)

@@ -69,12 +69,16 @@ class Description(NamedTuple):
     Attributes:
         summed: whether each has a checksum behind it.
         heads: by type, less 1: how many bytes are the fixed part behind its header.
-        mariadb: whose server wrote it.
+        engine: whose server wrote it, mysql or mariadb.
     """
 
     summed: bool
     heads: bytes
-    mariadb: bool
+    engine: str
+
+    @property
+    def mariadb(self) -> bool:
+        return self.engine == "mariadb"
 
     def head(self, kind: int) -> int:
         """The length of the fixed part.
@@ -98,12 +102,12 @@ def describe(event: Event) -> Description:
     if event.kind != DESCRIPTION or len(body) < 60 or not match or body[56] != 19:
         raise EventError("its first event does not describe the others")
     heads = body[57:-1]
-    mariadb = b"MariaDB" in match.group(4)
-    if not mariadb and tuple(map(int, match.groups()[:3])) < (5, 6, 1):
+    engine = "mariadb" if b"MariaDB" in match.group(4) else "mysql"
+    if engine == "mysql" and tuple(map(int, match.groups()[:3])) < (5, 6, 1):
         raise UnknownError("it was written by a server that has no GTIDs")
     if body[-1] not in (0, 1):
         raise UnknownError(f"its events have checksums of type {body[-1]}")
-    return Description(body[-1] == 1, heads, mariadb)
+    return Description(body[-1] == 1, heads, engine)
 
 
 def parse(data: bytes) -> Event:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import PAUSE, Part
 
@@ -34,9 +34,10 @@ def give_up(part: Part) -> None:
     Raises:
         ServerError: the server is gone.
     """
+    received = part.gtids(part.params["received"])
     rows = part.hand.rows(BEGUN) if part.names.shows_what_is_applied else []
     for row in rows:
-        if row["id"] and gtid.subtract(row["gtid"], part.params["received"]):
+        if row["id"] and not received.covers(part.gtids(row["gtid"])):
             part.note("half", row["gtid"])
             end(part, int(row["id"]))
 

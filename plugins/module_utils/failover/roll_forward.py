@@ -123,11 +123,11 @@ def position_steps(part: Part) -> list[Step]:
         return []
     slave_pos = global_text(part.eyes, "gtid_slave_pos")
     both = rules.merged(slave_pos, global_text(part.eyes, "gtid_binlog_pos"))
-    if rules.same_position(True, slave_pos, both):
+    if part.gtids(slave_pos) == both:
         return []
-    return [rules.stop(part.names), (f"SET GLOBAL gtid_slave_pos = {quote_text(both)}", None)]
+    return [rules.stop(part.names), (f"SET GLOBAL gtid_slave_pos = {quote_text(str(both))}", None)]
 
 
-def has(part: Part, gtid: str) -> bool:
-    name = "gtid_binlog_pos" if part.names.mariadb else "gtid_executed"
-    return rules.covers(part.names.mariadb, global_text(part.eyes, name), gtid)
+def has(part: Part, name: str) -> bool:
+    logged = part.gtids(global_text(part.eyes, part.names.logged_position))
+    return logged.covers(part.gtids(name))

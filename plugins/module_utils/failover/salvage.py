@@ -23,7 +23,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover.printing im
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 
 PROGRAMS = ("mariadb-binlog", "mysqlbinlog")
 # The host's, the controller's and the candidate's memory all hold it.
@@ -136,25 +137,11 @@ def walk(path: str) -> log_file.Whole:
         return log_file.walk(stream)
 
 
-def lacking(mariadb: bool, received: str) -> Callable[[str], bool]:
+def lacking(received: Gtids) -> Callable[[str], bool]:
     """Whether a GTID is beyond what a replica has received. On MariaDB that is so by its sequence
     number, which strict mode makes grow.
     """
-    if mariadb:
-        last = gtid.domains(received)
-
-        def beyond(one: str) -> bool:
-            domain, _server, sequence = (int(number) for number in one.split("-"))
-            return sequence > last.get(domain, 0)
-
-        return beyond
-    known = gtid.parse_set(received)
-
-    def absent(one: str) -> bool:
-        ((key, ((number, _same),)),) = gtid.parse_set(one).items()
-        return not any(begin <= number <= end for begin, end in known.get(key, []))
-
-    return absent
+    return lambda one: not received.covers(received.parse(one))
 
 
 def read(module: Any) -> dict[str, Any]:
@@ -164,7 +151,8 @@ def read(module: Any) -> dict[str, Any]:
     params = module.params
     try:
         files, ends = readable_files(module)
-        reader = tail.Reader(lacking(params["mariadb"], params["received"]))
+        kind = gtids.kind_of("mariadb" if params["mariadb"] else "mysql")
+        reader = tail.Reader(lacking(kind.parse(params["received"])))
         parts = [Part(path, whole.end) for path, whole in zip(files, ends)]
         transactions = print_all(program(module), parts, reader)
         again = [walk(path) for path in since(listed_now(params), params["files"].get("first", ""))]

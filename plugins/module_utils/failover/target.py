@@ -297,11 +297,11 @@ def apply_all(part: Part) -> None:
     Raises:
         StepBackError: it stands still, or has stopped.
     """
-    mariadb, wanted = part.names.mariadb, part.params["received"]
+    wanted = part.params["received"]
     channel = part.channel()
-    if channel and channel["sql_running"] != "Yes" and not mariadb:
+    if channel and channel["sql_running"] != "Yes" and not part.names.mariadb:
         part.run([(f"START {part.names.replica_word} SQL_THREAD", None)])
-    first = left = position.missing(mariadb, wanted, part.applied())
+    first = left = position.missing(part.names, wanted, part.applied())
     begin = moved = time.monotonic()
     while left:
         words = position.stopped(part.channel())
@@ -313,7 +313,7 @@ def apply_all(part: Part) -> None:
                 f" {left} transactions are left"
             )
         time.sleep(0.01 if left < 100 else 0.1)
-        now = position.missing(mariadb, wanted, part.applied())
+        now = position.missing(part.names, wanted, part.applied())
         if now < left:
             moved = time.monotonic()
         left = now

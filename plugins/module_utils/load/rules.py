@@ -11,10 +11,9 @@ end.
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.snapshot import (
     restarted,
     unready,
@@ -79,10 +78,8 @@ def transactions(before: str | None, after: str | None) -> int | None:
     """
     if not after:
         return None
-    if re.match(r"\d+-\d+-\d+(,|\Z)", after.strip()):
-        return sum(gtid.domains(after).values()) - sum(gtid.domains(before or "").values())
-    rest = gtid.parse_set(gtid.subtract(after, before or ""))
-    return sum(last - first + 1 for intervals in rest.values() for first, last in intervals)
+    kind = gtids.kind_by_text(after)
+    return kind.parse(before).missing_of(kind.parse(after))
 
 
 def committed(before: dict[str, Any], after: dict[str, Any]) -> int:

@@ -11,7 +11,8 @@ import re
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import tail
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.disguise import Lines
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
 
 NO_GTID = ("ANONYMOUS", "AUTOMATIC")
 # A comment that may go on in the next lines, until its bracket.
@@ -22,22 +23,22 @@ MARIADB_BEGIN = re.compile(rb"#\d{6} .*\tGtid list \[")
 class History:
     """What is known of a binary log when its files were printed one behind the other.
 
+    Args:
+        kind: of the server that wrote them.
+
     Attributes:
         before: the GTIDs that the first file says it comes behind; None where it does not say.
         gtids: of its whole transactions, in their order.
         torn: of the one that the log ends within, which no server commits, or "".
         anonymous: how many transactions have none.
-        disorder: where the numbers of a MariaDB server fall, in words, or "".
     """
 
-    def __init__(self, mariadb: bool) -> None:
-        self.mariadb = mariadb
+    def __init__(self, kind: type[Gtids]) -> None:
+        self.kind, self.mariadb = kind, kind is MariadbGtids
         self.before: str | None = None
         self.gtids: list[str] = []
         self.torn = ""
         self.anonymous = 0
-        self.disorder = ""
-        self.last: dict[tuple[int, int], int] = {}
         # Lines of a comment that goes on, and whether it is wanted.
         self.open: list[str] | None = None
         # The transaction that is being read, and how far it is.
@@ -77,7 +78,7 @@ class History:
     def finished(self) -> None:
         """The transaction that something else follows, or the log's end."""
         if self.now and self.whole:
-            self.add(self.now)
+            self.gtids.append(self.now)
         elif self.now:
             self.torn = self.now
         self.now, self.within, self.whole = "", False, False
@@ -109,27 +110,22 @@ class History:
             text = ""
         if self.before is None:
             self.before = text
-            if self.mariadb:
-                self.last.update(gtid.parse_list(text))
 
-    def add(self, name: str) -> None:
-        self.gtids.append(name)
-        if not self.mariadb:
-            return
-        key, number = next(iter(gtid.parse_list(name).items()))
-        if number <= self.last.get(key, 0) and not self.disorder:
-            self.disorder = f"{name} follows {key[0]}-{key[1]}-{self.last[key]}"
-        self.last[key] = max(number, self.last.get(key, 0))
+    def disorder(self) -> str:
+        """Where the numbers of a MariaDB server fall, in words, or empty.
+
+        Raises:
+            ValueError: what was printed as a GTID is none.
+        """
+        return self.kind.disorder([self.before, *self.gtids])
 
     def has(self) -> str:
         """Everything up to the log's end: gtid_executed, or gtid_binlog_state.
 
         Raises:
             TailError: the first file does not say what was before it.
+            ValueError: what was printed as a GTID is none.
         """
         if self.before is None:
             raise tail.TailError("its first file does not say which GTIDs come before it")
-        if self.mariadb:
-            parts = sorted(self.last.items())
-            return ",".join(f"{domain}-{server}-{number}" for (domain, server), number in parts)
-        return gtid.subtract(",".join(filter(None, [self.before, *self.gtids])), "")
+        return str(self.kind.of(self.before, *self.gtids))

@@ -20,7 +20,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover.printing im
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms, place, power
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.history import History
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     SYSTEM_SCHEMAS,
     Server,
@@ -94,7 +95,7 @@ def of_place(module: Any, there: place.Place) -> dict[str, Any]:
     return {
         "unit": there.unit,
         "version": there.version,
-        "identity": there.identity(module.params["mariadb"]),
+        "identity": there.identity(kind_of(module)),
         "by_gtid": module.params["mariadb"] or there.by_gtid(),
         "strict": there.strict(),
         "scheduler": there.options.get("event-scheduler", ""),
@@ -103,6 +104,11 @@ def of_place(module: Any, there: place.Place) -> dict[str, Any]:
         "option_file": {name: options[name] for name in ("path", "kind", "group", "unknown")},
         "read_only_by": read_only_by(options),
     }
+
+
+def kind_of(module: Any) -> type[Gtids]:
+    """The GTIDs of the two servers, which are of one engine."""
+    return gtids.kind_of("mariadb" if module.params["mariadb"] else "mysql")
 
 
 def read_only_by(options: dict[str, Any]) -> str:
@@ -118,21 +124,22 @@ def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
         SalvageError, TailError, OSError: it cannot be read.
         ValueError: what the new source has is no GTID set.
     """
-    mariadb, known = module.params["mariadb"], module.params["known"]
+    kind = kind_of(module)
+    known = kind.parse(module.params["known"])
     program = salvage.program(module)
     paths = salvage.listed(files["basename"], files["datadir"])
     first, checked = len(paths), {}
     while first:
         first -= 1
         checked[paths[first]] = whole(paths[first], paths[-1])
-        if begins_before(program, paths[first], mariadb, known):
+        if begins_before(program, paths[first], known):
             break
     wanted = paths[first:]
     read = [Part(path, checked[path].end) for path in wanted]
-    history = printed(program, read, History(mariadb).read, WITHOUT_ROWS)
+    history = printed(program, read, History(kind).read, WITHOUT_ROWS)
     state = history.has()
-    lacking = [one for one in history.gtids if beyond(mariadb, one, known)]
-    shown = show(program, read, mariadb, lacking)
+    lacking = [one for one in history.gtids if kind.parse(one).beyond(known)]
+    shown = show(program, read, kind, lacking)
     last = checked[wanted[-1]]
     return {
         "files": wanted,
@@ -142,34 +149,34 @@ def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
         "torn_gtid": history.torn,
         "gtids": state,
         "anonymous": history.anonymous,
-        "disorder": history.disorder,
+        "disorder": history.disorder(),
         "count": len(lacking),
         "lacking": lacking[:1000],
         "shown": shown,
     }
 
 
-def begins_before(program: str, path: str, mariadb: bool, known: str) -> bool:
+def begins_before(program: str, path: str, known: Gtids) -> bool:
     """Whether a file of a log says that all before it is known."""
     part = Part(path, os.path.getsize(path), stop=HEAD)
-    head = printed(program, [part], History(mariadb).read, WITHOUT_ROWS)
-    return head.before is not None and not beyond(mariadb, head.before, known)
+    head = printed(program, [part], History(type(known)).read, WITHOUT_ROWS)
+    return head.before is not None and not known.parse(head.before).beyond(known)
 
 
-def first_needed(program: str, paths: list[str], mariadb: bool, known: str) -> int:
+def first_needed(program: str, paths: list[str], known: Gtids) -> int:
     """The place of the last file before which everything is known; 0 where none is."""
     for number in range(len(paths) - 1, 0, -1):
-        if begins_before(program, paths[number], mariadb, known):
+        if begins_before(program, paths[number], known):
             return number
     return 0
 
 
-def show(program: str, parts: list[Part], mariadb: bool, lacking: list[str]) -> dict[str, Any]:
+def show(program: str, parts: list[Part], kind: type[Gtids], lacking: list[str]) -> dict[str, Any]:
     """What the transactions are that the new source lacks."""
     wanted = set(lacking)
-    seen = phantoms.Phantoms(mariadb, wanted.__contains__)
+    seen = phantoms.Phantoms(kind, wanted.__contains__)
     if lacking:
-        only = () if mariadb else ("--include-gtids=" + gtid.subtract(",".join(lacking), ""),)
+        only = () if kind is gtids.MariadbGtids else (f"--include-gtids={kind.of(*lacking)}",)
         printed(program, parts, seen.read, (*phantoms.OPTIONS, *only))
     return {
         "count": seen.count,
@@ -192,7 +199,3 @@ def whole(path: str, last: str) -> log_file.Whole:
         said = f"{os.path.basename(path)} ends within an event, and another file follows"
         raise salvage.SalvageError("damaged", said)
     return walked
-
-
-def beyond(mariadb: bool, one: str, known: str) -> bool:
-    return bool(gtid.ahead(one, known) if mariadb else gtid.subtract(one, known))

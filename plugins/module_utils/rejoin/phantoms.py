@@ -13,6 +13,8 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import tail
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.disguise import Lines
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
 
 # Of so many transactions, rows of each, and characters of a line, is told; all are counted.
 MOST, ROWS, WIDTH = 50, 20, 400
@@ -33,6 +35,7 @@ class Phantoms:
     rows were inserted, updated, deleted), statements, rows, ddl and transactional.
 
     Args:
+        kind: of the server that wrote the log.
         wanted: whether a GTID is one of them.
 
     Attributes:
@@ -43,8 +46,8 @@ class Phantoms:
         lasting: those that cannot be rolled back: DDL, or of tables without transactions.
     """
 
-    def __init__(self, mariadb: bool, wanted: Callable[[str], bool]) -> None:
-        self.mariadb, self.wanted = mariadb, wanted
+    def __init__(self, kind: type[Gtids], wanted: Callable[[str], bool]) -> None:
+        self.mariadb, self.wanted = kind is MariadbGtids, wanted
         self.told: list[dict[str, Any]] = []
         self.count = 0
         self.gtids: list[str] = []

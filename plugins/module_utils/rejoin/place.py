@@ -16,6 +16,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import log_
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
 
 PROGRAM = re.compile(r"(/[^\s;\"']*/(?:mariadbd|mysqld))(?=[\s;\"']|\Z)")
 ARGUMENT = re.compile(r"--(?:defaults-(?:file|extra-file|group-suffix)=[^\s;\"']+|no-defaults)")
@@ -72,9 +74,9 @@ class Place(NamedTuple):
     def by_gtid(self) -> bool:
         return self.options.get("gtid-mode", "").upper() == "ON"
 
-    def identity(self, mariadb: bool) -> str:
-        """server_id on MariaDB, else server_uuid, which is a file's."""
-        if mariadb:
+    def identity(self, kind: type[Gtids]) -> str:
+        """How its GTIDs name it: server_id on MariaDB, else server_uuid, which is a file's."""
+        if kind is MariadbGtids:
             return self.options.get("server-id", "")
         text = text_if_any(os.path.join(self.datadir, "auto.cnf"))
         match = re.search(r"^\s*server[-_]uuid\s*=\s*([0-9a-fA-F-]{36})\s*$", text, re.MULTILINE)

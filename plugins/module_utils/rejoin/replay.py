@@ -24,7 +24,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forwar
     carry_out,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, place, rows
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -69,11 +69,11 @@ def carry(module: Any) -> dict[str, Any]:
     params["files"] = files = params["files"] or found(module)
     program = salvage.program(module)
     paths = salvage.listed(files["basename"], files["datadir"])
-    paths = paths[look.first_needed(program, paths, False, params["known"]) :]
+    paths = paths[look.first_needed(program, paths, MysqlGtids.parse(params["known"])) :]
     last = look.whole(paths[-1], paths[-1])
-    wanted = params["wanted"]
+    wanted = MysqlGtids.parse(params["wanted"])
     written: list[rows.Row] = []
-    reader = tail.Reader(lambda one: not gtid.subtract(one, wanted))
+    reader = tail.Reader(lambda one: wanted.covers(MysqlGtids.parse(one)))
     seen = rows.Rows(written.append)
     ends = [*(look.whole(path, paths[-1]).end for path in paths[:-1]), last.end]
     transactions = printing.printed(
@@ -83,7 +83,7 @@ def carry(module: Any) -> dict[str, Any]:
         ["--verbose", f"--include-gtids={wanted}"],
     )
     seen.finished()
-    missing = gtid.subtract(wanted, ",".join(one.gtid for one in transactions))
+    missing = wanted.minus(MysqlGtids.of(*(one.gtid for one in transactions)))
     if missing:
         raise ReplayError(f"{missing} is not in its binary log any more, or is not whole there")
     for one in transactions:
@@ -147,10 +147,10 @@ def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
             finally:
                 # What is open there is rolled back.
                 flags.close(session)
-            have = global_text(server, "gtid_executed")
-            lacking = [one.gtid for one in transactions if gtid.subtract(one.gtid, have)]
-            if lacking:
-                raise ReplayError(f"it does not have {lacking[0]}, which it was given")
+            have = MysqlGtids.parse(global_text(server, "gtid_executed"))
+            for one in transactions:
+                if not have.covers(MysqlGtids.parse(one.gtid)):
+                    raise ReplayError(f"it does not have {one.gtid}, which it was given")
     except (ReplayError, StepBackError, ServerError, salvage.SalvageError, OSError) as error:
         module.fail_json(msg=left(str(error), done, len(transactions)), done=done)
     except tail.TailError as error:
@@ -203,7 +203,8 @@ class Scan:
 
     def __init__(self, module: Any, server: Server, names: Names, written: rows.Written) -> None:
         self.server, self.names, self.written = server, names, written
-        self.files, self.known = module.params["files"], module.params["known"]
+        self.files = module.params["files"]
+        self.known = MysqlGtids.parse(module.params["known"])
         self.program = salvage.program(module)
         self.place: tuple[str, int] | None = None
 
@@ -221,7 +222,7 @@ class Scan:
         paths = paths[: paths.index(place[0]) + 1]
         begin = 4
         if self.place is None:
-            paths = paths[look.first_needed(self.program, paths, False, self.known) :]
+            paths = paths[look.first_needed(self.program, paths, self.known) :]
         else:
             first, begin = self.place
             if self.place == (paths[-1], end):

@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import command,
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import place
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
@@ -106,13 +106,14 @@ def take_no_more(module: Any) -> None:
         server = Server(login.connect(module))
         names = identify(server)
         run_steps(server, [(f"STOP {names.replica_word} IO_THREAD", None)])
-        done = "gtid_slave_pos" if names.mariadb else "gtid_executed"
+        kind = gtids.kind_of(names.engine)
 
         def ends() -> bool:
             channel = channels.default_channel(server.channels(names))
             if not channel or channel["sql_running"] != "Yes":
                 return True
-            return rules.covers(names.mariadb, global_text(server, done), channel["retrieved"])
+            applied = kind.parse(global_text(server, kind.APPLIED))
+            return applied.covers(kind.parse(channel["retrieved"]))
 
         wait_until(ends, module.params["timeout"], POLL)
     except ServerError as error:

@@ -56,14 +56,14 @@ def left(names: Names, one: Look) -> int | None:
     replicates by file and position; None where they are in several files.
     """
     if one.channel["gtid"]:
-        return position.missing(names.mariadb, one.channel["retrieved"], one.applied)
+        return position.missing(names, one.channel["retrieved"], one.applied)
     return distance(place(one, "applied"), place(one, "read"))
 
 
 def applied_between(names: Names, first: Look, last: Look) -> int | None:
     """What was applied between two looks, in the same unit."""
     if first.channel["gtid"]:
-        return position.missing(names.mariadb, last.applied, first.applied)
+        return position.missing(names, last.applied, first.applied)
     return distance(place(first, "applied"), place(last, "applied"))
 
 

@@ -27,7 +27,7 @@ def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]
     """
     missing = None
     if params["target"] is not None:
-        missing = position.missing(names.mariadb, params["target"], server.applied(names))
+        missing = position.missing(names, params["target"], server.applied(names))
     channel = channels.default_channel(server.channels(names))
     caught_up = (
         not missing

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
 
 MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 CONSISTENCY = ("OFF", "WARN", "ON")
@@ -54,7 +54,8 @@ def mismatch(place: dict[str, Any], at_source: str | None) -> str:
     where = f"{place['file']}:{place['position']}"
     if at_source is None:
         return f"its source cannot say which GTIDs belong to {where}; is that file purged?"
-    if gtid.latest(place["gtid"]) == gtid.latest(at_source):
+    here, there = (MariadbGtids.parse(one).latest() for one in (place["gtid"], at_source))
+    if here == there:
         return ""
     return (
         f"it has applied its source's {where}, which is GTID position '{at_source}', but its"

@@ -11,13 +11,14 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, gtid_mode
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid_mode
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import (
     DRAIN,
     gtid_steps,
     show,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel_run import Replica
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -233,5 +234,6 @@ def refusal(module: Any, replica: Replica) -> str:
         # Nothing has a GTID yet: what could be proven was, when the conversion was planned.
         return ""
     replica.pass_by(params["source_place"], params["catch_up"])
-    lost = gtid.subtract(params["source_place"]["gtid"], replica.applied())
-    return gtid_mode.refusal(host, source, lost) if lost else ""
+    executed = MysqlGtids.parse(params["source_place"]["gtid"])
+    lost = executed.minus(MysqlGtids.parse(replica.applied()))
+    return gtid_mode.refusal(host, source, str(lost)) if lost else ""

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
-def missing(mariadb: bool, target: str, applied: str) -> int:
+def missing(names: Names, target: str, applied: str) -> int:
     """How many transactions a replica lacks of what its source had.
 
     Args:
-        mariadb: whether both are GTID lists of MariaDB, not sets of MySQL.
+        names: of the replica.
         target: gtid_binlog_pos or gtid_executed of the source.
         applied: gtid_slave_pos or gtid_executed of the replica.
+
+    Raises:
+        ValueError: one of them is something else.
     """
-    if not mariadb:
-        return gtid.count(gtid.subtract(target, applied))
-    applied_numbers = gtid.domains(applied)
-    return sum(
-        max(0, number - applied_numbers.get(domain, 0))
-        for domain, number in gtid.domains(target).items()
-    )
+    kind = gtids.kind_of(names.engine)
+    return kind.parse(applied).missing_of(kind.parse(target))
 
 
 def stopped(channel: dict[str, Any] | None) -> str:

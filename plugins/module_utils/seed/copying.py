@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     account_name,
@@ -80,7 +80,7 @@ def parse_backup_position(text: str) -> str:
         return ""
     if len(words) != 3:
         raise ValueError(f"the backup has no position of the source's binary log: {text.strip()!r}")
-    gtid.parse_list(words[2])
+    MariadbGtids.parse(words[2])
     return re.sub(r"\s", "", words[2])
 
 

@@ -46,14 +46,14 @@ CLONE_TLS = {"required": " REQUIRE SSL", "any": "", "disabled": " REQUIRE NO SSL
 HEAD_BYTES, TAIL_BYTES = 1 << 22, 1 << 20
 
 
-def client_words(program: str, path: str, mariadb: bool) -> list[str]:
+def client_words(program: str, path: str, engine: str) -> list[str]:
     """The client that loads a dump. root runs it, and the dump is what another host sent: of the
     client's own commands, which run programs and open files, it takes none.
 
     Args:
         program: path of mysql or mariadb.
         path: option file with the login.
-        mariadb: whether it is MariaDB's; loose, because the first versions do not have it.
+        engine: of the server; MariaDB's option is loose, because its first versions lack it.
     """
     words = [
         program,
@@ -63,7 +63,7 @@ def client_words(program: str, path: str, mariadb: bool) -> list[str]:
         "--local-infile=0",
         "--loose-binary-mode",
     ]
-    return [*words, "--loose-sandbox"] if mariadb else words
+    return [*words, "--loose-sandbox"] if engine == "mariadb" else words
 
 
 class Replica:
@@ -311,7 +311,7 @@ class Replica:
             self.take(
                 stream,
                 incoming,
-                trust.words(client_words(client, path, mariadb)),
+                trust.words(client_words(client, path, self.names.engine)),
                 look if mariadb else None,
             )
         if mariadb:

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step, show
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -277,14 +278,21 @@ class Part(ABC):
     def applied(self) -> str:
         return str(self.eyes.applied(self.names))
 
-    def executed(self) -> str:
-        """All that this server has, for rules.beyond()."""
+    def has_applied(self, position: str) -> bool:
+        """Whether this server has applied everything up to a position of its source."""
+        return self.gtids(self.applied()).covers(self.gtids(position))
+
+    def gtids(self, *texts: str) -> Gtids:
+        """The value of what servers of this engine say."""
+        return gtids.parse(self.names.engine, *texts)
+
+    def executed(self) -> Gtids:
+        """All that this server has, as a state."""
         return self.executed_there(self.eyes)
 
-    def executed_there(self, server: Server) -> str:
+    def executed_there(self, server: Server) -> Gtids:
         """The same of another server."""
-        name = "gtid_binlog_state" if self.names.mariadb else "gtid_executed"
-        return global_text(server, name)
+        return self.gtids(global_text(server, gtids.kind_of(self.names.engine).STATE))
 
     def semisync(self) -> dict[str, Any]:
         """The source side's statuses by our keys."""

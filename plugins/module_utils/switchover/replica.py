@@ -145,7 +145,7 @@ class ReplicaPart(Part):
             self.run([rules.start_thread(self.names, "SQL")])
         self.run([rules.stop_thread(self.names, "IO")])
         channel = self.channel() or {}
-        left = position.missing(True, channel.get("retrieved") or "", self.applied())
+        left = position.missing(self.names, channel.get("retrieved") or "", self.applied())
         if channel.get("sql_running") != "Yes" and left:
             raise StepBackError(
                 f"{self.params['host']} has received {left} transactions of {host} that it does not"

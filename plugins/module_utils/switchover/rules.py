@@ -1,21 +1,20 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The statements of a switchover by server, and how positions are compared in it. The plan shows
-them, the parts run them.
-"""
+"""The statements of a switchover by server. The plan shows them, the parts run them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import (
     Step,
     as_sql,
     change_statement,
     show,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
     REPLICA,
     SOURCE,
@@ -197,34 +196,11 @@ def channel_of(params: dict[str, Any], tls: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def covers(mariadb: bool, applied: str, wanted: str) -> bool:
-    """True where a server has everything up to a position of its source."""
-    return position.missing(mariadb, wanted, applied) == 0
-
-
-def beyond(mariadb: bool, state: str, known: str) -> str:
-    """What a server has that another lacks, as text; empty where that is nothing.
-
-    Args:
-        state, known: gtid_executed of both on MySQL, gtid_binlog_state on MariaDB.
-    """
-    return gtid.ahead(state, known) if mariadb else gtid.subtract(state, known)
-
-
-def merged(slave_pos: str, binlog_pos: str) -> str:
+def merged(slave_pos: str | None, binlog_pos: str | None) -> Gtids:
     """Where a MariaDB source begins as a replica: the last transaction of each domain, whether it
     was applied or written here.
+
+    Raises:
+        ValueError: one of them is no position.
     """
-    last = gtid.latest(slave_pos)
-    for domain, (server, sequence) in gtid.latest(binlog_pos).items():
-        if sequence >= last.get(domain, (0, 0))[1]:
-            last[domain] = (server, sequence)
-    return ",".join(
-        f"{domain}-{server}-{sequence}" for domain, (server, sequence) in sorted(last.items())
-    )
-
-
-def same_position(mariadb: bool, first: str, second: str) -> bool:
-    if mariadb:
-        return gtid.parse_list(first) == gtid.parse_list(second)
-    return gtid.parse_set(first) == gtid.parse_set(second)
+    return gtids.MariadbGtids.of(slave_pos, binlog_pos).latest()

@@ -200,9 +200,10 @@ class SourcePart(SourceBack):
         self.note("attach")
         applied = ""
         if self.names.mariadb:
-            applied = rules.merged(
-                global_text(self.eyes, "gtid_slave_pos"), global_text(self.eyes, "gtid_binlog_pos")
+            done, logged = (
+                global_text(self.eyes, name) for name in ("gtid_slave_pos", "gtid_binlog_pos")
             )
+            applied = str(rules.merged(done, logged))
         self.run(rules.attach_steps(self.names, self.channel_params(), applied))
         self.note("attached")
 
@@ -227,7 +228,7 @@ class SourcePart(SourceBack):
             StepBackError: somebody wrote here after the freeze.
         """
         now = self.look_here()
-        if not rules.same_position(self.names.mariadb, now["position"], self.position):
+        if self.gtids(now["position"]) != self.gtids(self.position):
             raise StepBackError(
                 f"{self.params['host']} was written to after it was frozen, by an account that"
                 f" read_only does not keep out: {self.position} became {now['position']}"
@@ -243,9 +244,7 @@ class SourcePart(SourceBack):
         """The target was opened: follow it."""
         try:
             self.take_run_lock()
-            own = rules.beyond(
-                self.names.mariadb, self.executed(), self.executed_there(self.peer(self.target))
-            )
+            own = self.executed().beyond(self.executed_there(self.peer(self.target)))
             if own:
                 return self.result(
                     REFUSED,

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
@@ -134,9 +135,9 @@ class SourceBack(Part):
                 return "", words
             time.sleep(0.2)
 
-    def more_there(self, server: Server) -> str:
+    def more_there(self, server: Server) -> Gtids:
         """What the target has that this server lacks."""
-        return rules.beyond(self.names.mariadb, self.executed_there(server), self.executed())
+        return self.executed_there(server).beyond(self.executed())
 
     def reopen(self, deadline: float) -> None:
         """Be the source again: detached, semi-synchronous, open, in this order.

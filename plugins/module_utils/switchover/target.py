@@ -85,19 +85,19 @@ class TargetPart(Part):
         mine = self.executed()
         before = self.look(self.source)
         theirs = self.executed_there(self.peer(self.source))
-        own = rules.beyond(self.names.mariadb, mine, theirs)
+        own = mine.beyond(theirs)
         if own:
             raise StepBackError(
                 f"{self.target} has transactions that {self.source} lacks: {own}. A switchover"
                 " would give them to everybody. Find out what they are, and seed it again or take"
                 " them over yourself"
             )
-        missing = position.missing(self.names.mariadb, before["position"], self.applied())
+        missing = position.missing(self.names, before["position"], self.applied())
         begin = time.monotonic()
         self.until(
             f"{self.target} at the position of {self.source}",
             self.params["catch_up"],
-            lambda: rules.covers(self.names.mariadb, self.applied(), before["position"]),
+            lambda: self.has_applied(before["position"]),
         )
         seconds = time.monotonic() - begin
         self.point(
@@ -121,7 +121,7 @@ class TargetPart(Part):
         self.until(
             "the last transaction",
             self.left(),
-            lambda: rules.covers(self.names.mariadb, self.applied(), seen["position"]),
+            lambda: self.has_applied(seen["position"]),
         )
         self.point("S5", True, self.applied(), seen["position"])
         self.note("applied_all")

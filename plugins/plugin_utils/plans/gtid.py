@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_mode import (
     STEPS,
     refusal,
     statement,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -214,6 +214,7 @@ def replayed(member: Member, source: Member) -> str:
         "OFF_PERMISSIVE",
     ):
         return ""
-    return gtid.subtract(
-        source.info["gtid"].get("gtid_executed", ""), member.info["gtid"].get("gtid_executed", "")
+    there, here = (
+        MysqlGtids.parse(one.info["gtid"].get("gtid_executed")) for one in (source, member)
     )
+    return str(there.minus(here))

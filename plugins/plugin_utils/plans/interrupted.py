@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
@@ -68,30 +69,21 @@ def own(members: list[Member], row: dict[str, Any]) -> str:
     """What the target of a row has written since the switchover began, wherever it was read: who
     is read-only writes nothing. What it had written before, its source had when it began.
     """
-    number, known = row.get("to_id"), row.get("position") or ""
     infos = [member.info for member in members if member.info is not None]
-    if not number or not infos:
+    if not row.get("to_id") or not infos:
         return ""
-    texts = [text for info in infos for text in gtids(info)]
-    if infos[0]["engine"] != "mariadb":
-        more = gtid.subtract(",".join(filter(None, texts)), known)
-        return ",".join(part for part in more.split(",") if part.partition(":")[0] == number)
-    last = gtid.latest(known)
-    written = {
-        f"{domain}-{server_id}-{sequence}"
-        for text in texts
-        for (domain, server_id), sequence in gtid.parse_list(text).items()
-        if str(server_id) == number and sequence > last.get(domain, (0, 0))[1]
-    }
-    return ",".join(sorted(written))
+    known = gtids.parse(infos[0]["engine"], row.get("position"))
+    whole = known.parse("")
+    for info in infos:
+        whole = whole.union(everything(info))
+    return str(whole.of_server(row["to_id"]).minus(known))
 
 
-def gtids(info: dict[str, Any]) -> list[str]:
-    """Everything that a server has, or has received."""
-    known, received = info["gtid"], (info.get("channel") or {}).get("retrieved")
-    if info["engine"] != "mariadb":
-        return [known.get("gtid_executed") or "", received or ""]
-    return [known.get("gtid_binlog_state") or "", known.get("gtid_slave_pos") or "", received or ""]
+def everything(info: dict[str, Any]) -> Gtids:
+    """All that a server has, or has received."""
+    known, kind = info["gtid"], gtids.kind_of(info["engine"])
+    received = (info.get("channel") or {}).get("retrieved")
+    return kind.of(known.get(kind.STATE), known.get(kind.APPLIED), received)
 
 
 def opened(members: list[Member], row: dict[str, Any] | None) -> tuple[Member, Member] | None:
@@ -125,7 +117,7 @@ def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
     begins, wrote = (
         source.info["gtid"].get(name) or "" for name in ("gtid_slave_pos", "gtid_binlog_pos")
     )
-    return not rules.same_position(True, rules.merged(begins, wrote), begins)
+    return rules.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
 
 
 def moved(members: list[Member], row: dict[str, Any] | None, following: str | None) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import DONOR, amount
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
@@ -26,15 +26,10 @@ def filled(info: dict[str, Any]) -> list[str]:
 def strangers(member: Member, source: Member) -> str:
     """Data on a future replica that its source does not have, in words; empty if there are none."""
     info = member.info
-    if info["engine"] == "mariadb":
-        mine = info["gtid"].get("gtid_binlog_state", "")
-        local = gtid.ahead(mine, source.info["gtid"].get("gtid_binlog_state", ""))
-        known = bool(info["gtid"].get("gtid_slave_pos"))
-    else:
-        local = gtid.subtract(
-            info["gtid"].get("gtid_executed", ""), source.info["gtid"].get("gtid_executed", "")
-        )
-        known = bool(info["gtid"].get("gtid_executed"))
+    kind = gtids.kind_of(info["engine"])
+    mine, theirs = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (member, source))
+    local = mine.beyond(theirs)
+    known = bool(info["gtid"].get(kind.APPLIED))
     if local:
         return f"transactions {local}"
     # A restored backup carries the source's GTIDs; without them nothing says that the same schema
@@ -49,8 +44,9 @@ def missing_history(
     there is none.
     """
     if member.info["gtid"].get("gtid_executed") or member.info["gtid"].get("gtid_slave_pos"):
-        purged = source.info["gtid"].get("gtid_purged", "")
-        lost = gtid.subtract(purged, member.info["gtid"].get("gtid_executed", "")) if purged else ""
+        purged = gtids.MysqlGtids.parse(source.info["gtid"].get("gtid_purged"))
+        executed = member.info["gtid"].get("gtid_executed") if purged else ""
+        lost = purged.minus(gtids.MysqlGtids.parse(executed))
         return f"the source {source.host} has purged binary logs it needs ({lost})" if lost else ""
     # Canary rows are in the binary log, but reach a replica by GTID only when they were written
     # with one.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
@@ -100,9 +100,9 @@ def was_opened(members: list[Member], row: dict[str, Any]) -> bool:
     target, source = member_of(members, row["to_host"]), member_of(members, row["from_host"])
     if not values.same_value(target.info["variables"]["read_only"], "ON"):
         return True
-    mariadb = target.info["engine"] == "mariadb"
-    name = "gtid_binlog_state" if mariadb else "gtid_executed"
-    return bool(rules.beyond(mariadb, target.info["gtid"].get(name), source.info["gtid"].get(name)))
+    kind = gtids.kind_of(target.info["engine"])
+    there, here = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (target, source))
+    return bool(there.beyond(here))
 
 
 def without_target(members: list[Member], row: dict[str, Any]) -> bool:
@@ -352,9 +352,11 @@ def statements(
         hosts[source.host]["tls"],
     )
     begins = (
-        rules.merged(
-            source.info["gtid"].get("gtid_slave_pos") or "",
-            source.info["gtid"].get("gtid_binlog_pos") or "",
+        str(
+            rules.merged(
+                source.info["gtid"].get("gtid_slave_pos"),
+                source.info["gtid"].get("gtid_binlog_pos"),
+            )
         )
         if here.mariadb
         else ""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -214,7 +215,7 @@ def of_positions(
         "it has no transactions of its own",
         target.host,
         not own,
-        own or "none",
+        str(own) or "none",
         f"everybody would get them; find out what they are, and seed it again from {source.host}",
     )
     for member in (source, target):
@@ -239,40 +240,24 @@ def of_positions(
             )
 
 
-def errant(source: Member, target: Member) -> str:
+def errant(source: Member, target: Member) -> Gtids:
     """What the target has and did not get from its source. The two are not read at one moment: what
     the source has written meanwhile does not count.
     """
-    mine, theirs = target.info["gtid"], source.info["gtid"]
-    if target.info["engine"] == "mariadb":
-        number = int(source.info["variables"]["server_id"] or 0)
-        entries = gtid.parse_list(
-            gtid.ahead(mine.get("gtid_binlog_state"), theirs.get("gtid_binlog_state"))
-        )
-        return ",".join(
-            f"{domain}-{server}-{sequence}"
-            for (domain, server), sequence in sorted(entries.items())
-            if server != number
-        )
-    uuid = str(source.info["variables"]["server_uuid"]).lower()
-    more = gtid.subtract(mine.get("gtid_executed"), theirs.get("gtid_executed"))
-    return ",".join(part for part in more.split(",") if part and part.split(":")[0] != uuid)
+    kind = gtids.kind_of(target.info["engine"])
+    mine, theirs = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (target, source))
+    return mine.beyond(theirs).not_of_server(kind.server_of(source.info["variables"]))
 
 
-def purged(target: Member, member: Member, looks: dict[str, Any]) -> str:
+def purged(target: Member, member: Member, looks: dict[str, Any]) -> Gtids:
     """What another member lacks and the target's binary logs do not have any more."""
+    kind, known = gtids.kind_of(target.info["engine"]), member.info["gtid"]
     if target.info["engine"] != "mariadb":
-        return gtid.subtract(
-            target.info["gtid"].get("gtid_purged"), member.info["gtid"].get("gtid_executed")
-        )
-    first = (looks.get(target.host) or {}).get("first_gtids")
+        gone = kind.parse(target.info["gtid"].get("gtid_purged"))
+        return gone.minus(kind.parse(known.get("gtid_executed")))
+    first = kind.parse((looks.get(target.host) or {}).get("first_gtids"))
     name = "gtid_binlog_pos" if member.side == "source" else "gtid_slave_pos"
-    known = gtid.domains(member.info["gtid"].get(name))
-    return ",".join(
-        f"{domain}-{server}-{sequence}"
-        for (domain, server), sequence in sorted(gtid.parse_list(first).items())
-        if sequence > known.get(domain, 0)
-    )
+    return first.minus(kind.parse(known.get(name)))
 
 
 def lock_words(looked: dict[str, Any]) -> str:

@@ -10,79 +10,47 @@ where every replica has them, by the source's file and position otherwise.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog, remains
 
 
-class Sets:
-    """MySQL GTID sets, as text."""
-
-    unit = "transaction(s)"
-
-    @staticmethod
-    def usable(info: dict[str, Any]) -> bool:
-        return info["variables"].get("gtid_mode") == "ON" and bool(
-            info["gtid"].get("gtid_executed")
-        )
-
-    @staticmethod
-    def applied(info: dict[str, Any]) -> str:
-        return info["gtid"]["gtid_executed"]
-
-    @classmethod
-    def received(cls, info: dict[str, Any]) -> str:
-        return cls.join([cls.applied(info), info["channel"]["retrieved"]])
-
-    @staticmethod
-    def join(texts: list[str]) -> str:
-        return gtid.subtract(",".join(text for text in texts if text), "")
-
-    beyond = staticmethod(gtid.subtract)
-    count = staticmethod(gtid.count)
-
-
-class Lists:
-    """MariaDB GTID lists as (domain, sequence) pairs: within a domain a later sequence implies the
-    earlier ones.
-    """
+class Transactions:
+    """GTIDs, where all replicas are of one engine and have them."""
 
     unit = "transaction(s)"
 
     @staticmethod
     def usable(info: dict[str, Any]) -> bool:
-        return info["channel"]["gtid"] and bool(info["gtid"].get("gtid_slave_pos"))
+        if info["engine"] == "mariadb":
+            return bool(info["channel"]["gtid"] and info["gtid"].get("gtid_slave_pos"))
+        return remains.names_all(info)
 
     @staticmethod
-    def applied(info: dict[str, Any]) -> dict[int, Any]:
-        return gtid.domains(info["gtid"]["gtid_slave_pos"])
-
-    @classmethod
-    def received(cls, info: dict[str, Any]) -> dict[int, Any]:
-        return cls.join([cls.applied(info), gtid.domains(info["channel"]["retrieved"])])
+    def applied(info: dict[str, Any]) -> Gtids:
+        kind = gtids.kind_of(info["engine"])
+        return kind.parse(info["gtid"].get(kind.APPLIED))
 
     @staticmethod
-    def join(positions: list[dict[int, Any]]) -> dict[int, Any]:
-        newest: dict[int, Any] = {}
-        for position in positions:
-            for domain, sequence in position.items():
-                newest[domain] = max(sequence, newest.get(domain, 0))
-        return newest
+    def received(info: dict[str, Any]) -> Gtids:
+        return remains.received_of(gtids.kind_of(info["engine"]), info["gtid"], info["channel"])
 
     @staticmethod
-    def beyond(position: dict[int, Any], other: dict[int, Any]) -> dict[int, Any]:
-        return {
-            domain: sequence - other.get(domain, 0)
-            for domain, sequence in position.items()
-            if sequence > other.get(domain, 0)
-        }
+    def join(positions: list[Gtids]) -> Gtids:
+        return functools.reduce(lambda one, other: one.union(other), positions)
 
     @staticmethod
-    def count(missing: dict[int, Any]) -> int:
-        return sum(missing.values())
+    def missing(whole: Gtids, has: Gtids) -> int:
+        return has.missing_of(whole)
+
+    @staticmethod
+    def named(whole: Gtids, has: Gtids) -> str:
+        return str(whole.minus(has))
 
 
 class Positions:
@@ -109,16 +77,15 @@ class Positions:
     join = staticmethod(max)
 
     @staticmethod
-    def beyond(position: tuple[int, int], other: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-        return (position, other) if position > other else ()
+    def missing(whole: tuple[int, int], has: tuple[int, int]) -> int | None:
+        """None where they are in different files, whose length is not known here."""
+        if whole <= has:
+            return 0
+        return whole[1] - has[1] if whole[0] == has[0] else None
 
     @staticmethod
-    def count(missing: tuple[tuple[int, int], ...]) -> int | None:
-        """None where they are in different files, whose length is not known here."""
-        if not missing:
-            return 0
-        (file, position), (other_file, other_position) = missing
-        return position - other_position if file == other_file else None
+    def named(_whole: tuple[int, int], _has: tuple[int, int]) -> str:
+        return ""
 
 
 def number(file: str) -> int:
@@ -129,9 +96,9 @@ def number(file: str) -> int:
 
 def measure_of(infos: list[dict[str, Any]]) -> Any | None:
     """What these replicas can be compared by, or None."""
-    for kind in (Sets, Lists):
-        if all(kind.usable(info) for info in infos):
-            return kind
+    kinds = {gtids.kind_of(info["engine"]) for info in infos}
+    if len(kinds) == 1 and all(Transactions.usable(info) for info in infos):
+        return Transactions
     sources = {(info["channel"]["source_host"], info["channel"]["source_port"]) for info in infos}
     return (
         Positions if len(sources) == 1 and all(Positions.usable(info) for info in infos) else None
@@ -183,18 +150,14 @@ def rank(members: list[Member], needed: int) -> dict[str, Any]:
 def standing(member: Member, measure: Any, whole: Any) -> dict[str, Any]:
     """How one replica stands against all that any has received."""
     received = measure.received(member.info)
-    lacks, waiting = (
-        measure.beyond(whole, received),
-        measure.beyond(received, measure.applied(member.info)),
-    )
     return {
         "host": member.host,
-        "lacks": measure.count(lacks),
-        "to_apply": measure.count(waiting),
+        "lacks": measure.missing(whole, received),
+        "to_apply": measure.missing(received, measure.applied(member.info)),
         # An applier that stands still is said by itself.
         "how_long": how_long(member) if member.channel["sql_running"] == "Yes" else "",
         "unit": measure.unit,
-        "missing": lacks if isinstance(lacks, str) else "",
+        "missing": measure.named(whole, received),
         "receives": member.channel["io_running"] == "Yes",
         "sql_running": member.channel["sql_running"],
         "last_sql_error": member.channel["last_sql_error"],

@@ -138,7 +138,7 @@ def record(
         "accepted": [name for name in accepted if name in names],
         "fenced": fenced,
         "received": {
-            member.host: remains.received(member)
+            member.host: str(remains.received(member))
             for member in remains.readable(evidence.members)
             if remains.by_gtid(member)
         },

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
@@ -110,21 +110,13 @@ def is_of(
     return not foreign(begun, member)
 
 
-def foreign(begun: dict[str, Any], member: Member) -> str:
-    """What a server has that was neither judged nor written by itself, as GTIDs."""
-    salvaged = (begun.get("salvage") or {}).get("gtids") or ""
-    known = ",".join(filter(None, [begun["received"].get(member.host, ""), salvaged]))
-    gtids, variables = member.info["gtid"], member.info["variables"]
-    if member.info["engine"] != "mariadb":
-        own = str(variables["server_uuid"]).lower()
-        more = gtid.subtract(gtids["gtid_executed"], known)
-        return ",".join(one for one in more.split(",") if one and one.partition(":")[0] != own)
-    judged, number = gtid.domains(known), int(variables["server_id"] or 0)
-    return ",".join(
-        f"{domain}-{server}-{sequence}"
-        for (domain, server), sequence in gtid.parse_list(gtids.get("gtid_binlog_state")).items()
-        if server != number and sequence > judged.get(domain, 0)
-    )
+def foreign(begun: dict[str, Any], member: Member) -> Gtids:
+    """What a server has that was neither judged nor written by itself."""
+    kind = gtids.kind_of(member.info["engine"])
+    salvaged = (begun.get("salvage") or {}).get("gtids")
+    known = kind.of(begun["received"].get(member.host), salvaged)
+    own = kind.server_of(member.info["variables"])
+    return kind.parse(member.info["gtid"].get(kind.STATE)).not_of_server(own).minus(known)
 
 
 def is_open(member: Member) -> bool:
@@ -138,18 +130,14 @@ def waits(member: Member) -> bool:
     return values.same_value(enabled, "ON")
 
 
-def lacks(opened: Opened, member: Member) -> str:
+def lacks(opened: Opened, member: Member) -> Gtids:
     """What a replica has received that the target lacks; empty where that is nothing, and of one
     that follows the target already.
     """
-    target = opened.target
+    kind, has = remains.kind_of(member), opened.target.info["gtid"]
     if follows(opened, member):
-        return ""
-    if member.info["engine"] == "mariadb":
-        state = target.info["gtid"].get("gtid_binlog_state")
-        known = ",".join(filter(None, [state, target.info["gtid"].get("gtid_slave_pos")]))
-        return gtid.ahead(remains.received(member), known)
-    return gtid.subtract(remains.received(member), target.info["gtid"]["gtid_executed"])
+        return kind.parse("")
+    return remains.received(member).beyond(kind.of(has.get(kind.STATE), has.get(kind.APPLIED)))
 
 
 def follows(opened: Opened, member: Member) -> bool:
@@ -221,15 +209,10 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
             "timeline": [],
             "statements": [],
         }
-    received = kept["received"].get(target.host, "")
-    mariadb = target.info["engine"] == "mariadb"
-    own = target.info["gtid"]
-    has = (
-        rules.merged(own.get("gtid_slave_pos") or "", own.get("gtid_binlog_pos") or "")
-        if mariadb
-        else own["gtid_executed"]
-    )
-    if not rules.covers(mariadb, has, received):
+    kind, own = remains.kind_of(target), target.info["gtid"]
+    # gtid_binlog_pos is MariaDB's: gtid_slave_pos has nothing that a server wrote itself.
+    has = kind.of(own.get(kind.APPLIED), own.get("gtid_binlog_pos")).latest()
+    if not has.covers(kind.parse(kept["received"].get(target.host))):
         return kept
     seen = f"read when an interrupted run was finished: it has {has}"
     rows = [

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
@@ -23,7 +24,7 @@ class Has(NamedTuple):
 
     Attributes:
         host: inventory name.
-        mariadb: whether it is one.
+        engine: mysql, percona or mariadb.
         identity: server_uuid on MySQL, server_id on MariaDB, as text.
         gtids: gtid_executed, or gtid_binlog_state.
         oldest: of the new source: gtid_purged; or on MariaDB where its oldest log begins, None
@@ -36,7 +37,7 @@ class Has(NamedTuple):
     """
 
     host: str
-    mariadb: bool
+    engine: str
     identity: str
     gtids: str
     oldest: str | None = None
@@ -44,6 +45,23 @@ class Has(NamedTuple):
     strict: bool | None = None
     disorder: str | None = None
     by_log: bool = False
+
+    @property
+    def kind(self) -> type[Gtids]:
+        return gtids.kind_of(self.engine)
+
+    @property
+    def state(self) -> Gtids:
+        """What it has, as a state.
+
+        Raises:
+            ValueError: its text is something else.
+        """
+        return self.kind.parse(self.gtids)
+
+    @property
+    def mariadb(self) -> bool:
+        return self.engine == "mariadb"
 
 
 class Judged(NamedTuple):
@@ -73,10 +91,9 @@ def judge(old: Has, new: Has) -> Judged:
         why = premises(old, new) or (mariadb_premises if old.mariadb else mysql_premises)(old, new)
         if why:
             return Judged(CANNOT_TELL, why=tuple(why))
-        beyond = gtid.ahead if old.mariadb else gtid.subtract
-        phantoms = beyond(old.gtids, new.gtids)
+        phantoms = old.state.beyond(new.state)
         if phantoms:
-            return Judged(PHANTOMS, phantoms, hindrances=tuple(hindrances(old, new)))
+            return Judged(PHANTOMS, str(phantoms), hindrances=tuple(hindrances(old, new)))
         return Judged(CLEAN, hindrances=tuple(hindrances(old, new)))
     except ValueError as error:
         return Judged(CANNOT_TELL, why=(str(error),))
@@ -84,21 +101,21 @@ def judge(old: Has, new: Has) -> Judged:
 
 def premises(old: Has, new: Has) -> list[str]:
     """Why no comparison can be made at all."""
-    if old.mariadb != new.mariadb:
+    if old.kind is not new.kind:
         return [f"{old.host} and {new.host} are not of one kind, and their GTIDs are not"]
     words = []
     for one in (old, new):
-        name = "gtid_binlog_state" if one.mariadb else "gtid_executed"
         if not "".join(one.gtids.split()):
             words.append(
-                f"{name} of {one.host} is empty: its binary log or its data were reset or replaced"
+                f"{one.kind.STATE} of {one.host} is empty: its binary log or its data were reset or"
+                " replaced"
             )
     if not old.identity or old.identity == new.identity:
-        kind = "server_id" if old.mariadb else "server_uuid"
+        name = old.kind.SERVER
         words.append(
-            f"{old.host} and {new.host} have the same {kind} ({new.identity})"
+            f"{old.host} and {new.host} have the same {name} ({new.identity})"
             if old.identity
-            else f"the {kind} of {old.host} is not known"
+            else f"the {name} of {old.host} is not known"
         )
     return words
 
@@ -109,7 +126,7 @@ def mysql_premises(old: Has, new: Has) -> list[str]:
         for one in (old, new)
         if not one.by_gtid
     ]
-    if not words and gtid.subtract(old.gtids, new.gtids) == gtid.subtract(old.gtids, ""):
+    if not words and old.state.minus(new.state) == old.state:
         words.append(strangers(old, new))
     return words
 
@@ -129,8 +146,7 @@ def mariadb_premises(old: Has, new: Has) -> list[str]:
     gtid_seq_no by hand: gtid_strict_mode refuses that, and a log that was read shows it.
     """
     words = []
-    known, there = gtid.parse_list(old.gtids), gtid.parse_list(new.gtids)
-    if not set(known) & set(there):
+    if not old.state.same_places(new.state):
         words.append(strangers(old, new))
     if old.disorder:
         words.append(
@@ -156,7 +172,7 @@ def hindrances(old: Has, new: Has) -> list[str]:
             f"{old.host} has lost transactions that it wrote itself ({own}): a replica takes"
             " nothing from its source that has its own server_id, so they would never come back"
         )
-    gone = lacks(old, new.oldest or "")
+    gone = lacks(old, old.kind.parse(new.oldest))
     if new.oldest is None:
         words.append(f"where the binary logs of {new.host} begin is not known")
     if gone:
@@ -164,45 +180,24 @@ def hindrances(old: Has, new: Has) -> list[str]:
     return words
 
 
-def own_lost(old: Has, new: Has) -> str:
+def own_lost(old: Has, new: Has) -> Gtids:
     """What the former source wrote and the new one has, and it lacks itself, as after a power cut
-    with sync_binlog = 0; as text.
+    with sync_binlog = 0.
     """
-    lacking = [part for part in lacks(old, new.gtids).split(",") if part]
-    if old.mariadb:
-        return ",".join(part for part in lacking if part.split("-")[1] == old.identity)
-    return ",".join(part for part in lacking if part.split(":")[0] == old.identity.lower())
+    return lacks(old, new.state).of_server(old.identity)
 
 
-def lacks(old: Has, wanted: str) -> str:
-    """What of these GTIDs the former source is seen to lack, as text.
+def lacks(old: Has, wanted: Gtids) -> Gtids:
+    """What of these the former source is seen to lack.
 
     Of a log's first numbers nobody sees whether they came with a copy: on MySQL they are only in
     mysql.gtid_executed then, and its server says so once it runs. On MariaDB a server that wrote
     nothing since is in no state; its numbers are below those that came behind them in their domain.
     """
-    if old.mariadb:
-        known, last = gtid.parse_list(old.gtids), gtid.domains(old.gtids)
-        lacking = gtid.parse_list(gtid.ahead(wanted, old.gtids)).items()
-        return ",".join(
-            f"{domain}-{server}-{number}"
-            for (domain, server), number in lacking
-            if (domain, server) in known or number > last.get(domain, 0)
-        )
-    beyond = gtid.subtract(wanted, old.gtids)
-    if not old.by_log:
-        return beyond
-    logged = gtid.parse_set(old.gtids)
-    seen = (
-        f"{key}:{first}-{last}"
-        for key, intervals in gtid.parse_set(beyond).items()
-        for first, last in intervals
-        if key in logged and first > logged[key][0][0]
-    )
-    return gtid.subtract(",".join(seen), "")
+    return wanted.lacked_by(old.state, old.by_log)
 
 
-def with_copied(old: Has, there: str) -> str:
+def with_copied(old: Has, there: Gtids) -> Gtids:
     """What the former source has, with what came with a copy as far as its log shows that; MySQL.
 
     A log that was read begins behind the copy: the numbers before the first that it names of a
@@ -212,21 +207,11 @@ def with_copied(old: Has, there: str) -> str:
     Args:
         there: what the new source has.
     """
-    if not old.by_log:
-        return old.gtids
-    logged = gtid.parse_set(old.gtids)
-    copied = [
-        f"{key}:{first}-{last}"
-        for key, intervals in gtid.parse_set(gtid.subtract(there, old.gtids)).items()
-        for first, last in intervals
-        if key.partition(":")[0] == old.identity.lower()
-        or (key in logged and first < logged[key][0][0])
-    ]
-    return ",".join([old.gtids, *copied])
+    return old.state.with_copied(there, old.identity) if old.by_log else old.state
 
 
 def unlogged(
-    host: str, mariadb: bool, version: str, sync_binlog: str | None, lost_power: bool | None
+    host: str, engine: str, version: str, sync_binlog: str | None, lost_power: bool | None
 ) -> str:
     """Why a server may have rows of which its log knows nothing, in words; empty where it may not.
 
@@ -238,7 +223,7 @@ def unlogged(
     if sync_binlog == "1" or lost_power is False:
         return ""
     number = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
-    if not mariadb and number:
+    if engine != "mariadb" and number:
         first, second, third = (int(part) for part in number.groups())
         names = Names("mysql", (first, second, third))
         if names_more.engine_keeps_gtids(names):
@@ -249,11 +234,6 @@ def unlogged(
         " its binary log may be gone, and the rows of it be in its tables. Compare them with the"
         " new source's, or replace its data"
     )
-
-
-def is_phantom(mariadb: bool, one: str, there: str) -> bool:
-    """Whether a transaction of the former source is one that the new source lacks."""
-    return bool(gtid.ahead(one, there) if mariadb else gtid.subtract(one, there))
 
 
 def from_info(
@@ -267,14 +247,14 @@ def from_info(
         follows: whether it is a replica: behind a copy of its source its own log is empty until
             something comes.
     """
-    mariadb, variables, gtids = info["engine"] == "mariadb", info["variables"], info["gtid"]
-    logged = gtids.get("gtid_binlog_state" if mariadb else "gtid_executed")
+    mariadb, variables, known = info["engine"] == "mariadb", info["variables"], info["gtid"]
+    kind = gtids.kind_of(info["engine"])
     return Has(
         host=host,
-        mariadb=mariadb,
-        identity=str(variables.get("server_id" if mariadb else "server_uuid") or ""),
-        gtids=logged or (follows and gtids.get("gtid_slave_pos")) or "",
-        oldest=first_gtids if mariadb else gtids.get("gtid_purged", ""),
+        engine=info["engine"],
+        identity=str(variables.get(kind.SERVER) or ""),
+        gtids=known.get(kind.STATE) or (follows and known.get("gtid_slave_pos")) or "",
+        oldest=first_gtids if mariadb else known.get("gtid_purged", ""),
         by_gtid=mariadb or variables.get("gtid_mode") == "ON",
         strict=values.same_value(variables.get("gtid_strict_mode"), "ON") if mariadb else None,
     )

@@ -44,7 +44,7 @@ def ways(
     source: str,
     judged: Judged,
     look: dict[str, Any],
-    mariadb: bool,
+    engine: str,
     exposed: Sequence[str] | None = (),
     accepted: Sequence[str] = (),
 ) -> list[Way]:
@@ -52,6 +52,7 @@ def ways(
 
     Args:
         look: what its host said.
+        engine: of both servers.
         exposed: tables whose engine has no transactions; None where nobody knows.
         accepted: those of them that were accepted by name.
     """
@@ -60,19 +61,19 @@ def ways(
         Way(ATTACH, attach_closed(judged) or unseen, f"{host} follows {source} as it is"),
         Way(
             TRUNCATE,
-            truncate_closed(host, judged, look, mariadb) or unseen,
+            truncate_closed(host, judged, look, engine) or unseen,
             f"the server of {host} itself takes back, at its start, what nobody acknowledged"
             " (init-rpl-role=SLAVE); it is judged again, and follows",
         ),
         Way(
             REPLAY,
-            replay_closed(host, source, judged, look, mariadb) or unseen,
+            replay_closed(host, source, judged, look, engine) or unseen,
             f"{source} carries out what {host} has alone, with its GTIDs, where it has not written"
             f" the same rows since; {host} then follows",
         ),
         Way(
             SEED,
-            seed_closed(host, source, look, mariadb, exposed),
+            seed_closed(host, source, look, engine, exposed),
             f"all data of {host} are replaced with a copy of {source}, and what it has alone is"
             " gone, but for the copy of its old data that is kept where the disk allows",
         ),
@@ -80,11 +81,11 @@ def ways(
 
 
 def seed_closed(
-    host: str, source: str, look: dict[str, Any], mariadb: bool, exposed: Sequence[str] | None
+    host: str, source: str, look: dict[str, Any], engine: str, exposed: Sequence[str] | None
 ) -> str:
     if not look:
         return f"{host} could not be asked"
-    if exposed and not mariadb:
+    if exposed and engine != "mariadb":
         return (
             f"tables without transactions are not copied ({', '.join(exposed[:5])}): convert them"
             f" on {source} (ALTER TABLE … ENGINE=InnoDB), or restore a backup by hand"
@@ -179,11 +180,9 @@ def attach_closed(judged: Judged) -> str:
     return "; ".join(judged.hindrances)
 
 
-def replay_closed(
-    host: str, source: str, judged: Judged, look: dict[str, Any], mariadb: bool
-) -> str:
+def replay_closed(host: str, source: str, judged: Judged, look: dict[str, Any], engine: str) -> str:
     """Why the new source may not take over what the former one has alone."""
-    if mariadb:
+    if engine == "mariadb":
         return (
             f"{source} has higher numbers by now, and MariaDB takes none behind them that are lower"
         )
@@ -202,9 +201,9 @@ def replay_closed(
     return ""
 
 
-def truncate_closed(host: str, judged: Judged, look: dict[str, Any], mariadb: bool) -> str:
+def truncate_closed(host: str, judged: Judged, look: dict[str, Any], engine: str) -> str:
     """Why a MariaDB server may not cut its own log's end."""
-    if not mariadb:
+    if engine != "mariadb":
         return "MySQL has no such thing"
     if judged.verdict != PHANTOMS:
         return "there is nothing to take back" if judged.verdict == CLEAN else "the verdict"

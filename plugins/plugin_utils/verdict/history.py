@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises, same_value
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -211,9 +211,8 @@ def earlier(saved: dict[str, Any] | None, state: dict[str, Any]) -> list[dict[st
 
 def lost_history(before: str, now: str) -> bool:
     """Whether a server lacks GTIDs that it had: its history began anew."""
-    if ":" in before:
-        return bool(gtid.subtract(before, now))
-    return bool(gtid.ahead(before, now))
+    kind = gtids.kind_by_text(before)
+    return bool(kind.parse(before).beyond(kind.parse(now)))
 
 
 def at_second(clock: float) -> str:

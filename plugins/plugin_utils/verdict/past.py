@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
@@ -100,16 +101,16 @@ def missed(evidence: Evidence, salvaged: str = "") -> str | None:
     kept = str(look(evidence).get("gtid") or "")
     if has is None or not kept:
         return None
-    return remains.less(remains.is_mariadb(evidence), has, kept)
+    return str(has.parse(kept).minus(has))
 
 
-def received_by_best(evidence: Evidence, salvaged: str = "") -> str | None:
-    """GTIDs of a replica that has all that any other has; None if there is no such replica."""
+def received_by_best(evidence: Evidence, salvaged: str = "") -> Gtids | None:
+    """The position of a replica that has all that any other has; None if there is none."""
     best = remains.supersets(evidence)
     if not best:
         return None
     has = remains.received(best[0])
-    return remains.union(remains.is_mariadb(evidence), has, salvaged) if salvaged else has
+    return has.union(has.parse(salvaged)).latest() if salvaged else has
 
 
 def covered_at(evidence: Evidence, salvaged: str = "") -> float | None:
@@ -119,9 +120,8 @@ def covered_at(evidence: Evidence, salvaged: str = "") -> float | None:
     has, last = received_by_best(evidence, salvaged), look(evidence)
     if has is None or not last:
         return None
-    mariadb = remains.is_mariadb(evidence)
     for kept in [last, *reversed(last.get("past") or [])]:
-        if kept.get("gtid") and not remains.less(mariadb, has, kept["gtid"]):
+        if kept.get("gtid") and has.covers(has.parse(kept["gtid"])):
             return moment_of(kept["at"])
     return None
 

@@ -204,13 +204,11 @@ def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
 def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
     """C4: one has it all."""
     read = [member for member in remains.readable(evidence.members) if remains.by_gtid(member)]
-    lacks = (
-        [remains.lacking(chosen, other) for other in read if chosen] if chosen else ["no candidate"]
-    )
+    lacks = not chosen or any(remains.lacking(chosen, other) for other in read)
     own = {member.host: remains.own_writes(evidence, member) for member in read}
     errant = [f"{host} wrote {words} itself" for host, words in own.items() if words]
     gone = salvaged.gone(evidence)
-    good: bool | None = not any(lacks) and not errant and not gone
+    good: bool | None = not lacks and not errant and not gone
     if good and gone is None and not past.unwatched(evidence):
         good = None
     same = "all have received the same" if read else "no replica was read"

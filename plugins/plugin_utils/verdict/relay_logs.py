@@ -143,9 +143,8 @@ def has_less(evidence: Evidence, member: Member) -> str:
     first = evidence.first.get(member.host)
     if not first or not remains.by_gtid(member):
         return ""
-    mariadb = member.info["engine"] == "mariadb"
-    before = remains.received_of(mariadb, first["gtid"], first["channel"])
-    gone = remains.less(mariadb, remains.received(member), before)
+    before = remains.received_of(remains.kind_of(member), first["gtid"], first["channel"])
+    gone = before.minus(remains.received(member))
     return f"it had {gone} when this run first read it, and has it no more" if gone else ""
 
 

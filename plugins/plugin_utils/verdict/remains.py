@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid, position
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -19,7 +19,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate
 
 # The tasks of semisync_hook_fence are still to end the source, or have run.
 AHEAD, BEHIND = "ahead", "behind"
@@ -96,23 +95,19 @@ def is_mariadb(evidence: Evidence) -> bool:
 # C3 and C4
 
 
-def received(member: Member) -> str:
-    """The GTIDs that a replica has received, applied or not."""
-    return received_of(member.info["engine"] == "mariadb", member.info["gtid"], member.channel)
+def kind_of(member: Member) -> type[Gtids]:
+    """The GTIDs of a server that was read."""
+    return gtids.kind_of(member.info["engine"])
 
 
-def received_of(mariadb: bool, gtids: dict[str, Any], channel: dict[str, Any]) -> str:
+def received(member: Member) -> Gtids:
+    """The position up to which a replica has received, applied or not."""
+    return received_of(kind_of(member), member.info["gtid"], member.channel)
+
+
+def received_of(kind: type[Gtids], said: dict[str, Any], channel: dict[str, Any]) -> Gtids:
     """The same, of what was read of a server at one moment."""
-    if mariadb:
-        return rules.merged(gtids.get("gtid_slave_pos") or "", channel["retrieved"])
-    return gtid.subtract(",".join(filter(None, [gtids["gtid_executed"], channel["retrieved"]])), "")
-
-
-def union(mariadb: bool, has: str, more: str) -> str:
-    """GTIDs of two texts together; on MariaDB the last of each domain."""
-    if mariadb:
-        return rules.merged(has, more)
-    return gtid.subtract(",".join(filter(None, [has, more])), "")
+    return kind.of(said.get(kind.APPLIED), channel["retrieved"]).latest()
 
 
 def by_gtid(member: Member) -> bool:
@@ -121,28 +116,17 @@ def by_gtid(member: Member) -> bool:
         return False
     if member.info["engine"] == "mariadb":
         return bool(received(member))
-    return bool(candidate.Sets.usable(member.info))
+    return names_all(member.info)
 
 
-def lacking(member: Member, other: Member) -> str:
-    """What another has received and this one has not, as GTIDs."""
-    return less(member.info["engine"] == "mariadb", received(member), received(other))
+def names_all(info: dict[str, Any]) -> bool:
+    """Whether a MySQL server's GTIDs name all that it has."""
+    return info["variables"].get("gtid_mode") == "ON" and bool(info["gtid"].get("gtid_executed"))
 
 
-def less(mariadb: bool, has: str, wanted: str) -> str:
-    """What of some GTIDs is not among others, as GTIDs."""
-    if not mariadb:
-        return gtid.subtract(wanted, has)
-    mine, theirs = gtid.latest(has), gtid.latest(wanted)
-    parts = []
-    for domain, (server, sequence) in sorted(theirs.items()):
-        own_server, own = mine.get(domain, (server, 0))
-        if sequence > own:
-            parts.append(f"{domain}-{server}-{sequence}")
-        elif sequence == own and server != own_server:
-            # The same place in two histories.
-            parts.append(f"{domain}-{server}-{sequence}")
-    return ",".join(parts)
+def lacking(member: Member, other: Member) -> Gtids:
+    """What another has received and this one has not."""
+    return received(other).minus(received(member))
 
 
 def supersets(evidence: Evidence) -> list[Member]:
@@ -154,9 +138,8 @@ def supersets(evidence: Evidence) -> list[Member]:
 
 def to_apply(member: Member) -> int:
     """How many transactions a replica has received and not applied."""
-    mariadb = member.info["engine"] == "mariadb"
-    name = "gtid_slave_pos" if mariadb else "gtid_executed"
-    return position.missing(mariadb, received(member), member.info["gtid"].get(name) or "")
+    kind = kind_of(member)
+    return kind.parse(member.info["gtid"].get(kind.APPLIED)).missing_of(received(member))
 
 
 def differences(evidence: Evidence) -> list[str]:
@@ -166,22 +149,27 @@ def differences(evidence: Evidence) -> list[str]:
     return [f"{one.host} lacks {words} of {other.host}" for one, other, words in pairs if words]
 
 
-def own_writes(evidence: Evidence, member: Member) -> str:
+def own_writes(evidence: Evidence, member: Member) -> Gtids:
     """What a replica wrote itself: GTIDs of its own that neither the source had at the last look
     nor another replica has.
     """
-    others = [one for one in readable(evidence.members) if one is not member]
-    last = str((evidence.last or {}).get("gtid") or "")
-    variables = member.info["variables"]
+    kind = kind_of(member)
+    known = kind.parse((evidence.last or {}).get("gtid"))
+    for other in readable(evidence.members):
+        if other is not member:
+            known = known.union(state_of(other))
+    server = kind.server_of(member.info["variables"])
+    return state_of(member).beyond(known).of_server(server)
+
+
+def state_of(member: Member) -> Gtids:
+    """All that a replica has, by the servers that wrote it: of what it has received on MariaDB only
+    what is in its own log, for the position of the rest does not tell.
+    """
     if member.info["engine"] != "mariadb":
-        uuid = str(variables["server_uuid"]).lower()
-        known = ",".join(filter(None, [last, *(received(other) for other in others)]))
-        more = gtid.subtract(received(member), known)
-        return ",".join(part for part in more.split(",") if part.partition(":")[0] == uuid)
-    states = [last, *(other.info["gtid"].get("gtid_binlog_state") or "" for other in others)]
-    more = gtid.ahead(member.info["gtid"].get("gtid_binlog_state"), ",".join(filter(None, states)))
-    number = int(variables["server_id"] or 0)
-    return ",".join(part for part in more.split(",") if part and int(part.split("-")[1]) == number)
+        return received(member)
+    kind = kind_of(member)
+    return kind.parse(member.info["gtid"].get(kind.STATE))
 
 
 def followers(members: list[Member]) -> list[Member]:

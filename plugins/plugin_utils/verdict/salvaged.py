@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import past, remains
@@ -121,12 +122,13 @@ def summary(evidence: Evidence) -> dict[str, Any] | None:
     seen = evidence.salvage or {}
     if not covers(evidence) or "count" not in seen:
         return None
-    gtids = seen["gtids"]
+    names = seen["gtids"]
+    engine = "mariadb" if remains.is_mariadb(evidence) else "mysql"
     return {
         "transactions": seen["count"],
-        "first": gtids[0] if gtids else None,
-        "last": gtids[-1] if gtids else None,
-        "gtids": remains.union(remains.is_mariadb(evidence), "", ",".join(gtids)),
+        "first": names[0] if names else None,
+        "last": names[-1] if names else None,
+        "gtids": str(gtids.parse(engine, *names).latest()),
         "files": seen["files"],
         "end": seen["end"],
         "torn_bytes": seen["torn"],

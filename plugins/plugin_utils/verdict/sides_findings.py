@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kinds import finding
@@ -54,23 +55,20 @@ def strays(members: list[Member], source: Member) -> list[Member]:
 
 def related(member: Member, source: Member) -> bool:
     """True where two servers have transactions of one origin."""
-    if member.info["engine"] != "mariadb":
-        return bool(
-            gtid.parse_set(executed(member)).keys() & gtid.parse_set(executed(source)).keys()
-        )
-    # Servers that nobody has given a number have the same one.
-    own = {int(which.info["variables"]["server_id"] or 0) for which in (member, source)}
-    both = gtid.parse_list(executed(member)).keys() & gtid.parse_list(executed(source)).keys()
-    return any(len(own) > 1 or server not in own for _domain, server in both)
+    both = executed(member).same_places(executed(source))
+    mine, theirs = (
+        str(int(which.info["variables"]["server_id"] or 0)) for which in (member, source)
+    )
+    if member.info["engine"] == "mariadb" and mine == theirs:
+        # Servers that nobody has given a number have the same one.
+        both = both.not_of_server(mine)
+    return bool(both)
 
 
-def executed(member: Member) -> str:
-    """What a server has in its binary log or has applied, as MySQL's set or MariaDB's list."""
-    known = member.info["gtid"]
-    if member.info["engine"] != "mariadb":
-        return known.get("gtid_executed") or ""
-    states = (known.get("gtid_binlog_state"), known.get("gtid_slave_pos"))
-    return ",".join(state for state in states if state)
+def executed(member: Member) -> Gtids:
+    """What a server has in its binary log or has applied, as a state."""
+    known, kind = member.info["gtid"], gtids.kind_of(member.info["engine"])
+    return kind.of(known.get(kind.STATE), known.get(kind.APPLIED))
 
 
 def each_alone(writing: list[Member]) -> str:
@@ -88,7 +86,8 @@ def each_alone(writing: list[Member]) -> str:
 
 def alone(member: Member, other: Member) -> str:
     """What one server has and another lacks, in words."""
-    if member.info["engine"] == "mariadb":
-        return gtid.ahead(executed(member), executed(other)) or "nothing"
-    lacking = gtid.subtract(executed(member), executed(other))
-    return f"{lacking} ({gtid.count(lacking)} transactions)" if lacking else "nothing"
+    mine, theirs = executed(member), executed(other)
+    lacking = mine.beyond(theirs)
+    if not lacking or member.info["engine"] == "mariadb":
+        return str(lacking) or "nothing"
+    return f"{lacking} ({theirs.missing_of(mine)} transactions)"

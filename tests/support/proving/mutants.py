@@ -41,12 +41,10 @@ class Mutant(NamedTuple):
 
 REMAINS = "plugins/plugin_utils/verdict/remains.py"
 TARGET = "plugins/module_utils/failover/target.py"
-LACKING = 'return less(member.info["engine"] == "mariadb", received(member), received(other))'
-EXECUTED = """applied = [
-        one.info["gtid"].get("gtid_executed") or one.info["gtid"].get("gtid_slave_pos")
-        for one in (member, other)
-    ]
-    return less(member.info["engine"] == "mariadb", *applied)"""
+LACKING = "return received(other).minus(received(member))"
+EXECUTED = """kind = kind_of(member)
+    mine, theirs = (kind.parse(one.info["gtid"].get(kind.APPLIED)) for one in (member, other))
+    return theirs.minus(mine)"""
 MUTANTS = {
     "by-executed": Mutant(
         "the candidate by what was applied, not by what was received",

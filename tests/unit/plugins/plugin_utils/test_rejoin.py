@@ -10,6 +10,7 @@ import json
 import types
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, hold, rejoin
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.test_held import (
@@ -214,7 +215,8 @@ def test_what_is_taken_over_is_in_a_file_of_the_run_and_in_no_result(monkeypatch
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("rows of clients", 0o600)
     run.step("replay", "db2", **consent)
     given = run.given["replay", "db2"]
-    assert (given["tail"], given["known"]) == ("rows of clients", beyond(run))
+    assert given["tail"] == "rows of clients"
+    assert MysqlGtids.parse(given["known"]) == MysqlGtids.parse(beyond(run))
     for step, host in (("carry", "db2"), ("replay", "db1"), ("replay", "db3")):
         with pytest.raises(hold.NotMeantError):
             run.step(step, host, **consent)

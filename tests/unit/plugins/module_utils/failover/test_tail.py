@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import salvage, tail
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.tail import TailError
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import kind_by_text
 from ansible_collections.dbre.semisync.tests.unit import printed as of_log
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -24,9 +25,9 @@ def printed(name):
 
 def read(lines, received=""):
     """(the transactions beyond what was received, the reader)."""
-    reader = tail.Reader(salvage.lacking(received.startswith("0-") or received == "none", received))
-    if received in ("", "none"):
-        reader = tail.Reader(lambda _gtid: True)
+    reader = tail.Reader(lambda _gtid: True)
+    if received not in ("", "none"):
+        reader = tail.Reader(salvage.lacking(kind_by_text(received).parse(received)))
     return list(reader.read(of_log.lines(lines))), reader
 
 

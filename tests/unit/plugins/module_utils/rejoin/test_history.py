@@ -12,6 +12,11 @@ from pathlib import Path
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.tail import TailError
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.history import History
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import (
+    MariadbGtids,
+    MysqlGtids,
+    kind_of,
+)
 from ansible_collections.dbre.semisync.tests.unit import printed as of_log
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -33,9 +38,9 @@ def printed(name):
     ],
 )
 def test_what_a_server_has_that_does_not_run_is_in_its_last_files(name, before, has, torn):
-    history = History(name.startswith("mariadb")).read(of_log.lines(printed(name)))
+    history = History(kind_of(name.partition("-")[0])).read(of_log.lines(printed(name)))
     assert (history.before, history.has(), history.torn) == (before, has, torn)
-    assert (history.anonymous, history.disorder) == (0, "")
+    assert (history.anonymous, history.disorder()) == (0, "")
 
 
 def of_mysql(*lines):
@@ -49,30 +54,33 @@ def one_of_mysql(name, *statements):
 
 def test_the_gtids_before_a_file_may_take_several_lines_and_have_tags():
     lines = of_mysql(f"# {MYSQL}1-2,\n", f"# {OTHER}:1-5:app:1-3\n", "# at 198\n")
-    assert History(False).read(of_log.lines(lines)).before == f"{MYSQL}1-2,{OTHER}:1-5:app:1-3"
+    assert History(MysqlGtids).read(of_log.lines(lines)).before == f"{MYSQL}1-2,{OTHER}:1-5:app:1-3"
     lines += [one.encode() for one in one_of_mysql(f"{OTHER}:app:4", "BEGIN", "COMMIT")]
     assert (
-        History(False).read(of_log.lines(lines)).has() == f"{OTHER}:1-5,{OTHER}:app:1-4,{MYSQL}1-2"
+        History(MysqlGtids).read(of_log.lines(lines)).has()
+        == f"{OTHER}:1-5,{OTHER}:app:1-4,{MYSQL}1-2"
     )
-    assert History(False).read(of_log.lines(of_mysql("# [empty]\n", "# at 198\n"))).before == ""
+    assert (
+        History(MysqlGtids).read(of_log.lines(of_mysql("# [empty]\n", "# at 198\n"))).before == ""
+    )
 
 
 def test_a_file_may_have_nothing_behind_its_head():
     lines = of_mysql(f"# {MYSQL}1-2\n", "DELIMITER ;\n", "# End of log file\n")
-    assert History(False).read(of_log.lines(lines)).has() == f"{MYSQL}1-2"
+    assert History(MysqlGtids).read(of_log.lines(lines)).has() == f"{MYSQL}1-2"
     lines = of_mysql(f"# {MYSQL}1-2\n", "# End of log file\n")
-    assert History(False).read(of_log.lines(lines)).has() == f"{MYSQL}1-2"
+    assert History(MysqlGtids).read(of_log.lines(lines)).has() == f"{MYSQL}1-2"
 
 
 def test_transactions_without_a_gtid_are_counted_and_none_is_taken_for_one():
     lines = of_mysql("# [empty]\n", *one_of_mysql("ANONYMOUS", "BEGIN", "COMMIT"))
-    history = History(False).read(of_log.lines(lines))
+    history = History(MysqlGtids).read(of_log.lines(lines))
     assert (history.anonymous, history.gtids) == (1, [])
 
 
 def test_a_file_that_does_not_say_what_was_before_it_says_nothing():
     with pytest.raises(TailError, match="does not say which GTIDs"):
-        History(False).read(of_log.lines([b"DELIMITER /*!*/;\n"])).has()
+        History(MysqlGtids).read(of_log.lines([b"DELIMITER /*!*/;\n"])).has()
 
 
 def of_mariadb(before, *names):
@@ -85,13 +93,13 @@ def of_mariadb(before, *names):
 
 
 def test_on_mariadb_each_server_of_a_domain_has_its_last_number():
-    history = History(True).read(
+    history = History(MariadbGtids).read(
         of_log.lines(of_mariadb("Gtid list [0-1-5, 0-2-9, 7-1-2]", "0-1-10", "0-2-11"))
     )
     assert history.has() == "0-1-10,0-2-11,7-1-2"
     lines = of_mariadb("Gtid list [0-1-5,", "0-1-10")
     lines.insert(2, b"# 0-2-9]\n")
-    assert History(True).read(of_log.lines(lines)).has() == "0-1-10,0-2-9"
+    assert History(MariadbGtids).read(of_log.lines(lines)).has() == "0-1-10,0-2-9"
 
 
 @pytest.mark.parametrize(
@@ -108,10 +116,11 @@ def test_on_mariadb_each_server_of_a_domain_has_its_last_number():
 )
 def test_on_mariadb_numbers_of_a_server_that_do_not_grow_are_told(names, words):
     assert (
-        History(True).read(of_log.lines(of_mariadb("Gtid list [0-1-5]", *names))).disorder == words
+        History(MariadbGtids).read(of_log.lines(of_mariadb("Gtid list [0-1-5]", *names))).disorder()
+        == words
     )
 
 
 def test_a_password_at_the_logs_end_is_a_whole_transaction():
     lines = of_mysql("# [empty]\n", *one_of_mysql(f"{OTHER}:1", "SET PASSWORD FOR a='*00'"))
-    assert History(False).read(of_log.lines(lines)).has() == f"{OTHER}:1"
+    assert History(MysqlGtids).read(of_log.lines(lines)).has() == f"{OTHER}:1"

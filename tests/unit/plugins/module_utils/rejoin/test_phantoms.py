@@ -12,6 +12,10 @@ from pathlib import Path
 
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import phantoms
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin.phantoms import Phantoms
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import (
+    MariadbGtids,
+    MysqlGtids,
+)
 from ansible_collections.dbre.semisync.tests.unit import printed as of_log
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -23,8 +27,8 @@ def printed():
     return path.read_bytes().splitlines(keepends=True)
 
 
-def read(lines, mariadb=False, wanted=lambda _gtid: True):
-    return Phantoms(mariadb, wanted).read(of_log.lines(lines))
+def read(lines, kind=MysqlGtids, wanted=lambda _gtid: True):
+    return Phantoms(kind, wanted).read(of_log.lines(lines))
 
 
 def test_each_has_its_gtid_when_it_was_its_tables_and_how_many_rows():
@@ -60,10 +64,12 @@ def of_mariadb(flags, *body):
 
 def test_mariadb_says_itself_what_cannot_be_taken_back():
     ends = ["START TRANSACTION", "/*!*/;", "COMMIT/*!*/;"]
-    assert read(of_mariadb("trans", *ends), True).lasting == []
-    assert read(of_mariadb("cid=5 trans", *ends), True).lasting == []
-    assert read(of_mariadb("", *ends), True).lasting == ["0-7-39"]
-    assert read(of_mariadb("ddl", "CREATE TABLE t (id INT)", "/*!*/;"), True).lasting == ["0-7-39"]
+    assert read(of_mariadb("trans", *ends), MariadbGtids).lasting == []
+    assert read(of_mariadb("cid=5 trans", *ends), MariadbGtids).lasting == []
+    assert read(of_mariadb("", *ends), MariadbGtids).lasting == ["0-7-39"]
+    assert read(of_mariadb("ddl", "CREATE TABLE t (id INT)", "/*!*/;"), MariadbGtids).lasting == [
+        "0-7-39"
+    ]
 
 
 def test_what_may_hold_a_password_is_not_shown():
@@ -72,16 +78,16 @@ def test_what_may_hold_a_password_is_not_shown():
         "SET PASSWORD FOR a = 'x'",
         "UPDATE mysql.user SET authentication_string = 'x'",
     ):
-        (one,) = read(of_mariadb("ddl", statement, "/*!*/;"), True).told
+        (one,) = read(of_mariadb("ddl", statement, "/*!*/;"), MariadbGtids).told
         assert one["statements"] == [phantoms.HIDDEN]
     rows = ["### UPDATE `mysql`.`global_priv`", "### SET", "###   @3='x'"]
-    (one,) = read(of_mariadb("trans", *rows, "COMMIT/*!*/;"), True).told
+    (one,) = read(of_mariadb("trans", *rows, "COMMIT/*!*/;"), MariadbGtids).told
     assert one["rows"] == ["UPDATE `mysql`.`global_priv`"]
 
 
 def test_long_ones_are_cut_and_all_are_counted():
     row = ["### INSERT INTO `app`.`t`", "### SET", f"###   @1='{'x' * 1000}'"]
-    seen = read(of_mariadb("trans", *(row * 100), "COMMIT/*!*/;"), True)
+    seen = read(of_mariadb("trans", *(row * 100), "COMMIT/*!*/;"), MariadbGtids)
     assert seen.tables["app.t"]["inserted"] == 100
     (one,) = seen.told
     assert len(one["rows"]) == 3 * phantoms.ROWS
@@ -90,5 +96,5 @@ def test_long_ones_are_cut_and_all_are_counted():
 
 def test_a_clients_own_lines_are_no_rows():
     body = ["CREATE PROCEDURE p() BEGIN", "### DELETE FROM `app`.`t`", "END", "/*!*/;"]
-    seen = read(of_mariadb("ddl", *body), True)
+    seen = read(of_mariadb("ddl", *body), MariadbGtids)
     assert seen.tables == {}

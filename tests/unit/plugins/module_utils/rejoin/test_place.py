@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover.log_file import PLAIN
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import place
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 
 # The head, and some lines of the end, as Debian's MariaDB 10.11.19 and MySQL 9.7.4 print them.
 MARIADB = """mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)
@@ -61,7 +62,7 @@ def test_what_the_help_says_is_what_it_would_be_started_with():
     assert options["datadir"] == "/var/lib/mysql/"
     assert "log-bin" not in options
     there = place.Place("mariadb", None, options)
-    assert (there.identity(True), there.strict()) == ("7", False)
+    assert (there.identity(gtids.MariadbGtids), there.strict()) == ("7", False)
 
 
 @pytest.mark.parametrize("kind", list(UNITS))
@@ -130,9 +131,9 @@ def test_a_unit_or_a_program_that_is_not_there_is_told(program):
 
 def test_its_uuid_is_read_from_its_file(tmp_path):
     there = place.Place("mysql", None, {"datadir": str(tmp_path)})
-    assert there.identity(False) == ""
+    assert there.identity(gtids.MysqlGtids) == ""
     (tmp_path / "auto.cnf").write_text(f"[auto]\nserver-uuid={UUID.upper()}\n")
-    assert there.identity(False) == UUID
+    assert there.identity(gtids.MysqlGtids) == UUID
 
 
 def log(folder, name, first=PLAIN):

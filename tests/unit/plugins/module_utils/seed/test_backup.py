@@ -109,9 +109,9 @@ def test_the_position_is_read_from_the_copy_and_no_link(tmp_path):
     os.close(folder)
 
 
-@pytest.mark.parametrize("mariadb", [False, True])
-def test_the_client_that_loads_a_dump_takes_no_commands_of_its_own_from_it(mariadb):
-    words = replica.client_words("/usr/bin/mysql", "/f", mariadb)
+@pytest.mark.parametrize("engine", ["mysql", "percona", "mariadb"])
+def test_the_client_that_loads_a_dump_takes_no_commands_of_its_own_from_it(engine):
+    words = replica.client_words("/usr/bin/mysql", "/f", engine)
     assert words[1] == "--defaults-file=/f"
     assert "--loose-binary-mode" in words and "--local-infile=0" in words
-    assert ("--loose-sandbox" in words) is mariadb
+    assert ("--loose-sandbox" in words) is (engine == "mariadb")

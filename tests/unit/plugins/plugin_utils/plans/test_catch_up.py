@@ -9,6 +9,7 @@ import json
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import catch_up
 
 A = "91c92dd4-e5a0-11f1-9b95-0242ac130002"
@@ -16,24 +17,26 @@ B = "92139d91-e5a0-11f1-923b-0242ac130003"
 
 
 @pytest.mark.parametrize(
-    "mariadb,target,applied,missing",
+    "engine,target,applied,missing",
     [
-        (False, "", "", 0),
-        (False, A + ":1-10", A + ":1-10", 0),
-        (False, A + ":1-10", A + ":1-12", 0),
-        (False, A + ":1-10", A + ":1-7", 3),
+        ("mysql", "", "", 0),
+        ("mysql", A + ":1-10", A + ":1-10", 0),
+        ("mysql", A + ":1-10", A + ":1-12", 0),
+        ("mysql", A + ":1-10", A + ":1-7", 3),
         # gaps of a parallel applier count, what the replica has of its own does not
-        (False, A + ":1-10," + B + ":1-2", A + ":1-3:5-9," + B + ":2-9", 3),
-        (False, A + ":1-4", "", 4),
-        (True, "", "0-1-5", 0),
-        (True, "0-1-10", "0-1-7", 3),
-        (True, "0-1-10", "0-2-12", 0),
-        (True, "0-1-10,3-1-2", "0-1-10", 2),
-        (True, "0-1-10", "", 10),
+        ("mysql", A + ":1-10," + B + ":1-2", A + ":1-3:5-9," + B + ":2-9", 3),
+        ("mysql", A + ":1-4", "", 4),
+        ("mariadb", "", "0-1-5", 0),
+        ("mariadb", "0-1-10", "0-1-7", 3),
+        ("mariadb", "0-1-10", "0-2-12", 0),
+        ("mariadb", "0-1-10,3-1-2", "0-1-10", 2),
+        ("mariadb", "0-1-10", "", 10),
+        # the same number by another server: two histories
+        ("mariadb", "0-1-10", "0-2-10", 1),
     ],
 )
-def test_how_many_transactions_a_replica_lacks(mariadb, target, applied, missing):
-    assert position.missing(mariadb, target, applied) == missing
+def test_how_many_transactions_a_replica_lacks(engine, target, applied, missing):
+    assert position.missing(Names(engine, (10, 11, 6)), target, applied) == missing
 
 
 def channel(**values):

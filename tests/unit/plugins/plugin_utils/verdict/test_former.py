@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
     CANNOT_TELL,
@@ -21,7 +21,7 @@ C = "cccccccc-1111-2222-3333-444444444444"
 
 def mysql(old: str, new: str, purged: str = "", **more: Any) -> former.Judged:
     return former.judge(
-        Has("db1", False, A, old)._replace(**more), Has("db2", False, B, new, oldest=purged)
+        Has("db1", "mysql", A, old)._replace(**more), Has("db2", "mysql", B, new, oldest=purged)
     )
 
 
@@ -30,8 +30,8 @@ def mariadb(old: str, new: str, first: str | None = "", **more: Any) -> former.J
     wanted: dict[str, Any] = {"strict": True, "disorder": "", **more}
     strict = bool(wanted.pop("new_strict", True))
     return former.judge(
-        Has("db1", True, "1", old)._replace(**wanted),
-        Has("db2", True, "2", new, oldest=first, strict=strict),
+        Has("db1", "mariadb", "1", old)._replace(**wanted),
+        Has("db2", "mariadb", "2", new, oldest=first, strict=strict),
     )
 
 
@@ -73,7 +73,7 @@ def test_on_mysql_no_uuid_and_no_tag_is_left_out(old: str, new: str, phantoms: s
         (f"{A}:1", f"{A}:1", {"identity": ""}, "server_uuid of db1 is not known"),
         (f"{C}:1-5", f"{A}:1-9,{B}:1", {}, "no transaction in common"),
         ("0-1-5", f"{A}:1-9", {}, "is no GTID set"),
-        (f"{A}:1", f"{A}:1", {"mariadb": True}, "not of one kind"),
+        (f"{A}:1", f"{A}:1", {"engine": "mariadb"}, "not of one kind"),
     ],
 )
 def test_on_mysql_what_says_nothing_is_told_and_is_neither_verdict(
@@ -122,17 +122,17 @@ def test_what_came_with_a_copy_is_in_no_log_of_mysql_and_is_not_lost() -> None:
 
 
 def test_what_came_with_a_copy_is_no_row_that_the_new_source_wrote_since() -> None:
-    new = f"{A}:1-104,{B}:1-5,{C}:1-95"
-    logged = Has("db1", False, A, f"{A}:74-106,{C}:91-95", by_log=True)
+    new = MysqlGtids.parse(f"{A}:1-104,{B}:1-5,{C}:1-95")
+    logged = Has("db1", "mysql", A, f"{A}:74-106,{C}:91-95", by_log=True)
     known = former.with_copied(logged, new)
-    assert gtid.subtract(new, known) == f"{B}:1-5"
-    assert not gtid.subtract(logged.gtids, known)
+    assert str(new.minus(known)) == f"{B}:1-5"
+    assert known.covers(logged.state)
     # Of a server that the log names, only what is before its first; and one's own at any place.
     known = former.with_copied(logged._replace(gtids=f"{A}:74-90:92-100,{C}:91-93"), new)
-    assert gtid.subtract(new, known) == f"{B}:1-5,{C}:94-95"
+    assert str(new.minus(known)) == f"{B}:1-5,{C}:94-95"
     # A server that runs names all that it has.
-    whole = Has("db1", False, A, f"{A}:1-106,{C}:91-95")
-    assert former.with_copied(whole, new) == whole.gtids
+    whole = Has("db1", "mysql", A, f"{A}:1-106,{C}:91-95")
+    assert former.with_copied(whole, new) == whole.state
 
 
 def test_what_came_with_a_copy_is_in_no_state_of_mariadb_and_is_not_lost() -> None:
@@ -194,8 +194,8 @@ def test_on_mariadb_what_says_nothing_is_told_and_is_neither_verdict(
 ) -> None:
     said = mariadb("0-1-100", "0-1-100,0-2-150")
     assert said.verdict == CLEAN
-    old = Has("db1", True, "1", "0-1-100", strict=True, disorder="")
-    new = Has("db2", True, "2", "0-1-100,0-2-150", oldest="", strict=True)
+    old = Has("db1", "mariadb", "1", "0-1-100", strict=True, disorder="")
+    new = Has("db2", "mariadb", "2", "0-1-100,0-2-150", oldest="", strict=True)
     new = new._replace(strict=more.pop("new_strict", True))
     said = former.judge(old._replace(**more), new)
     assert said.verdict == CANNOT_TELL
@@ -222,10 +222,12 @@ def test_a_server_that_was_read_says_what_it_has() -> None:
         "variables": {"server_uuid": A, "server_id": "1", "gtid_mode": "ON_PERMISSIVE"},
         "gtid": {"gtid_executed": f"{A}:1-3", "gtid_purged": f"{A}:1"},
     }
-    assert former.from_info("db1", info) == Has("db1", False, A, f"{A}:1-3", f"{A}:1", False, None)
+    assert former.from_info("db1", info) == Has(
+        "db1", "mysql", A, f"{A}:1-3", f"{A}:1", False, None
+    )
     info = {
         "engine": "mariadb",
         "variables": {"server_id": "1", "gtid_strict_mode": "ON"},
         "gtid": {"gtid_binlog_state": "0-1-3", "gtid_binlog_pos": "0-1-3"},
     }
-    assert former.from_info("db1", info, "") == Has("db1", True, "1", "0-1-3", "", True, True)
+    assert former.from_info("db1", info, "") == Has("db1", "mariadb", "1", "0-1-3", "", True, True)

@@ -21,19 +21,19 @@ LOOK = {
 }
 
 
-def closed(judged, look=None, mariadb=True):
-    ways = former_ways.ways("db1", "db2", judged, LOOK if look is None else look, mariadb)
+def closed(judged, look=None, engine="mariadb"):
+    ways = former_ways.ways("db1", "db2", judged, LOOK if look is None else look, engine)
     return {one.name: one.closed for one in ways}
 
 
-def opened(judged, look=None, mariadb=True):
-    return {name for name, why in closed(judged, look, mariadb).items() if not why}
+def opened(judged, look=None, engine="mariadb"):
+    return {name for name, why in closed(judged, look, engine).items() if not why}
 
 
 def test_each_verdict_has_its_ways():
     assert opened(Judged(CLEAN)) == {"attach", "seed"}
     assert opened(Judged(PHANTOMS, "0-1-5")) == {"truncate", "seed"}
-    assert opened(Judged(PHANTOMS, "x:5"), mariadb=False) == {"replay", "seed"}
+    assert opened(Judged(PHANTOMS, "x:5"), engine="mysql") == {"replay", "seed"}
     assert opened(Judged(CANNOT_TELL, why=("strict",))) == {"seed"}
     assert opened(Judged(CLEAN, hindrances=("db2 has purged what it needs",))) == {"seed"}
     assert "purged" in closed(Judged(CLEAN, hindrances=("db2 has purged",)))["attach"]
@@ -54,7 +54,7 @@ def test_each_verdict_has_its_ways():
     ],
 )
 def test_a_new_source_takes_over_only_what_can_be_tried_before(judged, look, words):
-    assert words in closed(judged, look, mariadb=False)["replay"]
+    assert words in closed(judged, look, engine="mysql")["replay"]
 
 
 def test_a_new_source_of_mariadb_takes_nothing_over():
@@ -62,7 +62,7 @@ def test_a_new_source_of_mariadb_takes_nothing_over():
 
 
 def test_tables_without_transactions_close_the_taking_over_too():
-    ways = former_ways.ways("db1", "db2", Judged(PHANTOMS, "x:5"), LOOK, False, ["app.log"])
+    ways = former_ways.ways("db1", "db2", Judged(PHANTOMS, "x:5"), LOOK, "mysql", ["app.log"])
     assert "app.log" in next(one.closed for one in ways if one.name == "replay")
 
 
