@@ -18,8 +18,8 @@ description:
   - Uses the names of the server's own version, and returns them; a playbook needs to know none.
   - Changes nothing on the server. With O(watcher) it ends the process that an earlier call of
     M(dbre.semisync.semisync_canary) left behind on the host.
-  - Without O(wait_for), a server that does not answer because a seeding is under way on its host is
-    waited for, for at most five minutes; any other fails at once.
+  - Without O(wait_for), waits at most five minutes for a server that does not respond because a
+    seeding is in progress on its host; any other fails at once.
 options:
   option_file:
     description:
