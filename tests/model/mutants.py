@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     assumes,
-    certificate,
     failover_again,
     failover_outcome,
     history,
     past,
+    premises,
     relay_logs,
     remains,
     salvaged,
@@ -57,6 +57,11 @@ def always_first(_right: Any) -> Any:
 def after(change: Callable[..., Any]) -> Make:
     """What the right one returns, changed; the change is given the arguments, too."""
     return lambda right: lambda *given, **named: change(right(*given, **named), *given, **named)
+
+
+def without(premise: str) -> Make:
+    """The registry of premises less one."""
+    return lambda registry: tuple(one for one in registry if one.id != premise)
 
 
 def applied_only(_right: Any) -> Any:
@@ -106,7 +111,7 @@ MUTANTS = (
            ((relay_logs, "enough", always(True)),)),
     Mutant("C2", "a replica's IO thread was not stopped before it was read",
            ((failover_outcome, "not_frozen", always([])),
-            (certificate.premises, "of_freeze", always([])))),
+            (premises, "REGISTRY", without("C2")))),
     Mutant("C3", "what was applied is compared, not what was received",
            ((remains, "received_of", applied_only),)),
     Mutant("C4", "the candidate need not have all that another has",

@@ -21,12 +21,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     successor,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
-    FAILED,
-    NOT_APPLICABLE,
-    PASSED,
-    UNKNOWN,
-)
 
 PROVEN = "proven"
 WINDOW = "proven but for the degraded window"
@@ -35,8 +29,6 @@ VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
 FILE = "certificate.json"
 DAY = 86400
 LIVES_ON = ", and on from there if its server was not dead by then"
-# What only the failover itself shows.
-LATER = ("C2", "C6")
 # On whose word a run goes on from a source that was not seen dead.
 WORD = (
     "; that it is dead is the word of the tasks of semisync_hook_fence, which ended well, and of"
@@ -54,17 +46,8 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
         assumes, what was taken for granted.
     """
     lapse = salvaged.window(evidence)
-    later = (*LATER, "C7") if salvaged.covers(evidence) else LATER
-    pending = sorted(
-        {row["id"] for row in rows if row["id"] in later and row["outcome"] == UNKNOWN}
-    )
-    wrong = [
-        row
-        for row in rows
-        if row["outcome"] not in (PASSED, NOT_APPLICABLE)
-        and not (row["id"] in pending and row["outcome"] == UNKNOWN)
-        and not (row["id"] == "C7" and row["outcome"] == FAILED and lapse)
-    ]
+    pending = premises.pending(evidence, rows)
+    wrong = premises.wrong(rows, pending, bool(lapse))
     verdict = NOT_PROVEN if wrong else WINDOW if lapse else PROVEN
     return {
         "verdict": verdict,
@@ -77,9 +60,7 @@ def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
             "ended": lapse.ended,
             "commits": None,
         },
-        "reasons": [
-            f"{row['id']}, {row['host']}: {row['observed'] or row['reason']}" for row in wrong
-        ],
+        "reasons": [premises.in_words(row) for row in wrong],
         "pending": pending,
         "proven_until": until(evidence, verdict, lapse),
         "assumes": assumes.listed(evidence),

@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
+    premises,
     remains,
     successor,
 )
@@ -74,7 +75,25 @@ def find(
     moved = interrupted.opened(members, row)
     if moved and row:
         return Opened(moved[1], moved[0].host, row["from_id"], None)
-    return None
+    return closed_again(members, row)
+
+
+def closed_again(members: list[Member], row: dict[str, Any] | None) -> Opened | None:
+    """A failover that is done, and whose target's server was started again by the option file of
+    its old role: it takes no writes, and looks for the dead source. Nothing but opening it again is
+    left. None if that is not so, or another member takes writes, or the dead one was read.
+    """
+    if row is None or (row["operation"], row["state"]) != (journal.FAILOVER, journal.DONE):
+        return None
+    ends = interrupted.ends(members, row)
+    target, read = ends.target, [one for one in members if one.info is not None]
+    if target is None or target not in read or ends.source in read:
+        return None
+    if any(sides.takes_writes(one) for one in read) or not sides.active(target):
+        return None
+    if sides.target_of(target, read, row):
+        return None
+    return Opened(target, row["from_host"], row["from_id"], None)
 
 
 def is_of(
@@ -216,7 +235,7 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
     seen = f"read when an interrupted run was finished: it has {has}"
     rows = [
         dict(row, observed=seen, outcome=PASSED, reason="")
-        if row["id"] == "C6" and row["outcome"] == UNKNOWN
+        if premises.of(row).is_awaited and row["outcome"] == UNKNOWN
         else row
         for row in kept["premises"]
     ]

@@ -148,15 +148,17 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
                 "keep the clients away from it, and SET GLOBAL read_only = 1",
             )
         following = sides.target_of(member, evidence.members, decided.row)
-        if following != source.host and not interrupted.moved(
-            evidence.members, decided.row, following
-        ):
+        if following is None or relay_logs.pointed_elsewhere(evidence, member):
             whom = following or f"{member.channel['source_host']}, outside this cluster"
             yield Case(
                 f"chain:{member.host}",
                 f"{member.host} follows {whom}, and not {source.host}",
                 "what it has, its own source has; have it follow the source, or take it out of the"
-                " cluster",
+                " cluster"
+                if following is None
+                else "it counts as unread, and follows whoever takes over: an interrupted failover"
+                " leaves replicas so",
+                following is not None,
             )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     checkpoints,
+    premises,
     remains,
     switchover_outcome,
 )
@@ -18,8 +19,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_cas
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
 DONE, UNDONE, REFUSED = "done", "undone", "refused"
-# The premises that the target's part shows; C7 where the source's binary log is salvaged.
-SHOWN = ("C6", "C7")
 TITLES = {
     "S6": "Enough replicas acknowledge before it opens",
     "S7": "The first commit is acknowledged",
@@ -120,9 +119,9 @@ def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str,
     if row is None or seen is None or int(row) <= int(seen) or done.get("salvage"):
         return done
     words = "a playbook of another controller changed its semi-sync after the last look"
-    premises = [
+    rows = [
         dict(one, outcome=FAILED, observed=f"{one['observed']}; {words}")
-        if one["id"] == "C7"
+        if premises.of(one).bounded
         else one
         for one in done["premises"]
     ]
@@ -133,9 +132,7 @@ def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str,
     window.setdefault("to", until_second(done["source_ended_at"]) or done["at"])
     if done["verdict"] == certificate.PROVEN:
         done = dict(done, verdict=certificate.WINDOW)
-    return dict(
-        done, premises=premises, window=window, proven_until=until and min(until, last["at"])
-    )
+    return dict(done, premises=rows, window=window, proven_until=until and min(until, last["at"]))
 
 
 def until_second(moment: str | None) -> str | None:
@@ -173,21 +170,26 @@ def ahead_words(kept: dict[str, Any]) -> list[str]:
 
 def shown(row: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
     """What the target's part has shown, as it has seen it; every other premise as it was."""
-    if row["id"] not in SHOWN or row["outcome"] != UNKNOWN:
+    premise = premises.of(row)
+    if not premise.applying or row["outcome"] != UNKNOWN:
         return row
     seen = [point for point in target.get("points", []) if point["id"] == row["id"]]
     if not seen:
         return row
     outcome = PASSED if seen[0]["good"] else FAILED
     observed = seen[0]["observed"]
-    if row["id"] == "C7":
+    if premise.bounded:
         observed = f"{row['observed']}; {observed}"
     return dict(row, observed=observed, outcome=outcome, reason="")
 
 
 def judged(done: dict[str, Any]) -> dict[str, Any]:
     """The verdict once more, where what was pending is shown now, or nobody has shown it."""
-    awaited = [row for row in done["premises"] if row["id"] == "C6" or row["id"] in done["pending"]]
+    awaited = [
+        row
+        for row in done["premises"]
+        if premises.of(row).is_awaited or row["id"] in done["pending"]
+    ]
     left = [
         f"{row['id']}, {row['host']}: not shown" for row in awaited if row["outcome"] == UNKNOWN
     ]
@@ -196,7 +198,8 @@ def judged(done: dict[str, Any]) -> dict[str, Any]:
         for row in awaited
         if row["outcome"] == FAILED
     ]
-    reasons = [words for words in done["reasons"] if not words.startswith("C6")] + left + failed
+    kept = [words for words in done["reasons"] if not premises.is_about_applying(words)]
+    reasons = [*kept, *left, *failed]
     verdict = certificate.NOT_PROVEN if reasons else done["verdict"]
     until = None if left or failed else done.get("proven_until")
     if reasons and done["verdict"] != certificate.NOT_PROVEN:

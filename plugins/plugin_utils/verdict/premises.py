@@ -13,8 +13,8 @@ did not confirm anything alone since (C7).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -29,30 +29,97 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     salvaged,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import NOT_APPLICABLE
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+    FAILED,
+    NOT_APPLICABLE,
+    PASSED,
+    UNKNOWN,
+)
 
-TITLES = {
-    "C1": "Enough of the replicas that could acknowledge were read",
-    "C2": "Their IO threads were stopped, alone, before they were read",
-    "C3": "What was received is compared, not what was applied",
-    "C4": "The candidate has all that any other has, and what the source had at the last look",
-    "C5": "No relay log was lost",
-    "C6": "The candidate applied everything that it received",
-    "C7": "The source was not degraded before its end",
-}
+Row = dict[str, Any]
 
 
-def rows(evidence: Evidence, chosen: Member | None) -> list[dict[str, Any]]:
+class Premise(NamedTuple):
+    """One of them. A new one is a function that yields its rows, and a line in REGISTRY.
+
+    Attributes:
+        id: in certificates and on pages.
+        title: in certificates.
+        seen: what must be seen, for the table of docs/failover.md, which a test compares.
+        rows: makes its rows of (what is known, the candidate or None).
+        pending: whether only the failover itself shows it, so that a plan without it stands.
+        applying: whether the target's part shows it as it applies what it has, as a point of this
+            id.
+        bounded: whether a failure says no more than that the source may have confirmed alone, in a
+            window.
+    """
+
+    id: str
+    title: str
+    seen: str
+    rows: Callable[[Evidence, Member | None], Iterable[Row]]
+    pending: bool = False
+    applying: bool = False
+    bounded: bool = False
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether every failover waits for the target to show it."""
+        return self.pending and self.applying
+
+
+def rows(evidence: Evidence, chosen: Member | None) -> list[Row]:
     """All premises with what was seen, and the statement to see it by hand."""
+    return [row for one in REGISTRY for row in one.rows(evidence, chosen)]
+
+
+def of(row: Row) -> Premise:
+    """The premise that a row of rows() is about.
+
+    Raises:
+        KeyError: it is about none.
+    """
+    return BY_ID[row["id"]]
+
+
+def pending(evidence: Evidence, all_rows: list[Row]) -> list[str]:
+    """The ids of those that are still to be shown by the failover itself: with its own, also what
+    the source's binary log decides when all of that is applied.
+    """
+    log = salvaged.covers(evidence)
+    return sorted(
+        {
+            row["id"]
+            for row in all_rows
+            if row["outcome"] == UNKNOWN and (of(row).pending or (log and of(row).bounded))
+        }
+    )
+
+
+def wrong(all_rows: list[Row], awaited: Collection[str], window: bool) -> list[Row]:
+    """The rows that stand in the way of a proof.
+
+    Args:
+        awaited: of pending().
+        window: whether what is bounded is told by a window.
+    """
     return [
-        *of_quorum(evidence),
-        *of_freeze(evidence),
-        *of_measure(evidence),
-        *of_candidate(evidence, chosen),
-        *of_relay_logs(evidence),
-        *of_applier(evidence, chosen),
-        *of_source(evidence),
+        row
+        for row in all_rows
+        if row["outcome"] not in (PASSED, NOT_APPLICABLE)
+        and not (row["id"] in awaited and row["outcome"] == UNKNOWN)
+        and not (of(row).bounded and row["outcome"] == FAILED and window)
     ]
+
+
+def in_words(row: Row) -> str:
+    """A row among a verdict's reasons."""
+    return f"{row['id']}, {row['host']}: {row['observed'] or row['reason']}"
+
+
+def is_about_applying(reason: str) -> bool:
+    """Whether a reason of in_words() is about what the target shows as it applies all it has."""
+    return any(reason.startswith(f"{one.id},") for one in REGISTRY if one.is_awaited)
 
 
 def premise(
@@ -62,9 +129,9 @@ def premise(
     observed: str,
     good: bool | None,
     statement: str,
-) -> dict[str, Any]:
+) -> Row:
     """One row; good is None where nobody could see."""
-    title = TITLES[point]
+    title = BY_ID[point].title
     row = (
         checkpoints.unseen(point, host, title, expected, observed)
         if good is None
@@ -73,7 +140,7 @@ def premise(
     return dict(row, statement=statement)
 
 
-def of_quorum(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def of_quorum(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     """C1: one of those that were read has each commit."""
     gone, others, count = (
         relay_logs.missing(evidence),
@@ -93,7 +160,7 @@ def of_quorum(evidence: Evidence) -> Iterator[dict[str, Any]]:
     )
 
 
-def of_freeze(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def of_freeze(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     """C2: nothing can be acknowledged after the reading."""
     expected = "stopped, then read; the SQL thread goes on"
     statement = f"{remains.shown(evidence)} before and after"
@@ -115,7 +182,7 @@ def of_freeze(evidence: Evidence) -> Iterator[dict[str, Any]]:
         )
 
 
-def of_measure(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     """C3: in one measure, and all of it."""
     read = remains.readable(evidence.members)
     wrong = [member.host for member in read if not remains.by_gtid(member)]
@@ -134,7 +201,7 @@ def of_measure(evidence: Evidence) -> Iterator[dict[str, Any]]:
     )
 
 
-def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[dict[str, Any]]:
+def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
     """C4: one has it all."""
     read = [member for member in remains.readable(evidence.members) if remains.by_gtid(member)]
     lacks = (
@@ -169,7 +236,7 @@ def gone_words(evidence: Evidence, gone: str) -> str:
     )
 
 
-def of_relay_logs(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     """C5: what was acknowledged is still there."""
     for member in remains.readable(evidence.members):
         lost = relay_logs.lost(evidence, member)
@@ -191,7 +258,7 @@ def of_relay_logs(evidence: Evidence) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[dict[str, Any]]:
+def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
     """C6: nothing that was received is left."""
     if not chosen:
         return
@@ -209,7 +276,7 @@ def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[dict[str, 
     yield premise("C6", chosen.host, expected, left, None, statement)
 
 
-def of_source(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def of_source(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     """C7: nothing was confirmed that no replica has."""
     blind, lapse = past.unwatched(evidence), salvaged.window(evidence)
     unknown = "" if salvaged.covers(evidence) else past.since_unknown(evidence)
@@ -266,3 +333,60 @@ def end_words(evidence: Evidence) -> str:
     if past.orderly(evidence):
         return f"its server ended by itself, or was stopped in order, at {moment}"
     return f"its server was killed by signal {seen['status']} at {moment}"
+
+
+REGISTRY = (
+    Premise(
+        "C1",
+        "Enough of the replicas that could acknowledge were read",
+        "enough of the replicas that could acknowledge were read: if a commit waits for one, "
+        "all of them",
+        of_quorum,
+    ),
+    Premise(
+        "C2",
+        "Their IO threads were stopped, alone, before they were read",
+        "their IO threads, and only those, were stopped before the replicas were read: nothing"
+        " can be acknowledged later",
+        of_freeze,
+        pending=True,
+    ),
+    Premise(
+        "C3",
+        "What was received is compared, not what was applied",
+        "the comparison covers what was received, applied or not",
+        of_measure,
+    ),
+    Premise(
+        "C4",
+        "The candidate has all that any other has, and what the source had at the last look",
+        "the candidate has everything that any other replica has, and everything that the"
+        " source had at the last look; no replica has errant transactions",
+        of_candidate,
+    ),
+    Premise(
+        "C5",
+        "No relay log was lost",
+        "no relay log was lost: neither a replica's server nor its applier started since the "
+        "last look, or what the start discarded is known",
+        of_relay_logs,
+    ),
+    Premise(
+        "C6",
+        "The candidate applied everything that it received",
+        "the candidate applied everything that it received, and skips or filters nothing; the"
+        " source's binary log left nothing out",
+        of_applier,
+        pending=True,
+        applying=True,
+    ),
+    Premise(
+        "C7",
+        "The source was not degraded before its end",
+        "the source was not degraded between the last look at it and its end",
+        of_source,
+        applying=True,
+        bounded=True,
+    ),
+)
+BY_ID = {one.id: one for one in REGISTRY}

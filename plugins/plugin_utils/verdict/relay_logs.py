@@ -12,7 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, replicas_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import past, remains
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 
@@ -113,10 +118,24 @@ def lost(evidence: Evidence, member: Member) -> str | None:
     if not past.look(evidence):
         return None
     return (
-        has_less(evidence, member)
+        pointed_elsewhere(evidence, member)
+        or has_less(evidence, member)
         or lost_by_start(evidence, member)
         or lost_by_reset(evidence, member)
     )
+
+
+def pointed_elsewhere(evidence: Evidence, member: Member) -> str:
+    """That it follows another member than the source, as after a failover that was interrupted: it
+    threw away what it had received and not applied when it was pointed there. The replicas of an
+    interrupted switchover had applied everything.
+    """
+    members, source = evidence.members, source_of(evidence.members)
+    row = sides.decide(members).row
+    following = sides.target_of(member, members, row)
+    if following in (None, source.host) or interrupted.moved(members, row, following):
+        return ""
+    return f"it follows {following}, and threw away what it had not applied as it went there"
 
 
 def has_less(evidence: Evidence, member: Member) -> str:

@@ -33,6 +33,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     failover_outcome,
+    premises,
 )
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
@@ -406,7 +407,7 @@ def test_a_certificate_has_its_page(tmp_path):
         f"{remnants.SOURCE}:1-100",
     ):
         assert words in html, words
-    for premise in ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "S7"):
+    for premise in (*premises.BY_ID, "S7"):
         assert f'<td class="id">{premise}</td>' in html
     assert "certificate.json" in html
 

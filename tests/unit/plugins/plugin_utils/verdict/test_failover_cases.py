@@ -111,7 +111,18 @@ MYSQL = [
     (last(timeout="10000"), "degraded", None),
     (change("db2", variables__read_only="OFF"), "writable:db2", False),
     (
+        # As after an interrupted failover.
         change("db3", channel__source_uuid=uuid("db2"), channel__source_host="db2"),
+        "chain:db3",
+        True,
+    ),
+    (
+        change(
+            "db3",
+            channel__source_uuid="",
+            channel__source_server_id=0,
+            channel__source_host="db9",
+        ),
         "chain:db3",
         False,
     ),
