@@ -12,7 +12,7 @@ version_added: "1.0.0"
 description:
   - Adds delay, jitter, loss or a rate to what this host sends to the given peers, with the kernel's
     C(netem). Traffic
-    to every other address is left alone. Delay on one side adds as much to the round trip; on both
+    to every other address is unchanged. Delay on one side adds as much to the round trip; on both
     sides, twice as
     much.
   - The interface's root qdisc is left as it is. A C(clsact) filter on each peer's address sends its
@@ -38,7 +38,7 @@ options:
   peers:
     description:
       - IPv4 and IPv6 addresses, as they stand in the packets; needed with O(state=present).
-      - With O(state=absent) they are only measured; the peers that were delayed, where none are
+      - With O(state=absent) they are only measured; the peers that were delayed, if none are
         given.
     type: list
     elements: str
@@ -65,7 +65,7 @@ options:
   limit:
     description:
       - Packets that netem holds at most; it drops those beyond.
-      - By default 1.5 times what O(rate), or the interface's speed, or 10 Gbit/s where that is not
+      - By default 1.5 times what O(rate), or the interface's speed, or 10 Gbit/s if that is not
         known, sends in
         packets of the interface's MTU during the delay; at least 1000.
     type: int
@@ -81,13 +81,13 @@ options:
 notes:
   - Takes CAP_NET_ADMIN (use C(become)), systemd, and the programs C(tc), C(ip) and C(ping) of
     iproute2 and iputils.
-  - Refuses a peer that the SSH connection of Ansible itself comes from. Where no environment says
+  - Refuses a peer that the SSH connection of Ansible itself comes from. If no environment says
     which connection that
     is (a task in the background under sudo), any peer with a connection to this host's sshd is
     refused.
-  - A repeated call starts the time of O(rollback_after) anew. That alone is not reported as a
+  - A repeated call starts the time of O(rollback_after) anew. This by itself is not reported as a
     change.
-  - Fails, and takes everything off again, where a peer answers sooner than its delay allows.
+  - Fails, and removes everything again, if a peer answers sooner than its delay allows.
 extends_documentation_fragment:
   - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
@@ -170,7 +170,7 @@ rtt_before:
   description:
     - "By peer: C(sent), C(received), and in milliseconds C(min), C(median), C(avg), C(max) of the
       round trips before
-      anything was changed; those four are null where nothing was answered."
+      anything was changed; those four are null if nothing was answered."
   returned: success
   type: dict
   sample: {"192.0.2.11": {"sent": 5, "received": 5, "min": 0.21, "median": 0.24, "avg": 0.25, "max":

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_account
-short_description: Create the replication account, or give it another password without shutting its
+short_description: Create the replication account, or rotate its password without locking its
   replicas out
 version_added: "1.0.0"
 description:
-  - With O(state=present) creates an account with REPLICATION SLAVE alone, which the replicas get
+  - With O(state=present) creates an account with REPLICATION SLAVE only, which the replicas get
     too. One that exists keeps
-    its password and gets the privilege where it lacks it.
+    its password and gets the privilege if it lacks it.
   - With the other states changes the password of every account of a name that has REPLICATION
-    SLAVE, on this server alone;
+    SLAVE, on this server only;
     nothing goes to the binary log, so that no replica stops at a statement for an account it does
     not have.
   - With O(state=both) the account accepts the new password and its present one (MySQL 8.0.14 and
@@ -35,8 +35,8 @@ options:
   state:
     description:
       - V(present) creates the account.
-      - V(both) lets the account accept both passwords, V(only) the new one alone.
-      - V(both) fails where an account accepts two others already.
+      - V(both) lets the account accept both passwords, V(only) the new one only.
+      - V(both) fails if an account accepts two others already.
     type: str
     choices: [present, both, only]
     default: present
@@ -45,17 +45,16 @@ options:
     type: str
     default: "%"
   require_ssl:
-    description: Whether the account that O(state=present) creates can log in by TLS alone.
+    description: Whether the account that O(state=present) creates can log in by TLS only.
     type: bool
     default: false
   sessions:
     description:
       - How many sessions may read the binary log with this account. With more there is a replica
-        that nobody gives the new
-        password, so the old one is not taken away. Needed unless O(state=present).
+        that does not get the new password, so the old one is kept. Needed unless O(state=present).
     type: int
   missing_ok:
-    description: Whether a server without such an account is left alone; otherwise the module fails
+    description: Whether a server without such an account is skipped; otherwise the module fails
       there.
     type: bool
     default: false

@@ -26,7 +26,7 @@ options:
     description:
       - V(write) inserts rows, V(wait) waits for them, V(watch) waits for them in the background.
       - The process that V(watch) leaves behind ends when it was asked, or a minute after
-        O(timeout). A server that follows nobody is left alone.
+        O(timeout). A server that follows no source is skipped.
     type: str
     choices: [write, wait, watch]
     default: write
@@ -54,8 +54,8 @@ options:
     default: 1000
   only_followed:
     description:
-      - With O(mode=write), create nothing on a server that nobody follows - no session reads its
-        binary log, and semi-sync's source side is off. Where the table is missing there, nothing is
+      - With O(mode=write), create nothing on a server without followers - no session reads its
+        binary log, and semi-sync's source side is off. If the table is missing there, nothing is
         written, and C(msg) says why.
     version_added: "1.0.0"
     type: bool
@@ -107,7 +107,7 @@ written:
   sample: [{"row": 1, "latency_ms": 1.9, "confirmed": true, "counters": {"yes_tx": 1, "no_tx": 0}}]
 msg:
   description: Why no row was written.
-  returned: O(only_followed) is given, and nobody follows the server
+  returned: O(only_followed) is given, and no server follows it
   type: str
 confirmed_at:
   description: The host's clock, in seconds since 1970, when the last row was confirmed.
@@ -132,7 +132,7 @@ arrived_at:
   type: float
 gave_up_at:
   description: The host's clock, in seconds since 1970, when the row was looked for no longer; null
-    where it was seen.
+    if it was seen.
   returned: O(mode=wait)
   type: float
 polls:

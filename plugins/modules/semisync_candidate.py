@@ -8,13 +8,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_candidate
-short_description: Say which replica has received most, when one must be promoted
+short_description: Say which replica has received the most, when one must be promoted
 version_added: "1.0.0"
 description:
-  - Compares what the replicas of a cluster have received, applied or not, by GTID where all have
+  - Compares what the replicas of a cluster have received, applied or not, by GTID if all have
     them, else by file and position in the source's binary log. Says what each lacks, what it has
     still to apply, and whether a commit may be on a replica that could not be read.
-  - Promotes nothing. Fails where no replica could be read, or none has all that the others have.
+  - Promotes nothing. Fails if no replica could be read, or none has all that the others have.
   - Runs on the controller, once per cluster, and connects to nothing. The source is not looked at.
 options:
   needed:
@@ -56,15 +56,15 @@ candidates:
   elements: str
 ranking:
   description:
-    - Each replica with C(lacks) and C(to_apply), both in C(unit); null where it is more than the
+    - Each replica with C(lacks) and C(to_apply), both in C(unit); null if it is more than the
       rest of a file. C(missing), the GTIDs that it lacks, on MariaDB the last of each domain;
       whether it C(receives) from a source while it is read; C(sql_running) and C(last_sql_error);
-      whether it C(acknowledges); and C(how_long) it would apply, in words, where that was measured.
+      whether it C(acknowledges); and C(how_long) it would apply, in words, if that was measured.
   returned: on the host that speaks for its cluster
   type: list
   elements: dict
 measured:
-  description: Whether the replicas can be compared; null where none could be read.
+  description: Whether the replicas can be compared; null if none could be read.
   returned: on the host that speaks for its cluster
   type: bool
 unread:

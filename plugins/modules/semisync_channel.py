@@ -24,14 +24,14 @@ options:
       - V(started) and V(stopped) start and stop both threads of a channel that exists.
       - V(updated) brings password and TLS of a channel that exists to what is given, and starts it.
         Source and position stay.
-        The IO thread restarts only where something differs, and must connect within O(wait)
+        The IO thread restarts only if something differs, and must connect within O(wait)
         seconds; otherwise the old
         values are put back and the module fails.
       - V(reconnected) has an IO thread that has lost its source try again at once, and until it is
         connected, for O(wait)
         seconds at most, whatever its C(connect_retry), which stays. Nothing else is touched, and a
         thread that does not
-        run is left alone.
+        run is not changed.
     type: str
     choices: [configured, started, stopped, updated, reconnected]
     default: configured
@@ -48,7 +48,7 @@ options:
   source_password:
     description:
       - Its password, with any character.
-      - With O(state=updated) it is compared with the one that the replica keeps, where that can be
+      - With O(state=updated) it is compared with the one that the replica keeps, if that can be
         read.
     type: str
   source_ssl:

@@ -18,14 +18,14 @@ description:
   - Uses the names of the server's own version, and returns them; a playbook needs to know none.
   - Changes nothing on the server. With O(watcher) it ends the process that an earlier call of
     M(dbre.semisync.semisync_canary) left behind on the host.
-  - Without O(wait_for), a server that does not answer because a seeding is under way on its host is
-    waited for, for at most five minutes; any other fails at once.
+  - Without O(wait_for), waits at most five minutes for a server that does not respond because a
+    seeding is in progress on its host; any other fails at once.
 options:
   option_file:
     description:
       - Option file that holds the collection's lines.
       - By default the last include directory that the server reads gets a file
-        V(zz-dbre-semisync.cnf); where no option file includes a directory, the last option file
+        V(zz-dbre-semisync.cnf); if no option file includes a directory, the last option file
         gets a marked block.
     type: path
   wait_for:
@@ -83,7 +83,7 @@ options:
     type: float
   measure_backlog:
     description: Whether a replica that has transactions to apply is watched for a second, or for up
-      to three where it applies none, so that RV(backlog) says how fast it applies. No longer than
+      to three if it applies none, so that RV(backlog) says how fast it applies. No longer than
       until it has applied what it had.
     type: bool
     default: false
@@ -152,7 +152,7 @@ plugins_registered:
   returned: success
   type: dict
 variables:
-  description: Global variables that the roles compare; null where the server has none of that name.
+  description: Global variables that the roles compare; null if the server has none of that name.
   returned: success
   type: dict
 semisync:
@@ -174,9 +174,9 @@ channel:
 backlog:
   description:
     - What the replica has received and not applied, C(left) in C(unit) (transactions, or bytes of
-      the source's binary log without GTIDs; null where they are in several files), and C(applied)
-      in how many C(seconds), null where it was not watched.
-    - C(busy) says whether it had something to apply all that time. Null where it follows nobody.
+      the source's binary log without GTIDs; null if they are in several files), and C(applied)
+      in how many C(seconds), null if it was not watched.
+    - C(busy) says whether it had something to apply all that time. Null if it follows no source.
   returned: success, with O(measure_backlog=true)
   type: dict
   sample: {unit: transactions, left: 9000, applied: 62, seconds: 1.03, busy: true}
@@ -193,7 +193,7 @@ accounts:
   elements: dict
 readers:
   description: Sessions that read the binary log, each with its C(user), C(host), and whether by
-    C(tls), null where the server does not tell.
+    C(tls), null if the server does not report it.
   returned: success
   type: list
   elements: dict
@@ -212,7 +212,7 @@ login:
   type: dict
 journal:
   description:
-    - The newest row of the cluster's journal of a change of roles; null where there is none.
+    - The newest row of the cluster's journal of role changes; null if there is none.
     - C(to_host) is the source since C(happened), C(from_host) the one before, C(to_id) and
       C(from_id) their C(server_uuid), or else C(server_id).
   returned: success
@@ -272,7 +272,7 @@ registered:
   type: list
   elements: dict
 binlog_filters:
-  description: What keeps changes out of the server's binary log, null where the login may not ask.
+  description: What keeps changes out of the server's binary log, null if the login may not read it.
   returned: success
   type: list
   elements: str
@@ -299,7 +299,7 @@ arrival:
   returned: O(watcher) is given
   type: dict
 pid:
-  description: The server's process, null where it is not on this host.
+  description: The server's process, null if it is not on this host.
   returned: success
   type: int
 unit:
@@ -330,7 +330,7 @@ option_files:
       lines in them.
     - C(elsewhere) is what they would set without our lines, and C(command_line) what the server was
       started with beside them.
-    - C(unknown) says why the option files could not be read, and is empty where they were.
+    - C(unknown) says why the option files could not be read, and is empty if they were.
   returned: success
   type: dict
 waited:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_load
-short_description: Run one load on a server and prove that it was done
+short_description: Run one load on a server and prove that it ran
 version_added: "0.1.0"
 description:
   - Runs one of three loads a number of times and keeps the figures of every run. V(mysqlslap) is
@@ -89,7 +89,7 @@ options:
         O(replicas) clients are
         connected and every commit is acknowledged; V(async), it is OFF and the replicas are
         connected; V(none), it is
-        OFF and no replica is connected. Nothing is required where this is left out.
+        OFF and no replica is connected. Nothing is required if this is left out.
     version_added: "1.0.0"
     type: str
     choices: [none, async, semisync]
@@ -153,7 +153,7 @@ RETURN = r"""
 runs:
   description:
     - Every run kept.
-    - C(seconds), C(operations) and C(rate) a second; C(rate_stdev) of whole seconds, where the tool
+    - C(seconds), C(operations) and C(rate) a second; C(rate_stdev) of whole seconds, if the tool
       tells when each
       operation ended; C(latency_ms) with C(mean), C(stdev), C(p50), C(p95), C(p99) and C(max), null
       for mysqlslap, which

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_plugin
-short_description: Install, remove and set semi-sync's plugins at run time
+short_description: Install, remove and configure semi-sync's plugins at run time
 version_added: "0.1.0"
 description:
   - Installs (C(INSTALL PLUGIN)) or removes (C(UNINSTALL PLUGIN)) the semi-sync plugin of one side
     under the name that the
     server's version has for it, and brings run-time variables to given values.
-  - Where semi-sync is built in (MariaDB 10.3.3 and later) there is nothing to install; the
+  - If semi-sync is built in (MariaDB 10.3.3 and later) there is nothing to install; the
     variables are still set.
   - A plugin installed this way is loaded again at every start, because the server keeps it in
     C(mysql.plugin).
@@ -31,28 +31,27 @@ options:
   variables:
     description:
       - Global variables, under the server's own names, and their values; set with C(SET GLOBAL)
-        where they differ.
+        if they differ.
       - A plugin's variables can be given together with O(state=present), they are set after it is
         installed.
     type: dict
     default: {}
   restart_io_thread:
     description:
-      - Restart the replication IO thread after a change, or where the replica's semi-sync status is
+      - Restart the replication IO thread after a change, or if the replica's semi-sync status is
         not ON; without it a
         replica stays asynchronous (MySQL manual, "Installing Semisynchronous Replication"). A
         thread that does not run
-        is left alone.
+        is not changed.
     type: bool
     default: false
 notes:
-  - A source that is switched on has a timeout of 100 ms until a commit is acknowledged, or nobody
-    has committed for a
-    second, for 10 seconds at most, and then the wanted one. So a replica that is behind holds no
-    writer up.
-  - With O(state=absent) semi-sync is switched off first. The server refuses while semi-sync
-    replicas are connected, and
-    on a replica while its IO thread is semi-sync; the module passes the server's reason on.
+  - A source that is enabled gets a timeout of 100 ms until a commit is acknowledged or no client
+    has committed for a second, for 10 seconds at most, and then the configured one. So a lagging
+    replica delays no writer.
+  - With O(state=absent) semi-sync is disabled first. The server refuses while semi-sync replicas
+    are connected, and on a replica while its IO thread is semi-sync; the module passes on the
+    server's reason.
   - On a server with C(super_read_only) it is off while a plugin is installed or uninstalled.
 extends_documentation_fragment:
   - dbre.semisync.login
@@ -86,7 +85,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plugin:
-  description: The plugin's name on this server, null where semi-sync is built in.
+  description: The plugin's name on this server, null if semi-sync is built in.
   returned: success
   type: str
   sample: rpl_semi_sync_source

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_report
-short_description: Make the report of a run
+short_description: Write the report of a run
 version_added: "1.0.0"
 description:
   - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from whatever of
     C(checkpoints.json), C(findings.json), C(switchover.json), C(certificate.json), C(rejoin.json),
     C(drill.json) and C(benchmark-*.json) is there. Shows the table of all checkpoints of the run,
     and the path.
-  - Where the run changed the source's role, the report says who could write when, by the records of
+  - If the run changed the source's role, the report says who could write when, by the records of
     all of the cluster's runs up to this one.
   - C(report.html) is one page with everything in it. It makes no request to anywhere and runs no
     script.
@@ -61,7 +61,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 path:
-  description: Where report.html was written, null where matplotlib is missing.
+  description: Where report.html was written, null if matplotlib is missing.
   returned: when the host speaks for its cluster
   type: str
 summary:
@@ -78,7 +78,7 @@ verdict:
   type: str
   sample: Semi-synchronous replication works
 missing:
-  description: What to do to get report.html, null where it was written.
+  description: What to do to get report.html, null if it was written.
   returned: when the host speaks for its cluster
   type: str
   sample: pip install matplotlib

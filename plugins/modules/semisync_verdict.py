@@ -8,14 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_verdict
-short_description: Assert the checkpoints of a cluster and look for what endangers it
+short_description: Assert the checkpoints of a cluster and look for risks to it
 version_added: "0.1.0"
 description:
   - Decides the checkpoints P0 to P5 from what the servers said, prints them as a table, writes
     C(checkpoints.json) on the controller, and fails when one of them failed, or could not be seen.
   - Looks for findings and keeps them in C(findings.json) beside it; fails when one is critical.
   - A running timeout, wait point, number of acknowledgements or wait_no_replica of the source that
-    is not what C(semisync_timeout) and its like say, where they are set, is a finding.
+    is not what C(semisync_timeout) and its like say, if they are set, is a finding.
   - Keeps the source's counters in C(state.json) of the cluster's folder, to say what happened since
     the last run.
   - Acts once per cluster, on the first of its hosts that is still in the play, and is skipped on
@@ -34,7 +34,7 @@ options:
     type: float
     default: 60
   lag_limit:
-    description: Seconds a replica may be behind its source before that is a finding.
+    description: Seconds that a replica may lag before that is a finding.
     version_added: "1.0.0"
     type: int
     default: 60
@@ -142,8 +142,8 @@ findings:
       source: https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html
       remedy: SET GLOBAL read_only = ON
 health:
-  description: V(healthy) where all was seen and nothing is wrong; V(unhealthy) where a checkpoint
-    failed or a finding is critical; V(unknown) where neither is so, and a checkpoint could not be
+  description: V(healthy) if all was seen and nothing is wrong; V(unhealthy) if a checkpoint
+    failed or a finding is critical; V(unknown) if neither is so, and a checkpoint could not be
     seen.
   returned: when the host speaks for its cluster
   type: str
@@ -170,6 +170,6 @@ checkpoint:
   type: dict
 refused_with:
   description: The host that says why the cluster was refused.
-  returned: on failure, where another host says it
+  returned: on failure, if another host reports it
   type: str
 """

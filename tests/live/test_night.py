@@ -280,7 +280,7 @@ def test_a_source_whose_host_is_gone_and_comes_back_with_what_nobody_else_has(ni
     page.follow("How you see it")
     page.follow("It takes writes")
     assert db1.value("SELECT @@read_only") == "1"
-    page.follow("It has what nobody else has")
+    page.follow("It has errant transactions")
     page.follow("Then")
     night.has(301, *NAMES)
     assert db1.value("SELECT COUNT(*) FROM app.t WHERE id = 300") == "0"
@@ -295,12 +295,12 @@ def test_a_source_whose_host_answers_and_that_has_nothing_alone(night):
     forbid_restart(db1)
     kill(db1)
     page = night.reader("night-source-dead")
-    page.follow("Its host answers")
+    page.follow("Its host is reachable")
     page.follow("Then")
     assert page.left() == []
     night.hosts["db2"].sql("INSERT INTO app.t VALUES (401)")
     page = night.reader("night-source-back")
-    page.follow("What it has alone")
+    page.follow("Which transactions only it has")
     page.follow("Then")
     assert page.left() == []
     for number in (400, 401):

@@ -54,7 +54,7 @@ def test_a_source_that_goes_back_has_its_replica_at_once(pair, tmp_path):
     source, replica = pair
     # The servers' own, for which a replica that has lost its source would stay away.
     replica.sql(RETRY[source.server])
-    # The server's last words cannot be read; it is started all the same.
+    # The end of the server's log cannot be read; it is started all the same.
     source.shell(f"chmod a-x {READERS}")
     result = playbook(
         "site",
@@ -68,6 +68,6 @@ def test_a_source_that_goes_back_has_its_replica_at_once(pair, tmp_path):
     source.shell(f"chmod a+x {READERS}")
     assert result.returncode != 0
     assert "the server was started with it, and answers" in words(result)
-    assert "The server's last words: not known: " in words(result)
+    assert "The end of the server's log: not known: " in words(result)
     assert source.seconds_alone() <= 10
     assert playbook("verify", inventory(tmp_path, {source: {}}, {replica: {}})).returncode == 0

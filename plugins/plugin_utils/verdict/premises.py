@@ -344,35 +344,35 @@ REGISTRY = (
     Premise(
         "C2",
         "Their IO threads were stopped, alone, before they were read",
-        "their IO threads were stopped, alone, before they were read: nothing can be "
-        "acknowledged later",
+        "their IO threads, and only those, were stopped before the replicas were read: nothing"
+        " can be acknowledged later",
         of_freeze,
         pending=True,
     ),
     Premise(
         "C3",
         "What was received is compared, not what was applied",
-        "what was received is compared, applied or not",
+        "the comparison covers what was received, applied or not",
         of_measure,
     ),
     Premise(
         "C4",
         "The candidate has all that any other has, and what the source had at the last look",
-        "the candidate has all that any other has and all that the source had at the last "
-        "look, and none wrote anything itself",
+        "the candidate has everything that any other replica has, and everything that the"
+        " source had at the last look; no replica has errant transactions",
         of_candidate,
     ),
     Premise(
         "C5",
         "No relay log was lost",
         "no relay log was lost: neither a replica's server nor its applier started since the "
-        "last look, or what that threw away is known",
+        "last look, or what the start discarded is known",
         of_relay_logs,
     ),
     Premise(
         "C6",
         "The candidate applied everything that it received",
-        "the candidate applied everything that it received, skips or filters nothing, and the"
+        "the candidate applied everything that it received, and skips or filters nothing; the"
         " source's binary log left nothing out",
         of_applier,
         pending=True,

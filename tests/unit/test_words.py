@@ -1,0 +1,151 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a user reads is in the field's own words: "behind" is said of lag, and the one who acts has
+a name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+# Their sentences are those of a table in plugins/, or of a page that has its own rules.
+ELSEWHERE = {"findings.md", "security.md"}
+FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"``?[^`]+``?|\]\([^)\s]+\)")
+COMMENT = re.compile(r"^ *# ?(.*)$", re.MULTILINE)
+
+PERSONS = re.compile(r"\b(?:nobody|whoever|somebody)\b", re.IGNORECASE)
+MOST_PERSONS = 10
+BEHIND = re.compile(r"\bbehind\b", re.IGNORECASE)
+LAG = re.compile(
+    r"\b(?:seconds|lags?|lagging|far) behind\b"
+    r"|\bbehind (?:the|its|their) source\b"
+    r"|\b(?:leaves?|left)(?: a process)? behind\b"
+    r"|\bbehind HAProxy\b"
+    r'|"behind"',
+    re.IGNORECASE,
+)
+# A phrase that no manual of these servers has, and what to write.
+DIALECT = {
+    r"\b(?:stop|stops|stopped|ended) in order\b": "a clean shutdown",
+    r"\bgo(?:es|ing)? over to\b": "migrates to",
+    r"\bmend(?:s|ed|ing)?\b": "repairs, or fixes",
+    r"\bchanges? of roles\b": "a role change",
+    r"\bbroken line\b": "a network fault, or cut off",
+    r"\bunder way\b": "in progress",
+}
+
+
+def page(path: Path) -> str:
+    """A page's sentences, without blocks of code, words in backticks and targets of links."""
+    return CODE.sub("", FENCE.sub("", path.read_text(encoding="utf-8")))
+
+
+def comments(path: Path) -> str:
+    return "\n".join(COMMENT.findall(path.read_text(encoding="utf-8")))
+
+
+def descriptions(path: Path) -> str:
+    """The descriptions of an argument spec: what follows a key, and lines without one."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return "\n".join(re.sub(r"^ *\w+:(?= |$)", "", line) for line in lines)
+
+
+def documentation(path: Path) -> str:
+    """A public module's page, as ansible-doc shows it; nothing of a module that is internal."""
+    texts = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+        and getattr(node.targets[0], "id", "") in {"DOCUMENTATION", "RETURN"}
+    ]
+    return (
+        "" if any("short_description: (internal)" in text for text in texts) else "\n".join(texts)
+    )
+
+
+def read() -> dict[str, str]:
+    """File -> what a user reads of it, on one line."""
+    kinds = [
+        (page, ["README.md", "CONTRIBUTING.md", "monitoring/README.md"]),
+        (page, ["docs/*.md", "roles/*/README.md"]),
+        (comments, ["roles/*/defaults/*.yml", "roles/*/tasks/*.yml", "roles/*/vars/*.yml"]),
+        (comments, ["playbooks/**/*.yml"]),
+        (descriptions, ["roles/*/meta/argument_specs.yml"]),
+        (documentation, ["plugins/modules/*.py"]),
+    ]
+    return {
+        str(path.relative_to(PROJECT)): " ".join(reader(path).split())
+        for reader, patterns in kinds
+        for pattern in patterns
+        for path in sorted(PROJECT.glob(pattern))
+        if path.name not in ELSEWHERE
+    }
+
+
+READ = read()
+
+
+def around(text: str, match: re.Match[str]) -> str:
+    return text[max(0, match.start() - 40) : match.end() + 40]
+
+
+def not_of_lag(text: str) -> list[str]:
+    """Each "behind" that is said of something else than lag, with the words around it."""
+    allowed = [match.span() for match in LAG.finditer(text)]
+    return [
+        around(text, match)
+        for match in BEHIND.finditer(text)
+        if not any(begin <= match.start() < end for begin, end in allowed)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "count"),
+    [
+        ("The replica is 10 seconds behind the source.", 0),
+        ("It lags behind by a minute.", 0),
+        ("A host that a failover left behind.", 0),
+        ("The task runs behind the certificate.", 1),
+        ("Behind step 2 it waits.", 1),
+    ],
+)
+def test_what_counts_as_said_of_lag(sentence, count):
+    assert len(not_of_lag(sentence)) == count
+
+
+def test_what_a_user_reads_is_found():
+    assert {"README.md", "docs/failover.md", "playbooks/parts/apply.yml"} <= set(READ)
+    assert "docs/findings.md" not in READ
+    assert READ["plugins/modules/semisync_info.py"]
+    assert not READ["plugins/modules/semisync_plan.py"]
+    assert "Seconds that the target may lag" in READ["roles/switchover/meta/argument_specs.yml"]
+
+
+def test_behind_is_said_of_lag_only():
+    assert {name: said for name, text in READ.items() if (said := not_of_lag(text))} == {}
+
+
+def test_the_one_who_acts_has_a_name():
+    said = [
+        (name, around(text, match))
+        for name, text in READ.items()
+        for match in PERSONS.finditer(text)
+    ]
+    assert len(said) <= MOST_PERSONS, said
+
+
+@pytest.mark.parametrize(("phrase", "better"), DIALECT.items(), ids=list(DIALECT.values()))
+def test_the_fields_term_is_used(phrase, better):
+    said = {
+        name: around(text, match)
+        for name, text in READ.items()
+        for match in re.finditer(phrase, text, re.IGNORECASE)
+    }
+    assert said == {}, f"write: {better}"
