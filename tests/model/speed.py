@@ -27,7 +27,7 @@ TEXTS = (
     (history, "at_second"),
 )
 # Of values of GTIDs.
-METHODS = ("union", "latest", "minus", "beyond", "missing_of", "of_server")
+METHODS = ("union", "minus", "beyond", "missing_of", "of_server")
 # Of one evidence, asked for by each premise and each case.
 OF_EVIDENCE = (
     (past, "elsewhere"),
@@ -44,7 +44,7 @@ OF_EVIDENCE = (
     (salvaged, "gone"),
 )
 # Kept in part by themselves.
-PARSED = ((gtids, "read_set"), (gtids, "read_list"))
+PARSED = ((gtids, "read_set"), (gtids, "read_list"), (gtids, "position"))
 
 
 def wholly(function: Any) -> Callable[..., Any]:
@@ -76,6 +76,8 @@ def remember() -> None:
     for kind in (gtids.MysqlGtids, gtids.MariadbGtids):
         for name in METHODS:
             setattr(kind, name, functools.cache(getattr(kind, name)))
+        # What is equal and not the same is asked twice.
+        kind.__hash__ = object.__hash__  # type: ignore[method-assign]
     kinds = ((TEXTS, functools.cache), (PARSED, wholly), (OF_EVIDENCE, of_last))
     for module, name, keeper in ((*one, keeper) for names, keeper in kinds for one in names):
         plain = getattr(module, name)

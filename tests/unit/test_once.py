@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -16,6 +17,11 @@ SOURCES = {
     str(path.relative_to(PLUGINS)): path.read_text(encoding="utf-8")
     for path in sorted(PLUGINS.rglob("*.py"))
 }
+
+
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(text) for name, text in SOURCES.items()}
 
 
 def places(pattern: str) -> list[str]:
@@ -97,8 +103,8 @@ def test_exceptions_end_in_error() -> None:
     """By the name of what they inherit from, which is an exception's where it ends like one."""
     named = [
         f"{name}: {node.name}"
-        for name, text in SOURCES.items()
-        for node in ast.walk(ast.parse(text))
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
         and any(
             isinstance(base, ast.Name) and re.search(r"(Error|Exception)\Z", base.id)
@@ -107,3 +113,52 @@ def test_exceptions_end_in_error() -> None:
         and not node.name.endswith("Error")
     ]
     assert named == []
+
+
+ENGINES = ("mariadb", "is_mariadb", "mysql", "is_mysql", "percona")
+GTIDS = "module_utils/replication/gtids.py"
+# What cuts a text at a colon beside it: addresses with a port, and a qdisc's handle.
+COLONS = {
+    GTIDS,
+    "module_utils/answer/place.py",
+    "module_utils/netem/guard.py",
+    "module_utils/server/connection.py",
+}
+
+
+def cuts(tree: ast.AST, separator: str) -> bool:
+    """Whether it cuts a text at a separator."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("split", "rsplit", "partition", "rpartition")
+        and any(
+            isinstance(part, ast.Constant) and part.value in (separator, separator.encode())
+            for part in [*node.args, *(keyword.value for keyword in node.keywords)]
+        )
+        for node in ast.walk(tree)
+    )
+
+
+def test_gtids_are_read_and_written_in_one_place() -> None:
+    assert {name for name, tree in trees().items() if cuts(tree, ":")} == COLONS
+    assert {name for name, tree in trees().items() if cuts(tree, "-")} == {GTIDS}
+    assert set(places(r"\{\w+\}-\{\w+\}-\{\w+\}|\{\w+\}:\{\w+\}-\{\w+\}")) == {GTIDS}
+    assert places(r"import gtid\b(?! as)") == []
+
+
+def test_no_engine_is_handed_on_as_a_boolean() -> None:
+    """Who compares GTIDs is given values of them, anybody else the engine or the server's names."""
+    handed = [
+        f"{name}:{node.lineno}"
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.arg) and node.arg in ENGINES)
+        or (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Name)
+            and node.target.id in ENGINES
+        )
+        if getattr(node.annotation, "id", "") == "bool"
+    ]
+    assert handed == []

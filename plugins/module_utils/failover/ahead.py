@@ -12,7 +12,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper, receiver
 from ansible_collections.dbre.semisync.plugins.module_utils.host.detached import complain
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
@@ -60,10 +60,10 @@ def work(module: Any, server: Server, names: Names) -> dict[str, Any]:
         steps.append((f"START {names.replica_word} SQL_THREAD", None))
     run_steps(server, steps)
     begin = time.monotonic()
-    first = left = position.missing(names, params["received"], server.applied(names))
+    first = left = gtids.missing(names.engine, params["received"], server.applied(names))
     while left and time.monotonic() - begin < ROUND:
         time.sleep(PAUSE)
-        left = position.missing(names, params["received"], server.applied(names))
+        left = gtids.missing(names.engine, params["received"], server.applied(names))
     stopped = position.stopped(channels.default_channel(server.channels(names))) if left else ""
     done = {"gone": False, "left": left, "applied": first - left, "stopped": stopped}
     done["seconds"] = round(time.monotonic() - begin, 3)

@@ -22,7 +22,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forwar
     position_steps,
     roll_forward,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal, position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    gtids,
+    journal,
+    position,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
@@ -301,7 +305,7 @@ def apply_all(part: Part) -> None:
     channel = part.channel()
     if channel and channel["sql_running"] != "Yes" and not part.names.mariadb:
         part.run([(f"START {part.names.replica_word} SQL_THREAD", None)])
-    first = left = position.missing(part.names, wanted, part.applied())
+    first = left = gtids.missing(part.names.engine, wanted, part.applied())
     begin = moved = time.monotonic()
     while left:
         words = position.stopped(part.channel())
@@ -313,7 +317,7 @@ def apply_all(part: Part) -> None:
                 f" {left} transactions are left"
             )
         time.sleep(0.01 if left < 100 else 0.1)
-        now = position.missing(part.names, wanted, part.applied())
+        now = gtids.missing(part.names.engine, wanted, part.applied())
         if now < left:
             moved = time.monotonic()
         left = now

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -56,14 +56,14 @@ def left(names: Names, one: Look) -> int | None:
     replicates by file and position; None where they are in several files.
     """
     if one.channel["gtid"]:
-        return position.missing(names, one.channel["retrieved"], one.applied)
+        return gtids.missing(names.engine, one.channel["retrieved"], one.applied)
     return distance(place(one, "applied"), place(one, "read"))
 
 
 def applied_between(names: Names, first: Look, last: Look) -> int | None:
     """What was applied between two looks, in the same unit."""
     if first.channel["gtid"]:
-        return position.missing(names, last.applied, first.applied)
+        return gtids.missing(names.engine, last.applied, first.applied)
     return distance(place(first, "applied"), place(last, "applied"))
 
 

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -27,7 +27,7 @@ def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]
     """
     missing = None
     if params["target"] is not None:
-        missing = position.missing(names, params["target"], server.applied(names))
+        missing = gtids.missing(names.engine, params["target"], server.applied(names))
     channel = channels.default_channel(server.channels(names))
     caught_up = (
         not missing

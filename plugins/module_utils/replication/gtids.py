@@ -240,6 +240,33 @@ def parse(engine: str, *texts: str | None) -> Gtids:
     return kind_of(engine).of(*texts)
 
 
+@functools.lru_cache(maxsize=KEPT)
+def position(kind: type[Gtids], *texts: str | None) -> Gtids:
+    """Where a server stands by what it says that it has; see Gtids.latest().
+
+    Args:
+        texts: what it has applied, and what it has received, or has in its binary log.
+
+    Raises:
+        ValueError: one of them is something else.
+    """
+    return kind.of(*texts).latest()
+
+
+def missing(engine: str, target: str | None, applied: str | None) -> int:
+    """How many transactions a replica lacks of what its source had.
+
+    Args:
+        target: gtid_binlog_pos or gtid_executed of the source.
+        applied: gtid_slave_pos or gtid_executed of the replica.
+
+    Raises:
+        ValueError: one of them is something else.
+    """
+    kind = kind_of(engine)
+    return kind.parse(applied).missing_of(kind.parse(target))
+
+
 def kind_by_text(text: str) -> type[Gtids]:
     """Of which engine a text is that has at least one GTID."""
     return MysqlGtids if ":" in text else MariadbGtids

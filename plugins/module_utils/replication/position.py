@@ -1,31 +1,11 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a replica's applier is: places in its source's binary log, and transactions that it
-lacks.
-"""
+"""How far a replica's applier is: places in its source's binary log."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-
-
-def missing(names: Names, target: str, applied: str) -> int:
-    """How many transactions a replica lacks of what its source had.
-
-    Args:
-        names: of the replica.
-        target: gtid_binlog_pos or gtid_executed of the source.
-        applied: gtid_slave_pos or gtid_executed of the replica.
-
-    Raises:
-        ValueError: one of them is something else.
-    """
-    kind = gtids.kind_of(names.engine)
-    return kind.parse(applied).missing_of(kind.parse(target))
 
 
 def stopped(channel: dict[str, Any] | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
@@ -145,7 +145,7 @@ class ReplicaPart(Part):
             self.run([rules.start_thread(self.names, "SQL")])
         self.run([rules.stop_thread(self.names, "IO")])
         channel = self.channel() or {}
-        left = position.missing(self.names, channel.get("retrieved") or "", self.applied())
+        left = gtids.missing(self.names.engine, channel.get("retrieved") or "", self.applied())
         if channel.get("sql_running") != "Yes" and left:
             raise StepBackError(
                 f"{self.params['host']} has received {left} transactions of {host} that it does not"

@@ -203,4 +203,4 @@ def merged(slave_pos: str | None, binlog_pos: str | None) -> Gtids:
     Raises:
         ValueError: one of them is no position.
     """
-    return gtids.MariadbGtids.of(slave_pos, binlog_pos).latest()
+    return gtids.position(gtids.MariadbGtids, slave_pos, binlog_pos)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal, position
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
@@ -92,7 +92,7 @@ class TargetPart(Part):
                 " would give them to everybody. Find out what they are, and seed it again or take"
                 " them over yourself"
             )
-        missing = position.missing(self.names, before["position"], self.applied())
+        missing = gtids.missing(self.names.engine, before["position"], self.applied())
         begin = time.monotonic()
         self.until(
             f"{self.target} at the position of {self.source}",

@@ -211,7 +211,7 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
         }
     kind, own = remains.kind_of(target), target.info["gtid"]
     # gtid_binlog_pos is MariaDB's: gtid_slave_pos has nothing that a server wrote itself.
-    has = kind.of(own.get(kind.APPLIED), own.get("gtid_binlog_pos")).latest()
+    has = gtids.position(kind, own.get(kind.APPLIED), own.get("gtid_binlog_pos"))
     if not has.covers(kind.parse(kept["received"].get(target.host))):
         return kept
     seen = f"read when an interrupted run was finished: it has {has}"

@@ -107,7 +107,7 @@ def received(member: Member) -> Gtids:
 
 def received_of(kind: type[Gtids], said: dict[str, Any], channel: dict[str, Any]) -> Gtids:
     """The same, of what was read of a server at one moment."""
-    return kind.of(said.get(kind.APPLIED), channel["retrieved"]).latest()
+    return gtids.position(kind, said.get(kind.APPLIED), channel["retrieved"])
 
 
 def by_gtid(member: Member) -> bool:

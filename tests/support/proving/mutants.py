@@ -66,8 +66,8 @@ MUTANTS = {
         (
             Patch(
                 "plugins/plugin_utils/verdict/relay_logs.py",
-                "    return (\n        has_less(evidence, member)\n",
-                '    return "" and (\n        has_less(evidence, member)\n',
+                "    return (\n        pointed_elsewhere(evidence, member)\n",
+                '    return "" and (\n        pointed_elsewhere(evidence, member)\n',
             ),
             Patch(
                 "plugins/module_utils/failover/receiver.py",
