@@ -45,7 +45,7 @@ class ActionModule(ActionBase):
         shelf = Shelf(base, name, None, results.now(), self._task.check_mode)
         done = boolean(arguments.get("done", False))
         path = None if done else shelf.spend(arguments["reason"])
-        more = {"host": host, "token": secrets.token_hex(4)}
+        more = {"host": host, "token": secrets.token_hex(8)}
         result.update(self._execute_module(MODULE, {**arguments, **more}, task_vars=task_vars))
         result["path"] = path
         if result.get("problem"):

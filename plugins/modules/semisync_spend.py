@@ -27,9 +27,13 @@ options:
     type: str
     required: true
   done:
-    description: Whether the change is made. Closes what runs before left open, too.
+    description: Whether the change is made.
     type: bool
     default: false
+  row:
+    description: With O(done=true), RV(row) of the task before the change. Without it, whatever runs
+      that were interrupted more than a quarter of an hour ago have left open is closed.
+    type: str
   results_dir:
     description: Folder for results.
     type: path
@@ -53,7 +57,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - Does nothing in check mode.
+      - Writes nothing in check mode, and says whether it would.
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -65,18 +69,24 @@ EXAMPLES = r"""
   dbre.semisync.semisync_spend:
     info_from: __semisync_info
     reason: site.yml sets rpl_semi_sync_source_timeout from 3600000 to 10000
+  register: __semisync_spent
 
 - name: Say that the change is made
   dbre.semisync.semisync_spend:
     info_from: __semisync_info
     reason: site.yml sets rpl_semi_sync_source_timeout from 3600000 to 10000
     done: true
+    row: "{{ __semisync_spent.row }}"
 """
 
 RETURN = r"""
 path:
   description: The file with the last look, null if there is none, or with O(done=true).
   returned: success
+  type: str
+row:
+  description: What marks the row; see O(row).
+  returned: success, if a row is needed
   type: str
 written:
   description: Whether the journal has the row.
@@ -107,6 +117,7 @@ def main() -> None:
             info_from={"type": "str", "required": True},
             reason={"type": "str", "required": True},
             done={"type": "bool", "default": False},
+            row={"type": "str"},
             results_dir={"type": "path", "default": "results"},
             journal_schema={"type": "str", "default": "important"},
             host={"type": "str"},

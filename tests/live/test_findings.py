@@ -523,6 +523,12 @@ def test_two_runs_at_once_do_not_disturb_each_other(pair):
 
 def test_a_change_that_was_interrupted_is_told_until_site_closes_it(pair):
     moves.write_row(pair.source, pair.source, pair.source, operation="settings", state="begun")
+    assert "may still be under way" in playbook("site", pair.file).stdout
+    assert pair.verify()[1] == {("settings_unfinished", "source", "warning")}
+    table = "important.semisync_journal"
+    pair.source.sql(
+        f"UPDATE {table} SET happened = happened - INTERVAL 1 HOUR WHERE operation = 'settings'"
+    )
     status, found, said = pair.verify()
     assert (status, found) == (0, {("settings_unfinished", "source", "warning")}), said
     kept = json.loads((pair.folder / "results/default/state.json").read_text())

@@ -216,7 +216,7 @@ class Adapter(Results):
         )
         known = judged.evidence
         if judged.opened:
-            return self.judge_again(judged, now)
+            return self.judge_again(s, judged, now)
         chosen = failover_cases.candidate_of(known) if remains.readable(known.members) else None
         cases = [*failover_outcome.not_frozen(known), *failover_cases.cases(known)]
         barred = [case.name for case in cases if not case.acceptable]
@@ -239,7 +239,7 @@ class Adapter(Results):
         done = failover_outcome.completed(record, {chosen.host: target}, accepted, RUN)
         return verdict_of(done, cases)
 
-    def judge_again(self, judged: evidence.Judged, now: float) -> Verdict:
+    def judge_again(self, s: bytes, judged: evidence.Judged, now: float) -> Verdict:
         """The same of a failover that was interrupted after its opening."""
         opened, known = judged.opened, judged.evidence
         if opened is None:
@@ -251,7 +251,9 @@ class Adapter(Results):
         if wrong:
             return refusal(("again",))
         kept = failover_again.certificate_of(opened, "shop", "feed", now)
-        target = {"outcome": "done", "reason": "", "timeline": []}
+        place = block(int(opened.target.host.removeprefix("replica")) - 1)
+        row = self.settings_row(s, s[place + GOT])
+        target = {"outcome": "done", "reason": "", "timeline": [], "settings_row": row}
         done = failover_outcome.completed(kept, {opened.target.host: target}, [], RUN)
         return verdict_of(done, [])
 

@@ -177,9 +177,10 @@ class Rejoin:
             if said.startswith("refused"):
                 return said
         server = self.world.servers[self.host]
-        if said or (self.host in away(self.world)):
-            return f"{self.host} is not back: {'; '.join(self.story)}"
         (to,) = self.world.writers()
+        rows = [row["operation"] for row in self.world.servers[to].rows()]
+        if said or self.host in away(self.world) or rows[-1] != "rejoin":
+            return f"{self.host} is not back: {'; '.join(self.story)}"
         for _turn in range(20):
             self.world.tick()
         new = self.world.servers[to]

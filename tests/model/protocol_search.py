@@ -189,14 +189,17 @@ class Search:
             world.tick()
         for host in away(world):
             key = (host, world.state())
-            if key in self.rejoined or time.monotonic() > self.until:
+            if key in self.rejoined:
+                continue
+            if time.monotonic() > self.until:
+                self.count["not looked at"] += 1
                 continue
             self.rejoined.add(key)
             story = (*state.story, *person.story)
             own = Rejoin(world.copy(), host)
             own.world.servers[host].executed.add(own.world.servers[host].append())
             own.world.servers[host].pending = []
-            self.follows(State(own.world, None, (*story, f"{host} has one of its own")), own)
+            self.follows(State(own.world, None, (*story, f"{host} has one of its own")), own, True)
             first = Rejoin(world.copy(), host)
             self.follows(State(first.world, None, story), first)
             for fault in self.faults(first.last_run, SECOND * self.every) if first.last_run else ():
@@ -209,8 +212,8 @@ class Search:
                 self.guarded(here, lambda again=again, fault=fault: again.once(fault), "")
                 self.follows(here, again)
 
-    def follows(self, state: State, rejoin: Rejoin) -> None:
-        """Whether it comes back in the end; one with rows of its own is left as it is."""
+    def follows(self, state: State, rejoin: Rejoin, own: bool = False) -> None:
+        """Whether it comes back in the end; one with rows of its own has to be refused."""
         world = state.world
         if not world.writers():
             person = self.person(state)
@@ -221,9 +224,9 @@ class Search:
             return
         words = "".join(said)
         self.ends[f"rejoin: {'refused' if words.startswith('refused') else rejoin.verdict}"] += 1
-        excused = words.startswith(f"refused: {former.PHANTOMS}") and "own" in state.story[-1]
-        if words and not excused:
-            self.note(state, f"NOT BACK: {words}")
+        refused = words.startswith(f"refused: {former.PHANTOMS}")
+        if own != refused or (words and not own):
+            self.note(state, f"NOT BACK: {words}" if words else "IT CAME BACK")
 
     def work(self) -> None:
         start = State(World(*self.hosts), None, ())

@@ -141,7 +141,7 @@ class Results:
 
     def settings_open(self, s: bytes) -> int:
         """The number of the oldest that is not closed, or 0."""
-        left = s[ROWS] & ~s[CLOSED]
+        left = s[ROWS] & ~s[CLOSED] & ((1 << s[LOG]) - 1)
         return (s[ROWS] & (left & -left) * 2 - 1).bit_count() + 1 if left else 0
 
     def journal(self) -> dict[str, Any]:

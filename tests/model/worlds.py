@@ -111,5 +111,7 @@ def on_hosts(engine: str) -> dict[str, Rules]:
         "interrupted": of(2, "interrupted", "open", "kill", "start", "die", "cut", most=2),
         "between": of(1, "kill", "first_look", "restart", "hold", "minute"),
         "no wait": of(2, "kill", "cut", "heal", "look", wnr=0),
-        "power": of(1, "minute", "kill", "cut", "power", "start", sync_binlog=False, timeout=SHORT),
+        "power": of(
+            1, "minute", "kill", "cut", "power", "start", "look", sync_binlog=False, timeout=SHORT
+        ),
     }

@@ -162,24 +162,25 @@ def open_ones(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return [row for row in rows if row["run"] not in over]
 
 
-def unfinished(server: Server, schema: str) -> list[str]:
-    """The tokens of the changes of settings that are still open.
+def unfinished(server: Server, schema: str) -> dict[str, int]:
+    """The changes of settings that are still open: token to age in seconds, by the server's clock.
 
     Raises:
         ServerError: the journal is there, and cannot be read.
     """
     asked = filled(
-        "SELECT number, run, state FROM {table} WHERE operation = %s ORDER BY number",
+        "SELECT number, run, state, TIMESTAMPDIFF(SECOND, happened, UTC_TIMESTAMP()) AS age FROM"
+        " {table} WHERE operation = %s ORDER BY number",
         table=(schema, TABLE),
     )
     try:
         answer = server.rows(asked, (SETTINGS,))
     except ServerError as error:
         if error.number in NOT_THERE:
-            return []
+            return {}
         raise
     rows = [{name: text(value) for name, value in row.items()} for row in answer]
-    return list(dict.fromkeys(row["run"] for row in open_ones(rows)))
+    return {row["run"]: int(row["age"]) for row in open_ones(rows)}
 
 
 def left_by_failover(rows: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -8,6 +8,7 @@ nothing either.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
@@ -20,6 +21,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 # Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
 # then it is degraded, and says so itself.
 LONGEST, SOON, SPARE = 10.0, 60.0, 3.0
+# A row that is older was left by a run that was interrupted, in seconds.
+STALE = 900
+# What load/kept.py has on a host as long as a benchmark's settings are in force there.
+IN_FORCE = "/run/dbre-semisync/kept.json"
+UNDER_WAY = (
+    "a playbook began to change what it waits for, and may still be under way: a row of the last"
+    " quarter of an hour, or a benchmark whose settings are in force, is not closed"
+)
 # Only an administrator writes to a server that is read-only (MySQL and MariaDB error numbers).
 READ_ONLY = (1290, 1836)
 
@@ -42,13 +51,14 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
     """
     params = module.params
     row = {"changed": True, "written": True, "acknowledged": False, "problem": "", "keeps": False}
-    if module.check_mode:
-        return dict(row, changed=False, written=False)
     variables = server.variables()
     running = by_key(names.variables(SOURCE), variables)
     if not same_value(running.get("enabled"), "ON"):
         # It promises nothing that a look could have seen. Its replicas may not even be set up.
         return dict(row, changed=False, written=False)
+    row["row"] = params["token"]
+    if module.check_mode:
+        return dict(row, written=False)
     entry = entry_of(params, variables, params["token"], journal.BEGUN)
     if seconds is None:
         seconds = patience(running.get("timeout"))
@@ -69,21 +79,31 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
 def settle(
     module: Any, server: Server, names: Names, seconds: float | None = None
 ) -> dict[str, Any]:
-    """Close what was begun, this run's and whatever an interrupted run left: the RETURN section of
+    """Close this run's row; without one, what interrupted runs have left: the RETURN section of
     semisync_spend. Looks count again from here on.
+
+    What may still be under way is left open: a row of the last quarter of an hour, and any while a
+    benchmark's settings are in force here, which its timer on this host is still to put back.
     """
     params = module.params
     row = {"changed": False, "written": False, "acknowledged": False, "problem": "", "keeps": False}
-    variables = server.variables()
-    running = by_key(names.variables(SOURCE), variables)
     if seconds is None:
-        seconds = patience(running.get("timeout"))
+        seconds = LONGEST
     try:
-        runs = journal.unfinished(server, params["journal_schema"])
-        if not runs or module.check_mode:
-            return dict(row, changed=bool(runs))
         with errors.answers_within(seconds):
-            for run in runs:
+            server.rows(f"SET SESSION lock_wait_timeout = {max(1, int(seconds))}")
+            left = journal.unfinished(server, params["journal_schema"])
+            mine = params["row"]
+            closed = closing(left, mine, os.path.exists(IN_FORCE))
+            if not closed or module.check_mode:
+                # In check mode this run's own row was not written.
+                return dict(
+                    row,
+                    changed=bool(closed or (mine and module.check_mode)),
+                    problem="" if mine or not left or closed else UNDER_WAY,
+                )
+            variables = server.variables()
+            for run in closed:
                 entry = entry_of(params, variables, run, journal.DONE)
                 journal.insert(server, params["journal_schema"], entry)
             status = by_key(names.statuses(SOURCE), server.semisync_status())["status"]
@@ -93,6 +113,19 @@ def settle(
         if error.number != errors.SERVER_LOST:
             words = f"its row in the journal was not written: {error}"
         return dict(row, problem=words)
+
+
+def closing(left: dict[str, int], mine: str | None, in_force: bool) -> list[str]:
+    """Which open rows are closed.
+
+    Args:
+        left: of journal.unfinished().
+        mine: this run's own; empty or None for a run that made no change itself.
+        in_force: whether a benchmark's settings are in force on this host.
+    """
+    if mine:
+        return [mine] if mine in left else []
+    return [] if in_force else [run for run, age in left.items() if age >= STALE]
 
 
 def entry_of(

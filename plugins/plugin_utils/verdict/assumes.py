@@ -33,8 +33,8 @@ def of_source(evidence: Evidence) -> Iterator[str]:
     end.
     """
     source, look = source_of(evidence.members).host, past.look(evidence)
-    at, synced = look["at"], look.get("sync_binlog")
-    if synced is not None and str(synced) != "1":
+    at, synced = look["at"], look.get("unsynced")
+    if synced is not None:
         # A confirmed commit that went with the power, before anything looked, left no trace.
         yield (
             f"the host of {source} lost no transaction to a power cut before {at}, though its"

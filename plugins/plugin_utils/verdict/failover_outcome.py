@@ -118,11 +118,17 @@ def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str,
     another controller changed the source's semi-sync after the last look: that proves nothing from
     its own moment on. A source that was degraded at that look had confirmed commits alone before.
     """
-    last, row = done.get("last_look") or {}, target.get("settings_row")
-    seen = last.get("settings_row")
-    if row is None or seen is None or int(row) <= int(seen) or done.get("salvage"):
+    last, row = done.get("last_look"), target.get("settings_row")
+    if not last or done.get("salvage") or target.get("outcome") != DONE:
         return done
-    words = "a playbook of another controller changed its semi-sync after the last look"
+    # What the journal had at the look, the target has by now, and no more if nothing changed.
+    if row is not None and int(row) == int(last.get("settings_row") or 0):
+        return done
+    words = (
+        "whether a playbook of another controller changed its semi-sync could not be read"
+        if row is None
+        else "a playbook of another controller changed its semi-sync after the last look"
+    )
     rows = [
         dict(one, outcome=FAILED, observed=f"{one['observed']}; {words}")
         if premises.of(one).bounded

@@ -60,7 +60,8 @@ TABLE = {
         "Until it has, a look at the source proves nothing to a failover: the change may come after"
         " it. The run may still be under way; an interrupted one stays open.",
         SWITCH,
-        "Wait until the run has ended. If it was interrupted, run site.yml, which closes it.",
+        "Wait until the run has ended. If it was interrupted, run site.yml (or remove.yml) a"
+        " quarter of an hour after it began, which closes it.",
     ),
     "clients_missing": Kind(
         WARNING,

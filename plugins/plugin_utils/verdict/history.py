@@ -147,6 +147,7 @@ def look_back(
         state["host"] = source.host
         state.update(of_replicas(info, replicas_of(members)))
         state["past"] = earlier(saved, state)
+        state["unsynced"] = unsynced(saved, state)
     return state, past, since
 
 
@@ -209,6 +210,13 @@ def earlier(saved: dict[str, Any] | None, state: dict[str, Any]) -> list[dict[st
     return kept if len(kept) <= PAST else kept[: PAST // 2 : 2] + kept[PAST // 2 :]
 
 
+def unsynced(saved: dict[str, Any] | None, state: dict[str, Any]) -> str | None:
+    """A sync_binlog other than 1 that any look at this server has seen; None if none has."""
+    if state.get("sync_binlog") not in (None, "1"):
+        return str(state["sync_binlog"])
+    return saved.get("unsynced") if saved and saved.get("server") == state["server"] else None
+
+
 def lost_history(before: str, now: str) -> bool:
     """Whether a server lacks GTIDs that it had: its history began anew."""
     kind = gtids.kind_by_text(before)
@@ -232,5 +240,6 @@ def calm_at(
         return min(str(state["at"]), at_second(state["calm_since"]))
     if not saved or not past or past["reset"] or saved.get("spent_at"):
         return None
-    same = all(saved.get(key) == state.get(key) for key in ("timeout", "wait_no_replica"))
+    promised = ("timeout", "wait_no_replica", "settings_row")
+    same = all(saved.get(key) == state.get(key) for key in promised)
     return saved.get("calm_at") if same else None

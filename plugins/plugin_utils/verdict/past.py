@@ -203,7 +203,8 @@ def changed_elsewhere(evidence: Evidence) -> bool:
     rows = [
         int(member.info.get("settings_row") or 0) for member in remains.readable(evidence.members)
     ]
-    return before is not None and max(rows, default=0) > int(before)
+    # A look of an older version has seen none.
+    return bool(look(evidence)) and max(rows, default=0) > int(before or 0)
 
 
 def spent(evidence: Evidence) -> float | None:

@@ -358,6 +358,7 @@ def test_the_report_keeps_the_certificate_and_fails_where_nobody_took_over(run):
     run.judge()
     point = {"id": "C6", "good": True, "observed": "all", "expected": "all"}
     done = {"outcome": "done", "reason": "", "points": [point], "timeline": [], "statements": []}
+    done["settings_row"] = 0
     for host in ("db2", "db3"):
         run.values[host]["parts"] = dict(done, points=done["points"] if host == "db2" else [])
     result = run.step("report", "db1")
@@ -415,6 +416,7 @@ def test_a_rerun_finishes_what_was_opened_with_the_certificate_of_then(run):
     assert (plan["source"], plan["source_id"], plan["wait_count"]) == ("db1", remnants.SOURCE, 1)
     assert run.step("thaw", "db3")["skipped"]
     done = {"outcome": "done", "reason": "", "points": [], "timeline": [], "statements": []}
+    done["settings_row"] = 0
     for host in ("db2", "db3"):
         run.values[host]["parts"] = done
     assert "failed" not in run.step("report", "db1")

@@ -8,12 +8,19 @@ import time
 import types
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.load import kept
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import notice
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 NAMES = Names("mysql", (9, 7, 4))
-PARAMS = {"journal_schema": "important", "host": "db1", "token": "feed", "reason": "timeout"}
+PARAMS = {
+    "journal_schema": "important",
+    "host": "db1",
+    "token": "feed",
+    "reason": "timeout",
+    "row": "feed",
+}
 
 
 class Cursor:
@@ -89,22 +96,48 @@ def test_a_source_that_gives_up_soon_is_waited_for(timeout, seconds):
 
 
 LEFT = (
-    {"number": 4, "run": "left", "state": "begun"},
-    {"number": 5, "run": "over", "state": "begun"},
-    {"number": 6, "run": "over", "state": "done"},
-    {"number": 7, "run": "feed", "state": "begun"},
+    {"number": 4, "run": "left", "state": "begun", "age": 3600},
+    {"number": 5, "run": "over", "state": "begun", "age": 3000},
+    {"number": 6, "run": "over", "state": "done", "age": 2900},
+    {"number": 7, "run": "other", "state": "begun", "age": 60},
+    {"number": 8, "run": "feed", "state": "begun", "age": 2},
 )
 
 
-def test_a_change_that_is_made_closes_its_own_row_and_what_interrupted_runs_left():
+@pytest.mark.parametrize("mine,closed", [("feed", "feed"), (None, "left")])
+def test_a_change_that_is_made_closes_its_own_row_and_a_run_without_one_what_is_old(mine, closed):
     cursor = Cursor(journal=LEFT)
-    module = types.SimpleNamespace(check_mode=False, params=PARAMS)
+    module = types.SimpleNamespace(check_mode=False, params=dict(PARAMS, row=mine))
     result = notice.settle(module, Server(cursor), NAMES)
     assert (result["changed"], result["written"], result["problem"]) == (True, True, "")
-    assert [row[:4] for row in cursor.written] == [
-        ("settings", "left", "done", "db1"),
-        ("settings", "feed", "done", "db1"),
-    ]
+    assert [row[:4] for row in cursor.written] == [("settings", closed, "done", "db1")]
+
+
+@pytest.mark.parametrize(
+    "mine,in_force,closed",
+    [
+        ("feed", False, ["feed"]),
+        ("feed", True, ["feed"]),
+        ("gone", False, []),
+        (None, False, ["left"]),
+        # A benchmark's timer is still to put its settings back.
+        (None, True, []),
+    ],
+)
+def test_what_may_be_under_way_is_left_open(mine, in_force, closed):
+    assert notice.closing({"left": 900, "other": 899, "feed": 2}, mine, in_force) == closed
+
+
+def test_a_look_is_not_trusted_while_another_run_may_be_under_way():
+    cursor = Cursor(journal=LEFT[3:])
+    module = types.SimpleNamespace(check_mode=False, params=dict(PARAMS, row=None))
+    result = notice.settle(module, Server(cursor), NAMES)
+    assert (result["changed"], cursor.written) == (False, [])
+    assert result["problem"] == notice.UNDER_WAY
+
+
+def test_a_benchmark_says_where_its_settings_are_in_force():
+    assert notice.IN_FORCE == kept.KEPT
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,7 @@ def failover(**more):
     kept = certificate.record("shop", "feed", evidence, [], chosen)
     part = {
         "outcome": "done",
+        "settings_row": 0,
         "reason": "",
         "points": [
             {"id": "C6", "good": True, "observed": "120 transactions", "expected": "all"},

@@ -44,7 +44,7 @@ def part(**changes):
         {"id": "S7", "good": True, "observed": "yes_tx rose by 1", "expected": "acknowledged"},
     ]
     timeline = [{"event": name, "words": "", "at": NOW} for name in ("open", "first_commit")]
-    done = {"outcome": "done", "reason": "", "statements": ["STOP REPLICA"]}
+    done = {"outcome": "done", "reason": "", "settings_row": 0, "statements": ["STOP REPLICA"]}
     return dict(done, points=points, **{"timeline": timeline, **changes})
 
 

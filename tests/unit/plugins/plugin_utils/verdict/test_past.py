@@ -45,7 +45,8 @@ def judged(evidence, accepted=()):
     chosen = successor.candidate_of(evidence)
     kept = certificate.record("shop", "feed", evidence, list(accepted), chosen)
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
-    part = {"outcome": "done", "reason": "", "points": points}
+    row = max(int(member.info.get("settings_row") or 0) for member in evidence.members[1:])
+    part = {"outcome": "done", "reason": "", "points": points, "settings_row": row}
     return failover_outcome.completed(kept, {kept["to"]: part}, list(accepted), "")
 
 
@@ -131,7 +132,7 @@ def test_a_look_while_another_controller_changes_it_does_not_cover_that_change()
     assert history.settings_row({}) == 0
 
 
-@pytest.mark.parametrize("row,verdict", [(None, PROVEN), (3, PROVEN), (4, WINDOW)])
+@pytest.mark.parametrize("row,verdict", [(None, WINDOW), (2, WINDOW), (3, PROVEN), (4, WINDOW)])
 def test_a_change_that_shows_when_all_is_applied_takes_the_proof_back(row, verdict):
     evidence = remnants.frozen(remnants.evidence("mysql", last=looks("mysql", settings_row=3)))
     chosen = successor.candidate_of(evidence)
@@ -140,7 +141,7 @@ def test_a_change_that_shows_when_all_is_applied_takes_the_proof_back(row, verdi
     part = {"outcome": "done", "reason": "", "points": points, "settings_row": row}
     kept = failover_outcome.completed(kept, {kept["to"]: part}, [], "")
     assert kept["verdict"] == verdict
-    if row == 4:
+    if verdict == WINDOW:
         assert kept["window"]["from"] == kept["proven_until"] == remains.stamp(LOOK)
         assert kept["window"]["to"] == remains.stamp(NOW)
 

@@ -47,7 +47,7 @@ def record():
     evidence = remnants.frozen(remnants.evidence("mysql"))
     kept = certificate.record("shop", "feed", evidence, [], successor.candidate_of(evidence))
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
-    part = {"outcome": "done", "reason": "", "points": points}
+    part = {"outcome": "done", "reason": "", "points": points, "settings_row": 0}
     return failover_outcome.completed(kept, {kept["to"]: part}, [], "")
 
 

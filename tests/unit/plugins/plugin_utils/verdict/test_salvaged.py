@@ -75,7 +75,7 @@ def test_a_log_that_can_be_read_closes_the_window_when_it_is_applied(engine, see
     points = [
         {"id": point, "good": True, "observed": "seen", "expected": "all"} for point in ("C6", "C7")
     ]
-    part = {"outcome": "done", "reason": "", "points": points}
+    part = {"outcome": "done", "reason": "", "points": points, "settings_row": 0}
     done = failover_outcome.completed(kept, {"db2": part}, [], "")
     assert (done["verdict"], done["reasons"]) == ("proven", [])
     (row,) = [row for row in done["premises"] if row["id"] == "C7"]
