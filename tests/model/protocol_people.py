@@ -91,6 +91,7 @@ def read(server: Server) -> dict[str, Any] | None:
         server_id=str(server.number),
         read_only="ON" if server.read_only else "OFF",
     )
+    info["clock"] = NOW
     info["uptime"] = {"seconds": 10 if server.restarted else 86400, "since_reset": 10}
     info["gtid"] = {"gtid_executed": server.gtids(), "gtid_purged": ""}
     found = channel(server)

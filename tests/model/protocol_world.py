@@ -16,6 +16,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 UUID = "00000000-0000-0000-0000-00000000000%d"
 # Commits of the clients while a server takes writes, each time that it does.
 COMMITS = 2
+# When every row of the journal is written: before whatever is started again, after all else.
+HAPPENED = "2026-11-18T11:00:00Z"
 Gtid = tuple[int, int]
 
 
@@ -312,9 +314,7 @@ class Connection:
     def insert(self, arguments: Any) -> None:
         """A row of the journal; the statement ends when it is acknowledged."""
         server = self.server
-        row = dict(
-            zip(journal.Entry._fields, arguments, strict=True), happened="2026-11-25T00:00:00Z"
-        )
+        row = dict(zip(journal.Entry._fields, arguments, strict=True), happened=HAPPENED)
         gtid, waited = server.append(row), 0.0
         while gtid in server.pending:
             self.pause("", 0.05)

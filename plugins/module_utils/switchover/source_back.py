@@ -187,8 +187,10 @@ class SourceBack(Part):
         """The target was not opened: be the source again."""
         try:
             self.take_run_lock()
-            # One that follows nobody has let nobody open: the plan rests on that.
-            alone = self.params.get("without_target") and self.channel() is None
+            # One that follows no server let none open, and one that takes writes did so before
+            # this: the plan rests on either.
+            settled = self.channel() is None or not self.frozen()
+            alone = self.params.get("without_target") and settled
             self.begun, self.granted = True, not alone
             result = self.back("an interrupted switchover is undone")
             if result["outcome"] == UNDONE:

@@ -78,13 +78,22 @@ def reached(peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]) -> 
 
 
 def source_id(members: list[Member]) -> str:
-    """What the journal knows the dead source by: its followers know it."""
+    """What the journal knows the dead source by: its followers know it, or the newest row does. It
+    is no server that was read: a replica that was moved within an interrupted switchover knows
+    another, and what this says is held from then on.
+    """
     source = source_of(members)
+    read = {sides.identity(member) for member in members if member.info is not None}
     # Within a switchover that was interrupted one may follow another already.
     for member in sorted(members, key=lambda one: not follows(one, source, members)):
         channel = member.channel if member.info is not None else None
-        if channel and (channel["source_uuid"] or channel["source_server_id"]):
-            return str(channel["source_uuid"] or channel["source_server_id"])
+        number = channel and (channel["source_uuid"] or channel["source_server_id"])
+        if number and str(number) not in read:
+            return str(number)
+    row, _differ = sides.newest_row(members)
+    for which in ("from", "to") if row else ():
+        if row[f"{which}_host"] == source.host and row[f"{which}_id"] not in read:
+            return str(row[f"{which}_id"])
     return ""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
@@ -59,6 +60,12 @@ def server(members: list[Member], row: dict[str, Any], which: str) -> Member | N
             return member
     named = (one for one in members if one.host == name and not (number and one.info))
     return next(named, None)
+
+
+def started_since(member: Member, row: dict[str, Any]) -> bool:
+    """Whether a server was started after a row of its journal, by its own clock."""
+    started = member.info["clock"] - int(member.info["uptime"]["seconds"])
+    return bool(started > clock.moment_of(row["happened"]))
 
 
 def is_read(member: Member | None) -> bool:
@@ -120,6 +127,14 @@ def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
     return rules.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
 
 
+def took_back(members: list[Member], row: dict[str, Any]) -> bool:
+    """Whether the source of an interrupted switchover takes writes again, as after a run that was
+    interrupted as it took the role back, and nothing of the target is on any host that was read.
+    """
+    source = ends(members, row).source
+    return is_read(source) and sides.takes_writes(source) and not own(members, row)
+
+
 def moved(members: list[Member], row: dict[str, Any] | None, following: str | None) -> bool:
     """Whether a replica that does not follow the source does what a switchover makes of it, or did
     before: it follows the other of the two servers, which has all that it has.
@@ -178,6 +193,8 @@ def refused(members: list[Member], row: dict[str, Any], words: str) -> list[str]
         f" {row['to_host']} takes no writes"
     )
     if is_read(source) and (is_read(target) or never_allowed(members, row)):
+        return []
+    if took_back(members, row):
         return []
     lost = [
         f"{name} ({'it is not in the inventory' if one is None else one.error})"

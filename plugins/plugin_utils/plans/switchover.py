@@ -29,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.interrupted im
     half_done,
     never_allowed,
     refused,
+    took_back,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -106,12 +107,12 @@ def was_opened(members: list[Member], row: dict[str, Any]) -> bool:
 
 
 def without_target(members: list[Member], row: dict[str, Any]) -> bool:
-    """Whether an interrupted switchover is undone without its target, which was never allowed to
-    open, and is not there.
+    """Whether an interrupted switchover is undone without its target, which is not there: it was
+    never allowed to open, or its source is the source again already.
     """
     hosts = {member.host for member in members}
     gone = row["from_host"] in hosts and row["to_host"] not in hosts
-    return gone and never_allowed(members, row)
+    return gone and (never_allowed(members, row) or took_back(members, row))
 
 
 def interrupted_problems(

@@ -78,19 +78,21 @@ def find(
 
 
 def closed_again(members: list[Member], row: dict[str, Any] | None) -> Opened | None:
-    """A failover that is done, and whose target's server was started again by the option file of
-    its old role: it takes no writes, and looks for the dead source. Nothing but opening it again is
-    left. None if that is not so, or another member takes writes, or the dead one was read.
+    """A role change that is done, and whose target's server was started again by the option file of
+    its old role: it takes no writes. Nothing but opening it again is left. None if that is not so,
+    or another member takes writes, or the source of before was read.
     """
-    if row is None or (row["operation"], row["state"]) != (journal.FAILOVER, journal.DONE):
+    roles = (journal.FAILOVER, journal.SWITCHOVER)
+    if row is None or row["operation"] not in roles or row["state"] != journal.DONE:
         return None
     ends = interrupted.ends(members, row)
     target, read = ends.target, [one for one in members if one.info is not None]
     if target is None or target not in read or ends.source in read:
         return None
-    if any(sides.takes_writes(one) for one in read) or not sides.active(target):
+    if any(sides.takes_writes(one) for one in read) or sides.target_of(target, read, row):
         return None
-    if sides.target_of(target, read, row):
+    # Otherwise it may have been closed on purpose.
+    if not (sides.active(target) or interrupted.started_since(target, row)):
         return None
     return Opened(target, row["from_host"], row["from_id"], None)
 

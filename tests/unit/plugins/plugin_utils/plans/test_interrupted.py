@@ -261,3 +261,30 @@ def test_a_replica_that_is_lost_as_well_does_not_keep_it_from_being_finished():
         "db1",
         "db2",
     ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_source_that_took_its_role_back_needs_no_target_to_end_it(engine):
+    """Of a run that was interrupted as it undid the switchover: it follows the target yet."""
+    evidence = lost_target(engine)
+    row = row_of(engine)
+    assert switchover.unread(evidence.members, row)
+    evidence.members[0].info["variables"]["read_only"] = "OFF"
+    assert not switchover.unread(evidence.members, row)
+    assert switchover.without_target([evidence.members[0], evidence.members[2]], row)
+    # What the target confirmed is on a host that was read: then it was open.
+    write(evidence.members[2], engine)
+    assert switchover.unread(evidence.members, row)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_journal_never_calls_a_server_dead_that_was_read(engine):
+    """A replica that was moved knows the other of the two servers."""
+    evidence = lost_target(engine)
+    old, target, other = evidence.members
+    for member in evidence.members:
+        member.side = "source" if member is target else "replica"
+    follow(other, "db1")
+    old.info["channel"].update(source_uuid="", source_server_id=0)
+    expected = uuid("db2") if engine == "mysql" else "2"
+    assert failover.source_id(evidence.members) == expected

@@ -8,6 +8,7 @@ protocol` has found.
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     failover_again,
@@ -68,10 +69,18 @@ def test_it_is_not_opened_beside_a_writer_nor_if_somebody_closed_it(engine):
     evidence = done(engine)
     evidence.members[2].info["variables"]["read_only"] = "OFF"
     assert failover_again.find(evidence.members, None) is None
-    # Its channel stands still: it is the source, and was closed by hand.
+    # Its channel stands still, or is gone: it is the source, and was closed by hand. Unless its
+    # server was started after the row.
     evidence = done(engine)
-    evidence.members[1].info["channel"].update(io_running="No", sql_running="No")
+    target = evidence.members[1].info
+    target["channel"].update(io_running="No", sql_running="No")
+    started = clock.moment_of(target["journal"]["happened"]) + 60
+    target["clock"] = started + int(target["uptime"]["seconds"]) - 120
     assert failover_again.find(evidence.members, None) is None
+    target["clock"] += 120
+    assert failover_again.find(evidence.members, None).target.host == "db2"
+    target["channel"] = None
+    assert failover_again.find(evidence.members, None).target.host == "db2"
     # It follows a member: roles were moved by hand after that.
     evidence = done(engine)
     follow(evidence.members[1], "db3")
