@@ -122,7 +122,7 @@ class Rejoin:
         """One run; what it said. Empty if there is nothing to bring back."""
         server = self.world.servers[self.host]
         writers = self.world.writers()
-        if len(writers) != 1 or not server.up or self.host not in away(self.world):
+        if len(writers) != 1 or not server.up or not self.is_left(writers[0]):
             return ""
         judged = self.judge(writers[0])
         if judged.verdict != former.CLEAN or judged.hindrances:
@@ -131,6 +131,12 @@ class Rejoin:
         done = self.last_run.finish()
         self.story.append(f"rejoin.yml of {self.host}: {done.get('rejoin', 'interrupted')}")
         return self.story[-1]
+
+    def is_left(self, to: str) -> bool:
+        """Whether the source's journal has it among those that a failover left."""
+        number = UUID % self.world.servers[self.host].number
+        left = (read(self.world.servers[to]) or {}).get("held") or []
+        return any(row["id"] == number for row in left)
 
     def steps(self, to: str) -> Any:
         """What roles/rejoin/tasks/back.yml does, as a function of a way to connect."""
@@ -153,11 +159,14 @@ class Rejoin:
 
         def go(connect: Any) -> None:
             module = Ready(params)
-            fence.put(self.host, "drop-in", "mysqld", start.WORDS)
-            start.close(module)
+            finishing = self.host not in away(self.world)
+            if not finishing:
+                fence.put(self.host, "drop-in", "mysqld", start.WORDS)
+                start.close(module)
             assert self.judge(to).verdict == former.CLEAN
             connection: Any = connect(self.host)
-            start.release(module, connection, NAMES)
+            if not finishing:
+                start.release(module, connection, NAMES)
             server.role = "replica"
             connection.rows(rules.side_statement(NAMES, REPLICA, True))
             for statement, arguments in rules.redirect_steps(NAMES, to, 3306):
@@ -178,8 +187,7 @@ class Rejoin:
                 return said
         server = self.world.servers[self.host]
         (to,) = self.world.writers()
-        rows = [row["operation"] for row in self.world.servers[to].rows()]
-        if said or self.host in away(self.world) or rows[-1] != "rejoin":
+        if said or self.host in away(self.world) or self.is_left(to):
             return f"{self.host} is not back: {'; '.join(self.story)}"
         for _turn in range(20):
             self.world.tick()

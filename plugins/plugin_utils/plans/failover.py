@@ -77,6 +77,10 @@ def reached(peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]) -> 
     }
 
 
+# The two servers of a row of the journal.
+ENDS = ("from", "to")
+
+
 def source_id(members: list[Member]) -> str:
     """What the journal knows the dead source by: its followers know it, or the newest row does. It
     is no server that was read: a replica that was moved within an interrupted switchover knows
@@ -91,10 +95,10 @@ def source_id(members: list[Member]) -> str:
         if number and str(number) not in read:
             return str(number)
     row, _differ = sides.newest_row(members)
-    for which in ("from", "to") if row else ():
-        if row[f"{which}_host"] == source.host and row[f"{which}_id"] not in read:
-            return str(row[f"{which}_id"])
-    return ""
+    named = (
+        {str(row[f"{which}_id"]): row[f"{which}_host"] for which in ("from", "to")} if row else {}
+    )
+    return next((one for one in named if named[one] == source.host and one not in read), "")
 
 
 def arguments(

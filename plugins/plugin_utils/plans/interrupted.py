@@ -132,7 +132,8 @@ def took_back(members: list[Member], row: dict[str, Any]) -> bool:
     interrupted as it took the role back, and nothing of the target is on any host that was read.
     """
     source = ends(members, row).source
-    return is_read(source) and sides.takes_writes(source) and not own(members, row)
+    writes = source is not None and source.info is not None and sides.takes_writes(source)
+    return writes and not own(members, row)
 
 
 def moved(members: list[Member], row: dict[str, Any] | None, following: str | None) -> bool:
