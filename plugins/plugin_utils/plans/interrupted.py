@@ -129,11 +129,13 @@ def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
 
 def took_back(members: list[Member], row: dict[str, Any]) -> bool:
     """Whether the source of an interrupted switchover takes writes again, as after a run that was
-    interrupted as it took the role back, and nothing of the target is on any host that was read.
+    interrupted as it took the role back, and has all that the target wrote, as far as any host that
+    was read knows.
     """
     source = ends(members, row).source
-    writes = source is not None and source.info is not None and sides.takes_writes(source)
-    return writes and not own(members, row)
+    if source is None or source.info is None or not sides.takes_writes(source):
+        return False
+    return own(members, row) == own([source], row)
 
 
 def moved(members: list[Member], row: dict[str, Any] | None, following: str | None) -> bool:
