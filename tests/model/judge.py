@@ -57,7 +57,7 @@ def counterexample(search: Search, mutant: Mutant, most: int) -> tuple[Search, L
     """The first moment in which the judge lies with a mistake, and the search that met it."""
     if any(module.__name__.endswith(".history") for module, *_rest in mutant.patches):
         with mistaken(mutant):
-            anew = Search(search.rules).run(MUTATED)
+            anew = Search(search.rules).run(mutant.moments)
         return (anew, anew.lies[0]) if anew.lies else None
     with mistaken(mutant):
         for known, risky in search.risks(MUTATED):

@@ -38,12 +38,14 @@ class Mutant(NamedTuple):
         words: what is wrong, for people.
         patches: module, name of the function, and what makes the wrong one of the right one.
         poor: why this world cannot show it; empty if it should.
+        moments: in how many moments it is looked for, if it changes what looks keep.
     """
 
     name: str
     words: str
     patches: tuple[tuple[ModuleType, str, Make], ...]
     poor: str = ""
+    moments: int = 4000
 
 
 def always(value: Any) -> Make:
@@ -142,7 +144,7 @@ MUTANTS = (
             (failover_outcome, "changed_elsewhere", always_first),)),
     Mutant("A6 (open)", "a look covers a change that is begun and not made",
            ((history, "settings_row",
-             lambda _right: lambda info: int(info.get("settings_row") or 0)),)),
+             lambda _right: lambda info: int(info.get("settings_row") or 0)),), moments=25000),
     Mutant("A7", "nothing is said of what was taken for granted",
            ((assumes, "listed", always(["-"])),)),
     Mutant("A8", "a start of the applier, or a reset, is not seen",

@@ -120,7 +120,7 @@ def table(records: list[Record]) -> str:
         liars = [one["name"] for one in its if one["lies"]]
         lost = sum(bool(one["lost"]) for one in its)
         lines += [
-            f"### {title} {its[0]['version'].partition('-')[0]}",
+            f"## {title} {its[0]['version'].partition('-')[0]}",
             "",
             f"{len(its)} histories replayed; certificates that lie: {len(liars)}"
             f"{' (' + ', '.join(liars) + ')' if liars else ''}; histories in which a row that a"
