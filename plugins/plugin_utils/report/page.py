@@ -129,8 +129,8 @@ def drawn(overview: dict[str, Any]) -> dict[str, Any]:
     """Pictures by what they belong to: all changes of roles, the switchover's, a list of drills',
     lists of suites'.
     """
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import plots_benchmark
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
-        plots_benchmark,
         plots_drill,
         plots_switchover,
         plots_who_wrote,

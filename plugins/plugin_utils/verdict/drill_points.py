@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
-from ansible_collections.dbre.semisync.plugins.module_utils.statistics import median_of_known
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import median_of_known
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
 # "Slightly longer than the timeout" (P6.2): what a disk and a busy host may add to it, in

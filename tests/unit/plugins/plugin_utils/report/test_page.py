@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import target
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     page,
     plots,
