@@ -35,13 +35,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.step impor
     setting_options,
     timer_prefixes,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.lifeline import (
     LEASE,
     Lifeline,
     clock,
     run_lives,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows
 
 display = Display()
 SETTING = "dbre.semisync.semisync_setting"
@@ -292,7 +292,7 @@ class ActionModule(ActionBase):
         }
         record.finish(result, results.now())
         known.keep(result)
-        rows = checkpoint_rows.at(result["ended"], points.points(result, known.me, restored))
+        rows = check.at(result["ended"], points.points(result, known.me, restored))
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
         display.display(record.summary(result, path))

@@ -41,6 +41,8 @@ CONTROLLER_PACKAGES = (
     ("member",),
     ("promise",),
     ("plans",),
+    ("checks",),
+    ("findings",),
     ("verdict",),
     ("cluster",),
     ("hold",),
