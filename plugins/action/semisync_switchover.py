@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     results,
     settings,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_events
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     interrupted,
@@ -29,10 +30,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     switchover_premises,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    scheduled,
-    switchover_outcome,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import switchover_outcome
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
@@ -118,7 +116,7 @@ class ActionModule(Reaching):
             return plan
         folder = results.cluster_folder(self._task.args.get("results_dir", "results"), name)
         last = results.read_json(os.path.join(folder, results.STATE), None)
-        return dict(plan, event_states=scheduled.of_dead(last, str(plan["source_id"])))
+        return dict(plan, event_states=rules_events.of_dead(last, str(plan["source_id"])))
 
     def look_for_the_dead(self, task_vars: Any) -> dict[str, Any]:
         """The first look at a host, which is asked all that a failover asks of anybody."""

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError, units_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     former,
     former_ways,
-    history,
     remains,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Has, Judged

@@ -13,12 +13,9 @@ from typing import Any
 
 from ansible import constants
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.hold import NotMeantError
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    former,
-    former_ways,
-    history,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former, former_ways
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import Judged
 
 # A rejoin.Rejoin, which imports this file.

@@ -12,13 +12,13 @@ import re
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     evidence,
     failover_again,
     failover_cases,
     failover_outcome,
-    history,
     remains,
 )
 

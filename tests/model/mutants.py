@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     assumes,
     failover_again,
     failover_outcome,
-    history,
     past,
     premises,
     relay_logs,

@@ -42,6 +42,8 @@ CONTROLLER_PACKAGES = (
     ("member",),
     ("promise",),
     ("plans",),
+    ("checks",),
+    ("findings",),
     ("verdict",),
     ("cluster",),
     ("hold",),

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import resampling
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
 # P8.4: as fast as the baseline, within what its own runs differ by, or by no more than this share.
 BACK_AT_BASELINE = 0.10
@@ -39,19 +39,19 @@ def ratio_point(cell: dict[str, Any], source: str) -> dict[str, Any]:
     expected = "runs that count, and their ratio to the baseline"
     if not cell["statistics"] or not cell["ratio"]:
         reasons = "; ".join(cell["reasons"]) or "no baseline"
-        return checkpoints.unseen(cell["checkpoint"], source, title, expected, reasons)
+        return check.unseen(cell["checkpoint"], source, title, expected, reasons)
     observed = (
         f"median {short(cell['statistics']['median'])} s, {cell['ratio']['words']} (ratio"
         f" {short(cell['ratio']['value'])})"
     )
     if cell["checkpoint"] != "P8.4":
-        return checkpoints.row(cell["checkpoint"], source, title, expected, observed, True)
+        return check.row(cell["checkpoint"], source, title, expected, observed, True)
     good = cell["ratio"]["difference"] == "none" or cell["ratio"]["value"] <= 1 + BACK_AT_BASELINE
     runs = cell["statistics"]["n"]
     if not good and runs < resampling.ENOUGH:
         reason = f"{observed}; too few runs ({runs}) to tell how much they differ by themselves"
-        return checkpoints.unseen("P8.4", source, title, "no slower than the baseline", reason)
-    return checkpoints.row("P8.4", source, title, "no slower than the baseline", observed, good)
+        return check.unseen("P8.4", source, title, "no slower than the baseline", reason)
+    return check.row("P8.4", source, title, "no slower than the baseline", observed, good)
 
 
 def delay_point(source: str, delays: list[float], netem: dict[str, Any]) -> dict[str, Any]:
@@ -66,9 +66,9 @@ def delay_point(source: str, delays: list[float], netem: dict[str, Any]) -> dict
     expected = "round trip " + ", ".join(f"+{delay:g} ms" for delay in delays)
     words = "; ".join(words for _dummy, words in seen)
     if any(good is False for good, _dummy in seen):
-        return checkpoints.row("P8.2", source, title, expected, words, False)
+        return check.row("P8.2", source, title, expected, words, False)
     known = all(good for good, _dummy in seen)
-    return checkpoints.if_seen(known, words, "P8.2", source, title, expected, words, True)
+    return check.if_seen(known, words, "P8.2", source, title, expected, words, True)
 
 
 def delay_seen(delay_ms: float, netem: dict[str, Any] | None) -> tuple[bool | None, str]:
@@ -111,7 +111,7 @@ def restored_point(source: str, restored: dict[str, Any]) -> dict[str, Any]:
     back = status is None or (status == "ON" and restored["clients"] >= restored["replicas"])
     known = status is not None and qdiscs is not None
     words = f"{network}, status {status or 'not known'}, {restored['clients']} clients"
-    return checkpoints.if_seen(
+    return check.if_seen(
         known or network == "netem is left" or not back,
         words,
         "P8.5",

@@ -13,7 +13,7 @@ import yaml
 from ansible.release import __version__ as ansible_version
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import known_bad
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import known_bad
 
 MACHINE = ("kernel", "cpus", "cpu", "memory_mb", "virtualization", "fsync_us")
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog, remains
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import remains
 
 
 class Transactions:

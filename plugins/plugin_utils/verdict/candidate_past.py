@@ -11,11 +11,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    past,
-    relay_logs,
-    remains,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import past, relay_logs, remains
 
 
 def sentences(members: list[Member], last: dict[str, Any] | None, now: float) -> list[str]:

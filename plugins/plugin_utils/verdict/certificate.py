@@ -9,10 +9,10 @@ import math
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     assumes,
-    backlog,
     failover_cases,
     past,
     premises,

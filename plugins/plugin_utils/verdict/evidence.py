@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import failover
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    failover_again,
-    history,
-    remains,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import failover_again, remains
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.failover_again import Opened
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.remains import Evidence
 

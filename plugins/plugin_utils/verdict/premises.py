@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    checkpoints,
     past,
     relay_logs,
     remains,
@@ -133,9 +133,9 @@ def premise(
     """One row; good is None where nobody could see."""
     title = BY_ID[point].title
     row = (
-        checkpoints.unseen(point, host, title, expected, observed)
+        check.unseen(point, host, title, expected, observed)
         if good is None
-        else checkpoints.row(point, host, title, expected, observed, good)
+        else check.row(point, host, title, expected, observed, good)
     )
     return dict(row, statement=statement)
 

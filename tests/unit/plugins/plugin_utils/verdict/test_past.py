@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
     certificate,
     failover_cases,
     failover_outcome,
-    history,
     past,
     relay_logs,
     remains,
