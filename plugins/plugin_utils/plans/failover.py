@@ -77,28 +77,21 @@ def reached(peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]) -> 
     }
 
 
-# The two servers of a row of the journal.
-ENDS = ("from", "to")
-
-
 def source_id(members: list[Member]) -> str:
     """What the journal knows the dead source by: its followers know it, or the newest row does. It
     is no server that was read: a replica that was moved within an interrupted switchover knows
     another, and what this says is held from then on.
     """
     source = source_of(members)
-    read = {sides.identity(member) for member in members if member.info is not None}
+    read = [member for member in members if member.info is not None]
     # Within a switchover that was interrupted one may follow another already.
-    for member in sorted(members, key=lambda one: not follows(one, source, members)):
-        channel = member.channel if member.info is not None else None
-        number = channel and (channel["source_uuid"] or channel["source_server_id"])
-        if number and str(number) not in read:
-            return str(number)
-    row, _differ = sides.newest_row(members)
-    named = (
-        {str(row[f"{which}_id"]): row[f"{which}_host"] for which in ("from", "to")} if row else {}
-    )
-    return next((one for one in named if named[one] == source.host and one not in read), "")
+    read.sort(key=lambda one: not follows(one, source, members))
+    channels = [member.channel for member in read if member.channel]
+    numbers = [one["source_uuid"] or one["source_server_id"] for one in channels]
+    row = sides.newest_row(members)[0] or {}
+    numbers += [row[f"{end}_id"] for end in ("from", "to") if row.get(f"{end}_host") == source.host]
+    known = {sides.identity(member) for member in read}
+    return next((str(one) for one in numbers if one and str(one) not in known), "")
 
 
 def arguments(

@@ -97,17 +97,12 @@ def opened(members: list[Member], row: dict[str, Any] | None) -> tuple[Member, M
     """(the source, the target) of a switchover whose source is lost, and whose target has taken
     writes: nothing but finishing it is left. None where that is not so, or not known.
     """
-    if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
+    if row is None or not begun(row):
         return None
     source, target = ends(members, row)
     if source is None or target is None or source.info is not None or target.info is None:
         return None
-    writes = sides.takes_writes(target)
-    if row["state"] == journal.DONE:
-        # Its option file had its old role yet when its server was started again.
-        behind = not writes and sides.target_of(target, members, row) == source.host
-        return (source, target) if behind else None
-    return (source, target) if writes or own(members, row) else None
+    return (source, target) if sides.takes_writes(target) or own(members, row) else None
 
 
 def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
@@ -195,9 +190,8 @@ def refused(members: list[Member], row: dict[str, Any], words: str) -> list[str]
         f"a switchover from {row['from_host']} to {row['to_host']} is done, and"
         f" {row['to_host']} takes no writes"
     )
-    if is_read(source) and (is_read(target) or never_allowed(members, row)):
-        return []
-    if took_back(members, row):
+    whole = is_read(source) and (is_read(target) or never_allowed(members, row))
+    if whole or took_back(members, row):
         return []
     lost = [
         f"{name} ({'it is not in the inventory' if one is None else one.error})"
