@@ -37,15 +37,13 @@ HOST_PACKAGES = (
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
     ("task_files", "setting_rows"),
-    ("settings", "results", "words", "lifeline", "keepers"),
+    ("settings", "results", "words", "lifeline"),
     ("member",),
     ("promise",),
     ("plans",),
     ("verdict",),
     ("cluster",),
-    ("hold",),
-    ("failover_known", "rejoin_known", "rejoin_replay"),
-    ("failover", "rejoin"),
+    ("role_change",),
     ("inventory", "reach"),
     ("goals",),
     ("benchmark",),

@@ -6,11 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    backlog,
-    candidate,
-    findings,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import candidate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog, findings
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 SEEN = {"unit": "transactions", "left": 9000, "applied": 60, "seconds": 1.0, "busy": True}
