@@ -24,6 +24,7 @@ HOST_PACKAGES = (
     "host",
     "replication",
     "answer",
+    "role_change",
     "switchover",
     "failover",
     "rejoin",
