@@ -30,13 +30,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
     one_line,
     sections,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     failover_outcome,
     premises,
 )
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
-from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
 HOSTILE = (
     "</td><script>alert(1)</script>&\"'`|$x$ {{ 7 * 7 }} --> \x07\ud800 \u6f22\u5b57 " + "W" * 300
