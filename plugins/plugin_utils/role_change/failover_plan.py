@@ -30,12 +30,12 @@ def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
     source = source_of(members)
     made = switchover_plan.peers([member for member in members if member.info is not None])
     if source.info is None:
-        channel = (asking.channel if follows(asking, source, members) else None) or {}
+        channel = asking.channel if follows(asking, source, members) else None
         made.append(
             {
                 "host": source.host,
-                "address": channel.get("source_host") or source.address,
-                "port": int(channel.get("source_port") or 3306),
+                "address": (channel["source_host"] if channel else None) or source.address,
+                "port": int((channel["source_port"] if channel else None) or 3306),
                 # Asked whether it answers, and for nothing else: who demands TLS answers.
                 "tls": False,
             }
@@ -89,8 +89,8 @@ def source_id(members: list[Member]) -> str:
     read.sort(key=lambda one: not follows(one, source, members))
     channels = [member.channel for member in read if member.channel]
     numbers = [one["source_uuid"] or one["source_server_id"] for one in channels]
-    row = sides.newest_row(members)[0] or {}
-    numbers += [row[f"{end}_id"] for end in ("from", "to") if row.get(f"{end}_host") == source.host]
+    row, _differ = sides.newest_row(members)
+    numbers += [number for number, host in journal.ends(row) if host == source.host] if row else []
     known = {sides.identity(member) for member in read}
     return next((str(one) for one in numbers if one and str(one) not in known), "")
 
@@ -117,7 +117,7 @@ def arguments(
         "source": source_of(members).host,
         "target": chosen.host,
         "source_id": source_id(members),
-        "target_id": journal.identity(chosen.info["variables"]),
+        "target_id": journal.identity(chosen.facts["variables"]),
         "members": peers(members, member),
         "others": [follower.host for follower in followers],
         "user": settings["replication_user"],
@@ -141,7 +141,7 @@ def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]
     """
     if not settings["failover_fast_apply"] or to_apply < FEW:
         return {}
-    running = member.info["variables"]
+    running = member.facts["variables"]
     return {name: "1" for name in DURABILITY if running.get(name) == "1"}
 
 
