@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
-# Their sentences are those of a table in plugins/, or of a page that has its own rules.
-ELSEWHERE = {"findings.md", "security.md"}
+# Its sentences are those of a table in plugins/.
+ELSEWHERE = {"findings.md"}
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"``?[^`]+``?|\]\([^)\s]+\)")
 COMMENT = re.compile(r"^ *# ?(.*)$", re.MULTILINE)
@@ -113,7 +113,7 @@ def said() -> dict[str, list[str]]:
 def read() -> dict[str, str]:
     """File -> what a user reads of it, on one line."""
     kinds = [
-        (page, ["README.md", "CONTRIBUTING.md", "monitoring/README.md"]),
+        (page, ["README.md", "CONTRIBUTING.md", "SECURITY.md", "monitoring/README.md"]),
         (page, ["docs/*.md", "docs/evidence/*.md", "roles/*/README.md"]),
         (comments, ["roles/*/defaults/*.yml", "roles/*/tasks/*.yml", "roles/*/vars/*.yml"]),
         (comments, ["playbooks/**/*.yml"]),
