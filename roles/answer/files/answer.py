@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Answers a router over HTTP whether the MySQL or MariaDB server of this host takes writes.
 
-GET /source is 200 only where the server takes writes, follows nobody, and the journal of changes of
+GET /source is 200 only if the server takes writes, follows no server, and the journal of changes of
 roles names it; GET /replica only where it follows a source. Everything else is 503, above all
 whatever is not known: each answer is asked of the server while the router waits, and nothing is
 remembered. One that takes writes asks the other hosts, at GET /left, whether it lost the role while
