@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
@@ -22,7 +23,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     UNKNOWN,
 )
 
-GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
+GROUPS: tuple[tuple[Side, str], ...] = (
+    ("source", "semisync_source"),
+    ("replica", "semisync_replica"),
+)
 DEFAULT = "default"
 # The fact that rejoin.yml gives a host which may come back, for the rest of its run.
 CLEARED = "__semisync_rejoin_cleared"
@@ -211,9 +215,9 @@ def lost(task_vars: Any, host: str) -> bool:
     )
 
 
-def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: str) -> Member:
+def one_member(host: str, side: Side, variables: Mapping[str, Any], info_from: str) -> Member:
     """One host with its state, or with the reason why there is none."""
-    info = variables.get(info_from) or {}
+    info: Any = variables.get(info_from) or {}
     usable = "variables" in info
     member = Member(
         host,

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names, skipping, values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -127,7 +128,7 @@ def off(value: str | None) -> bool:
     return value is not None and values.canonical_value(value) == "0"
 
 
-def loading_options(info: dict[str, Any]) -> list[str]:
+def loading_options(info: Info) -> list[str]:
     """The semi-sync plugins that options load at start: their names."""
     loaded = []
     places = (info["option_files"]["options"], option_lines.command_line(info))
@@ -147,7 +148,7 @@ def loading_options(info: dict[str, Any]) -> list[str]:
 
 
 def of_plugins(member: Member) -> list[dict[str, Any]]:
-    info, entries = member.info, []
+    info, entries = member.facts, []
     unknown = option_lines.unknown(info)
     if unknown:
         entries.append(finding("option_files_unknown", member, unknown))
@@ -185,7 +186,7 @@ def of_plugins(member: Member) -> list[dict[str, Any]]:
 
 def watched(member: Member) -> dict[str, Any]:
     """Variable -> its running value, for what a restart must not change on this host."""
-    info = member.info
+    info = member.facts
     watching = {
         name: info["semisync"][side]["variables"][key]
         for side in (names.SOURCE, names.REPLICA)
@@ -201,7 +202,7 @@ def watched(member: Member) -> dict[str, Any]:
 def of_restart(member: Member) -> list[dict[str, Any]]:
     entries = []
     for name, running in sorted(watched(member).items()):
-        value, origin = at_start(member.info, name)
+        value, origin = at_start(member.facts, name)
         if value is not None and not values.same_value(running, value):
             entries.append(
                 finding(
@@ -215,15 +216,15 @@ def of_restart(member: Member) -> list[dict[str, Any]]:
 
 def of_skipping(member: Member) -> list[dict[str, Any]]:
     said = [
-        f"{name} is {member.info['variables'][name]}"
+        f"{name} is {member.facts['variables'][name]}"
         for name in skipping.VARIABLES
-        if skipping.passes_over(member.info["variables"].get(name))
+        if skipping.passes_over(member.facts["variables"].get(name))
     ]
     return [finding("applier_skips", member, ", ".join(said))] if said else []
 
 
 def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
-    info, variables, entries = member.info, member.info["variables"], []
+    info, variables, entries = member.facts, member.facts["variables"], []
     enabled = info["semisync"]["replica"]["variables"]["enabled"]
     if enabled != "ON":
         entries.append(
@@ -327,7 +328,7 @@ def of_clocks(read: list[Member], ahead: dict[str, Any]) -> list[dict[str, Any]]
 def of_identities(read: list[Member]) -> list[dict[str, Any]]:
     by_id: dict[str, list[Member]] = {}
     for member in read:
-        by_id.setdefault(member.info["variables"]["server_id"], []).append(member)
+        by_id.setdefault(member.facts["variables"]["server_id"] or "", []).append(member)
     return [
         finding(
             "server_id_clash",

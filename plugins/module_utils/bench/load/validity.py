@@ -188,7 +188,7 @@ def disturbed(delay_ms: float, asked: bool, dropped: int, rtt_ms: float | None) 
     if delay_ms and rtt_ms is None and asked:
         return f"no peer answered to ping, so the delay of {delay_ms:g} ms could not be verified"
     if delay_ms and rtt_ms is not None and rtt_ms < delay_ms * (1 - RTT_TOLERANCE):
-        return f"the round trip was only {rtt_ms:.1f} ms with a delay of {delay_ms:g} ms"
+        return f"the round trip was {rtt_ms:.1f} ms, with a delay of {delay_ms:g} ms"
     return ""
 
 
