@@ -22,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_outcome,
     failover_plan,
     interrupted_failover,
+    interrupted_switchover,
     survivors,
     switchover_plan,
 )
@@ -208,7 +209,7 @@ class Person:
         members = members_of(self.world)
         decided = sides.decide(members)
         row = decided.row
-        if row and switchover_plan.half_done(members, row):
+        if row and interrupted_switchover.half_done(members, row):
             words = switchover_plan.unread(members, row)
             looks = looks_of(self.world, members)
             if not words and switchover_plan.mode_of(members, row, looks, self.target) in MENDS:
