@@ -12,7 +12,7 @@ import subprocess
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 from jsonschema import Draft202012Validator
 
 from support.consents import by_consent, consents

@@ -8,7 +8,7 @@ import textwrap
 from html import escape
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 
 from support.proving.cycle import REFUSED, lies
 from support.proving.faults import FAULTS
