@@ -56,6 +56,8 @@ CONTROLLER_PACKAGES = (
 # The benchmarks have a room of their own: what they need is carried to no host for anything else.
 BENCH_DOORS = {
     "action/semisync_benchmark.py",
+    # It hands the page its chapter of benchmarks.
+    "action/semisync_report.py",
     "modules/netem.py",
     "modules/semisync_benchmark.py",
     "modules/semisync_environment.py",

@@ -91,10 +91,12 @@ def source_id(members: list[Member]) -> str:
     read.sort(key=lambda one: not follows(one, source, members))
     channels = [member.channel for member in read if member.channel]
     numbers = [one["source_uuid"] or one["source_server_id"] for one in channels]
-    row, _differ = sides.newest_row(members)
-    numbers += [number for number, host in journal.ends(row) if host == source.host] if row else []
+    named = [str(one or "") for one in numbers]
+    row = sides.newest_row(members)[0]
+    ends = reversed(journal.ends(row)) if row else ()
+    named += [identity for identity, host in ends if host == source.host]
     known = {sides.identity(member) for member in read}
-    return next((str(one) for one in numbers if one and str(one) not in known), "")
+    return next((one for one in named if one and one not in known), "")
 
 
 def arguments(
