@@ -286,6 +286,8 @@ def arguments(
         "event_states": (looks.get(source.host) or {}).get("events"),
         "super_read_only": values.same_value(target.info["variables"].get("super_read_only"), "ON"),
         "option_file": option_file(member),
+        "verdict": "",
+        "ends_lock": False,
     }
 
 
