@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import everything
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
     end,
@@ -16,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
 )
 
 
-def read(module: Any) -> dict[str, Any]:
+def read(module: AnsibleModule) -> dict[str, Any]:
     """Everything about this server, and what the judge of a failover needs beside it."""
     try:
         info = everything.state(module)

@@ -133,7 +133,7 @@ def write_latencies(path: str, writes: int, seconds: float) -> list[float]:
     return times
 
 
-def fsync(module: Any) -> dict[str, Any] | None:
+def fsync(module: AnsibleModule) -> dict[str, Any] | None:
     """Latencies of synchronous writes in microseconds; None where none were asked for."""
     if not module.params["path"] or module.check_mode:
         return None
@@ -168,7 +168,7 @@ def find(pattern: str, path: str) -> str | None:
     return match.group(1).strip() if match else None
 
 
-def tools(module: Any) -> dict[str, str | None]:
+def tools(module: AnsibleModule) -> dict[str, str | None]:
     """Where the tools of a load are, None where they are not; and the Python driver's name."""
     folders = program_folders(module.params["program"], module.params["basedir"] or "")
     paths: dict[str, str | None] = {tool: find_tool(module, (tool,), folders) for tool in TOOLS}
