@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import everything
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
 from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
@@ -18,7 +17,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FirstLookPlan
 
 if TYPE_CHECKING:
-    
+    from ansible.module_utils.basic import AnsibleModule
+
+
 def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
     """Everything about this server, and what the judge of a failover needs beside it."""
     try:
