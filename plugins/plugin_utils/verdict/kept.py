@@ -12,6 +12,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Observation
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
@@ -46,7 +49,7 @@ class Shelf:
 
     def keep_verdict(
         self,
-        rows: list[dict[str, Any]],
+        rows: list[Check],
         entries: list[dict[str, Any]],
         state: dict[str, Any] | None,
     ) -> str | None:
@@ -96,12 +99,12 @@ class Shelf:
             results.write_json(path, {**look, "spent_at": self.at, "spent_why": reason})
         return path
 
-    def keep_observation(self, row: dict[str, Any]) -> None:
+    def keep_observation(self, row: Observation) -> None:
         """Keep what can be seen only once in a cluster's life, for every later run."""
         if not self.check_mode:
             results.record(self.folder, [row])
 
-    def keep_drill(self, judged: dict[str, Any]) -> str | None:
+    def keep_drill(self, judged: Drill) -> str | None:
         """Keep a drill beside those of the run's other replicas, and the checkpoints of them all;
         the path of the first, None in check mode.
         """
