@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
@@ -81,7 +82,7 @@ def captured() -> str:
     return json.dumps(info)
 
 
-def read(server: Server) -> dict[str, Any] | None:
+def read(server: Server) -> Any:
     """What semisync_info returns of a server; None where it, or its host, is gone."""
     if not server.up:
         return None
@@ -229,7 +230,7 @@ class Person:
         plan = switchover.make("c", members, looks, settings(self.target), "feed", "switch", None)
         return self.run(plan["hosts"])
 
-    def mend(self, members: list[Member], row: dict[str, Any]) -> None:
+    def mend(self, members: list[Member], row: JournalRow) -> None:
         """switchover.yml, of one that was interrupted."""
         looks = looks_of(self.world, members)
         mode = switchover.mode_of(members, row, looks, self.target)

@@ -110,7 +110,7 @@ class Rejoin:
         if not (server.up and new.up):
             raise gone()
         judged = former.judge(
-            former.from_info(self.host, read(server) or {}), former.from_info(to, read(new) or {})
+            former.from_info(self.host, read(server)), former.from_info(to, read(new))
         )
         own = server.executed - new.executed
         if judged.verdict == former.CLEAN:

@@ -19,6 +19,7 @@ PREFIX = "ansible_collections.dbre.semisync.plugins."
 
 # From bottom to top: a package may import those before it.
 HOST_PACKAGES = (
+    "shapes",
     "statistics",
     "server",
     "host",

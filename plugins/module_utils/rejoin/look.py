@@ -29,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import OptionFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover.look import first_gtids
 
@@ -101,7 +102,12 @@ def of_place(module: Any, there: place.Place) -> dict[str, Any]:
         "scheduler": there.options.get("event-scheduler", ""),
         "sync_binlog": there.options.get("sync-binlog", ""),
         "datadir": there.datadir,
-        "option_file": {name: options[name] for name in ("path", "kind", "group", "unknown")},
+        "option_file": {
+            "path": options["path"],
+            "kind": options["kind"],
+            "group": options["group"],
+            "unknown": options["unknown"],
+        },
         "read_only_by": read_only_by(options),
     }
 
@@ -111,7 +117,7 @@ def kind_of(module: Any) -> type[Gtids]:
     return gtids.kind_of("mariadb" if module.params["mariadb"] else "mysql")
 
 
-def read_only_by(options: dict[str, Any]) -> str:
+def read_only_by(options: OptionFiles) -> str:
     """The option file that lets its next start be read-only, where a failover wrote one."""
     ours = (options["path"], options["kind"])
     return fence.place(*ours) if not options["unknown"] and fence.stands(*ours) else ""

@@ -31,7 +31,7 @@ def take_snapshot(server: Server, names: Names) -> dict[str, Any]:
     gtids = server.pairs("SHOW GLOBAL VARIABLES LIKE 'gtid\\_%'")
     return {
         "status": status,
-        "uptime": int(status["uptime"]),
+        "uptime": int(status["uptime"] or 0),
         "at": time.monotonic(),
         "senders": len(server.senders()),
         "semisync": by_key(names.statuses(SOURCE), status),

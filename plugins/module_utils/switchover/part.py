@@ -29,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
     flags,
     guard,
@@ -262,7 +263,7 @@ class Part(ABC):
             self.hand, seconds, self.params["user"], bool(self.params.get("ends_lock"))
         )
 
-    def channel(self) -> dict[str, Any] | None:
+    def channel(self) -> Channel | None:
         return channels.default_channel(self.hand.channels(self.names))
 
     def follows(self, host: str) -> bool:

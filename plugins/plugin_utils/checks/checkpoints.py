@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Arrival, Info, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check, Point
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -56,23 +57,6 @@ class Canary(TypedDict, total=False):
     confirmed_at: float
     msg: str
     reason: str
-
-
-class Arrival(TypedDict, total=False):
-    """What a replica saw of the canary's last row.
-
-    Attributes:
-        arrived: whether it was seen in time.
-        arrived_at, gave_up_at: seconds since 1970 by the host's clock, or None.
-        unknown: whether the replica was not watched.
-        msg: why it was not seen.
-    """
-
-    arrived: bool
-    arrived_at: float
-    gave_up_at: float | None
-    unknown: bool
-    msg: str
 
 
 class Observation(TypedDict):
@@ -151,12 +135,12 @@ def seen_once(
     seen = recorded.get(point.id)
     if seen and member.info is None:
         return point.unknown(member.unread_words)
-    if seen and seen.get("server") == identity(member.info):
+    if seen and seen.get("server") == identity(member.facts):
         return point.seen(seen["observed"], seen["outcome"] == PASSED, f"recorded {seen['at']}")
     return point.not_applicable(reason)
 
 
-def identity(info: dict[str, Any]) -> str:
+def identity(info: Info) -> str:
     """What identifies a server: MySQL's server_uuid, MariaDB's host and data directory."""
     variables = info["variables"]
     return variables.get("server_uuid") or f"{variables['hostname']}:{variables['datadir']}"
@@ -226,7 +210,7 @@ def arrived(replica: Member, canary: Canary | None, arrival: Arrival | None) -> 
     if not confirmed_at:
         return point.unknown("no row was confirmed on the source")
     if not arrival or arrival.get("unknown"):
-        reason = (arrival or {}).get("msg") or replica.unread_words
+        reason = (arrival.get("msg") if arrival else None) or replica.unread_words
         return point.unknown(reason or "the replica was not watched for the row")
     gave_up = arrival.get("gave_up_at")
     if gave_up is not None and gave_up < confirmed_at + LAG_SECONDS:
@@ -234,9 +218,10 @@ def arrived(replica: Member, canary: Canary | None, arrival: Arrival | None) -> 
             "the replica was no longer watched when the row was written, because other hosts"
             " took long"
         )
-    if not arrival.get("arrived"):
+    arrived_at = arrival.get("arrived_at")
+    if not arrival.get("arrived") or arrived_at is None:
         return point.seen(arrival.get("msg") or "the row was not seen", False)
-    lag = arrival["arrived_at"] - confirmed_at
+    lag = arrived_at - confirmed_at
     # A commit that waits for its acknowledgement is on the replica before it is confirmed, by up to
     # what it took.
     early = CLOCK_TOLERANCE + sum(row["latency_ms"] for row in written(canary)[-1:]) / 1000.0
@@ -264,8 +249,8 @@ def points_of_side(member: Member) -> list[Check]:
     ]
 
 
-def plugin_active(number: str, member: Member, side: str) -> Check:
-    info = member.info
+def plugin_active(number: str, member: Member, side: Side) -> Check:
+    info = member.facts
     name = info["names"][side]["plugin"]
     if name is None:
         built_in = f"semi-sync is built into {info['engine']} {info['version']}"
@@ -276,21 +261,21 @@ def plugin_active(number: str, member: Member, side: str) -> Check:
     return point.seen(status or "not installed", status == "ACTIVE")
 
 
-def in_option_files(number: str, member: Member, side: str) -> Check:
-    name = member.info["names"][side]["variables"]["enabled"]
+def in_option_files(number: str, member: Member, side: Side) -> Check:
+    name = member.facts["names"][side]["variables"]["enabled"]
     point = Point(number, member.host, f"the option files set {name}", "1")
-    unknown = option_lines.unknown(member.info)
+    unknown = option_lines.unknown(member.facts)
     if unknown:
         return point.unknown(unknown)
-    value = member.info["option_files"]["options"].get(name)
+    value = member.facts["option_files"]["options"].get(name)
     if value is None:
         return point.seen("not set", False)
     return point.seen(value or "set without a value", canonical_value(value) in ("1", ""))
 
 
-def variable_on(number: str, member: Member, side: str) -> Check:
-    names = member.info["names"][side]["variables"]
-    values = member.info["semisync"][side]["variables"]
+def variable_on(number: str, member: Member, side: Side) -> Check:
+    names = member.facts["names"][side]["variables"]
+    values = member.facts["semisync"][side]["variables"]
     point = Point(number, member.host, f"{names['enabled']} is ON", "ON")
     enabled = values["enabled"]
     if enabled is None:
@@ -303,9 +288,9 @@ def variable_on(number: str, member: Member, side: str) -> Check:
     return point.seen(f"{enabled}; {rest}", enabled == "ON")
 
 
-def status_on(number: str, member: Member, side: str) -> Check:
-    name = member.info["names"][side]["statuses"]["status"]
-    status = member.info["semisync"][side]["status"]["status"]
+def status_on(number: str, member: Member, side: Side) -> Check:
+    name = member.facts["names"][side]["statuses"]["status"]
+    status = member.facts["semisync"][side]["status"]["status"]
     point = Point(number, member.host, f"{name} is ON", "ON")
     return point.seen(status or "no such status", status == "ON")
 
@@ -342,7 +327,7 @@ def acknowledged(source: Member, canary: Canary | None) -> Check:
 
 
 def observation(
-    point: str, host: str, observed: str, good: bool, info: dict[str, Any], at: str
+    point: str, host: str, observed: str, good: bool, info: Info, at: str
 ) -> Observation:
     """What seen_once() looks for: a point seen at the only time it can be, and on which server."""
     return {

@@ -29,12 +29,12 @@ def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
     source = source_of(members)
     made = switchover.peers([member for member in members if member.info is not None])
     if source.info is None:
-        channel = (asking.channel if follows(asking, source, members) else None) or {}
+        channel = asking.channel if follows(asking, source, members) else None
         made.append(
             {
                 "host": source.host,
-                "address": channel.get("source_host") or source.address,
-                "port": int(channel.get("source_port") or 3306),
+                "address": (channel["source_host"] if channel else None) or source.address,
+                "port": int((channel["source_port"] if channel else None) or 3306),
                 # Asked whether it answers, and for nothing else: who demands TLS answers.
                 "tls": False,
             }
@@ -95,9 +95,7 @@ def source_id(members: list[Member]) -> str:
         if number and str(number) not in read:
             return str(number)
     row, _differ = sides.newest_row(members)
-    named = (
-        {str(row[f"{which}_id"]): row[f"{which}_host"] for which in ("from", "to")} if row else {}
-    )
+    named = dict(journal.ends(row)) if row else {}
     return next((one for one in named if named[one] == source.host and one not in read), "")
 
 
@@ -123,7 +121,7 @@ def arguments(
         "source": source_of(members).host,
         "target": chosen.host,
         "source_id": source_id(members),
-        "target_id": journal.identity(chosen.info["variables"]),
+        "target_id": journal.identity(chosen.facts["variables"]),
         "members": peers(members, member),
         "others": [follower.host for follower in followers],
         "user": settings["replication_user"],
@@ -147,7 +145,7 @@ def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]
     """
     if not settings["failover_fast_apply"] or to_apply < FEW:
         return {}
-    running = member.info["variables"]
+    running = member.facts["variables"]
     return {name: "1" for name in DURABILITY if running.get(name) == "1"}
 
 
