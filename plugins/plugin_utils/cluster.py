@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Canary
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import listing
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
@@ -363,7 +364,7 @@ def arrival(member: Member, info: Mapping[str, Any]) -> Arrival | None:
     return info.get("arrival")
 
 
-def verdict(rows: list[Check], entries: list[dict[str, Any]]) -> str:
+def verdict(rows: list[Check], entries: list[Finding]) -> str:
     """One line: how many checkpoints passed and failed, and everything that makes the cluster
     unhealthy.
 
@@ -378,7 +379,7 @@ def verdict(rows: list[Check], entries: list[dict[str, Any]]) -> str:
     return line + ("; " if named else ": ") + "critical: " + critical
 
 
-def health(rows: list[Check], entries: list[dict[str, Any]]) -> str:
+def health(rows: list[Check], entries: list[Finding]) -> str:
     """A cluster in a word: healthy where all was seen and nothing is wrong, unknown where nothing
     was seen to be wrong, and not all was seen.
     """

@@ -16,6 +16,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Observation
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 DRILL = "drill.json"
@@ -50,8 +52,8 @@ class Shelf:
     def keep_verdict(
         self,
         rows: list[Check],
-        entries: list[dict[str, Any]],
-        state: dict[str, Any] | None,
+        entries: list[Finding],
+        state: Look | None,
     ) -> str | None:
         """Keep checkpoints and findings, and for the next run the source's state; the path of the
         first, None in check mode.
@@ -64,13 +66,13 @@ class Shelf:
         self.keep_state(state)
         return os.path.join(run, results.CHECKPOINTS)
 
-    def keep_state(self, state: dict[str, Any] | None) -> None:
+    def keep_state(self, state: Look | None) -> None:
         """Keep the last look at the source, if there was one."""
         if state and not self.check_mode:
             results.write_json(os.path.join(self.folder, results.STATE), state)
             self.forget_begun(state)
 
-    def forget_begun(self, state: dict[str, Any]) -> None:
+    def forget_begun(self, state: Look) -> None:
         """Remove the certificate of a failover that did not come to its report, if its source
         lives: it says nothing of what that confirmed since.
         """
