@@ -18,8 +18,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
     source_back,
     target,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, switchover
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    errant,
+    interrupted_switchover,
+    switchover_plan,
+)
 
 
 def put(place: Any, name: str, value: Any) -> None:
@@ -28,7 +31,11 @@ def put(place: Any, name: str, value: Any) -> None:
 
 def by_the_row_alone() -> None:
     """A failover refuses whatever a switchover has begun."""
-    put(interrupted, "found", lambda _members, _row, words: interrupted.Found(words, "", False))
+    put(
+        interrupted_switchover,
+        "found",
+        lambda _members, _row, words: interrupted_switchover.Found(words, "", False),
+    )
 
 
 def no_fence() -> None:
@@ -57,17 +64,17 @@ def neither_word_nor_lock() -> None:
 
 def no_chain() -> None:
     """A replica that the move has not reached yet, or has, keeps a failover off."""
-    put(interrupted, "moved", lambda *_known: False)
+    put(interrupted_switchover, "moved", lambda *_known: False)
 
 
 def never_opened() -> None:
     """A target that was opened, and started again, is a replica like any other."""
-    put(interrupted, "opened", lambda *_known: None)
+    put(interrupted_switchover, "opened", lambda *_known: None)
 
 
 def read_whole() -> None:
     """An interrupted switchover is ended only where every host was read."""
-    put(switchover, "half_done", lambda *_known: False)
+    put(switchover_plan, "half_done", lambda *_known: False)
 
 
 def attached_later() -> None:
@@ -87,7 +94,7 @@ def attached_later() -> None:
 
 def anything_is_clean() -> None:
     """A former source with transactions of its own is attached."""
-    put(former, "judge", lambda _old, _new: former.Judged(former.CLEAN))
+    put(errant, "judge", lambda _old, _new: errant.Judged(errant.CLEAN))
 
 
 def unfenced_first() -> None:

@@ -20,11 +20,11 @@ PREFIX = "ansible_collections.dbre.semisync.plugins."
 # From bottom to top: a package may import those before it.
 HOST_PACKAGES = (
     "shapes",
-    "statistics",
     "server",
     "host",
     "replication",
     "answer",
+    "role_change",
     "switchover",
     "failover",
     "rejoin",
@@ -32,12 +32,14 @@ HOST_PACKAGES = (
     "seed",
     "everything",
     "first_look",
-    "netem",
-    "load",
+    "bench/statistics",
+    "bench/ping",
+    "bench/netem",
+    "bench/load",
 )
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
-    ("task_files", "setting_rows"),
+    ("task_files", "setting_rows", "figures"),
     ("settings", "results", "words", "lifeline", "keepers"),
     ("member",),
     ("promise",),
@@ -46,12 +48,10 @@ CONTROLLER_PACKAGES = (
     ("findings",),
     ("verdict",),
     ("cluster",),
-    ("hold",),
-    ("failover_known", "rejoin_known", "rejoin_replay"),
-    ("failover", "rejoin"),
+    ("role_change",),
     ("inventory", "reach"),
     ("goals",),
-    ("benchmark",),
+    ("bench",),
     ("report",),
 )
 HOST_FILES = sorted((PLUGINS / "module_utils").rglob("*.py"))
@@ -104,6 +104,8 @@ def closure(path: Path) -> set[Path]:
 def room(path: Path) -> tuple[str, str]:
     """(module_utils or plugin_utils or another folder of plugins, the package or single file)."""
     parts = path.relative_to(PLUGINS).with_suffix("").parts
+    if parts[:2] == ("module_utils", "bench"):
+        return parts[0], "/".join(parts[1:3])
     return parts[0], parts[1]
 
 

@@ -59,7 +59,7 @@ def related(member: Member, source: Member) -> bool:
         str(int(which.facts["variables"]["server_id"] or 0)) for which in (member, source)
     )
     if member.facts["engine"] == "mariadb" and mine == theirs:
-        # Servers that nobody has given a number have the same one.
+        # Servers without a configured server_id have the same one.
         both = both.not_of_server(mine)
     return bool(both)
 

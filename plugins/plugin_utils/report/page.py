@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_switchover,
     writability,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former_record
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import rejoin_record
 
 HTML, SUMMARY = "report.html", "summary.md"
 # The page carries the raw data as long as it stays well below 3 MB; base64 makes it a third larger.
@@ -40,7 +40,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
             "findings.json",
             "switchover.json",
             "certificate.json",
-            former_record.FILE,
+            rejoin_record.FILE,
             "drill.json",
         )
     ]
@@ -53,9 +53,9 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
                 broken.append(os.path.basename(path))
             else:
                 files[os.path.basename(path)] = value
-    if former_record.FILE in files:
+    if rejoin_record.FILE in files:
         # Who may read a report may not read what clients wrote.
-        files[former_record.FILE] = former_record.without_rows(files[former_record.FILE])
+        files[rejoin_record.FILE] = rejoin_record.without_rows(files[rejoin_record.FILE])
     return files, broken
 
 
@@ -129,8 +129,8 @@ def drawn(overview: dict[str, Any]) -> dict[str, Any]:
     """Pictures by what they belong to: all changes of roles, the switchover's, a list of drills',
     lists of suites'.
     """
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import plots_benchmark
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
-        plots_benchmark,
         plots_drill,
         plots_switchover,
         plots_writability,

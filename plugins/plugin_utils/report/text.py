@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.analysis import (
     NOT_MEASURED,
-    short,
     with_unit,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.record import upgraded
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.run_record import upgraded
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_failover,
     text_rejoin,

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchov
     EVENTS,
     milliseconds,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 
 OWN_EVENTS = {
     **EVENTS,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
     CLEAN,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former_record import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_record import (
     read_words,
     verdict_words,
 )

@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     REFUSED,
     UNDONE,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis import short
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 
 # Short enough for half of a narrow picture.
 EVENTS = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog, rulebook
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import candidate
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 SEEN = {"unit": "transactions", "left": 9000, "applied": 60, "seconds": 1.0, "busy": True}

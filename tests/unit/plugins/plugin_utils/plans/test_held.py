@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 from ansible_collections.dbre.semisync.tests.unit import samples
-from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
 ROW = {"host": "db1", "to_host": "db2", "happened": "2026-11-22T10:00:00Z"}
 JOURNAL = {"number": 3, "operation": "failover", "run": "r", "state": "done"}

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import target
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     page,
     plots,
@@ -30,13 +30,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
     one_line,
     sections,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     failover_outcome,
     premises,
 )
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
-from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
 HOSTILE = (
     "</td><script>alert(1)</script>&\"'`|$x$ {{ 7 * 7 }} --> \x07\ud800 \u6f22\u5b57 " + "W" * 300
