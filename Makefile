@@ -113,8 +113,8 @@ lint: ## yamllint, ansible-lint's production profile, zizmor, ruff, mypy, defaul
 	  $(MAKE) types || status=1; exit $$status
 
 .PHONY: generated
-generated: ## write the tables of docs/ that code decides: variables of roles, premises
-	@$(tools) python tests/tools/generate.py
+generated: ## write what pages have from tables in the code: variables of roles, findings, known-bad versions, premises
+	@$(tools) python tests/tools/generate.py && PYTHONPATH=.config/collections python tests/tools/docs_tables.py
 
 .PHONY: types
 types: ## mypy alone

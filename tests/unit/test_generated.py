@@ -56,10 +56,3 @@ def test_a_row_is_as_its_argument_spec(options, line):
 def test_a_variable_that_is_gone_leaves_no_row():
     text = generate.with_variables(README, {"semisync_name": NAME})
     assert "semisync_limit" not in text and "|---|\n| `semisync_name`" in text
-
-
-def test_a_premise_is_in_the_guide_by_its_registry():
-    text = "| premise | what must be seen |\n|---|---|\n| C1 | old words |\n\nText.\n"
-    written = generate.with_premises(text)
-    assert all(f"| {one.id} | {one.seen} |\n" in written for one in generate.premises.REGISTRY)
-    assert "old words" not in written and written.endswith("\n\nText.\n")
