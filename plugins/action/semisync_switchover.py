@@ -12,6 +12,7 @@ from typing import Any
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
     promise,
@@ -164,7 +165,7 @@ class ActionModule(Reaching):
 
     def members(
         self, task_vars: Any
-    ) -> tuple[str, list[Member], dict[str, Any] | None, settings.Settings]:
+    ) -> tuple[str, list[Member], JournalRow | None, settings.Settings]:
         """(cluster, its Members, the newest row of its journal, this host's settings); no Members
         for a cluster that is not meant.
 
@@ -234,7 +235,7 @@ class ActionModule(Reaching):
             wrong = problems.of_reading(members) or sides.decide(members).problems
             wrong = wrong or switchover_premises.refusals(members, looks, own)
         else:
-            wrong = switchover_plan.interrupted_problems(members, row or {}, looks)
+            wrong = switchover_plan.interrupted_problems(members, row, looks) if row else []
         cluster.refuse(task_vars, name, members, wrong)
         token = token_of(name, members)
         plan = switchover_plan.make(name, members, looks, own, token, mode, row)
@@ -336,7 +337,7 @@ def clusters_of(task_vars: Any) -> dict[str, str]:
 
 
 def ends(
-    members: list[Member], row: dict[str, Any] | None, own: settings.Settings
+    members: list[Member], row: JournalRow | None, own: settings.Settings
 ) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}

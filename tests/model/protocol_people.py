@@ -12,7 +12,8 @@ import json
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -21,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_outcome,
     failover_plan,
     interrupted_failover,
+    interrupted_switchover,
     survivors,
     switchover_plan,
 )
@@ -78,7 +80,7 @@ def captured() -> str:
     return json.dumps(info)
 
 
-def read(server: Server) -> dict[str, Any] | None:
+def read(server: Server) -> Any:
     """What semisync_info returns of a server; None where it, or its host, is gone."""
     if not server.up:
         return None
@@ -139,7 +141,7 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
             "reach": ways[one.host],
             "answered": [host for host, words in ways[one.host].items() if not words],
             "filters": [],
-            "running": rules.RUN_LOCK in world.servers[one.host].locks,
+            "running": role_statements.RUN_LOCK in world.servers[one.host].locks,
             "events": [],
             "event_scheduler": "ON",
             "first_gtids": None,
@@ -207,7 +209,7 @@ class Person:
         members = members_of(self.world)
         decided = sides.decide(members)
         row = decided.row
-        if row and switchover_plan.half_done(members, row):
+        if row and interrupted_switchover.half_done(members, row):
             words = switchover_plan.unread(members, row)
             looks = looks_of(self.world, members)
             if not words and switchover_plan.mode_of(members, row, looks, self.target) in MENDS:
@@ -228,7 +230,7 @@ class Person:
         )
         return self.run(plan["hosts"])
 
-    def mend(self, members: list[Member], row: dict[str, Any]) -> None:
+    def mend(self, members: list[Member], row: JournalRow) -> None:
         """switchover.yml, of one that was interrupted."""
         looks = looks_of(self.world, members)
         mode = switchover_plan.mode_of(members, row, looks, self.target)

@@ -16,8 +16,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, followed
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
 
 
@@ -27,19 +28,19 @@ class Transactions:
     unit = "transaction(s)"
 
     @staticmethod
-    def usable(info: dict[str, Any]) -> bool:
+    def usable(info: Info) -> bool:
         if info["engine"] == "mariadb":
-            return bool(info["channel"]["gtid"] and info["gtid"].get("gtid_slave_pos"))
+            return bool(followed(info)["gtid"] and info["gtid"].get("gtid_slave_pos"))
         return survivors.names_all(info)
 
     @staticmethod
-    def applied(info: dict[str, Any]) -> Gtids:
+    def applied(info: Info) -> Gtids:
         kind = gtids.kind_of(info["engine"])
         return kind.parse(info["gtid"].get(kind.APPLIED))
 
     @staticmethod
-    def received(info: dict[str, Any]) -> Gtids:
-        return survivors.received_of(gtids.kind_of(info["engine"]), info["gtid"], info["channel"])
+    def received(info: Info) -> Gtids:
+        return survivors.received_of(gtids.kind_of(info["engine"]), info["gtid"], followed(info))
 
     @staticmethod
     def join(positions: list[Gtids]) -> Gtids:
@@ -62,18 +63,18 @@ class Positions:
     unit = "byte(s) of the source's binary log"
 
     @staticmethod
-    def usable(info: dict[str, Any]) -> bool:
-        return bool(info["channel"]["read_file"])
+    def usable(info: Info) -> bool:
+        return bool(followed(info)["read_file"])
 
     @staticmethod
-    def applied(info: dict[str, Any]) -> tuple[int, int]:
-        return number(info["channel"]["applied_file"]), int(
-            info["channel"]["applied_position"] or 0
-        )
+    def applied(info: Info) -> tuple[int, int]:
+        channel = followed(info)
+        return number(channel["applied_file"]), channel["applied_position"]
 
     @staticmethod
-    def received(info: dict[str, Any]) -> tuple[int, int]:
-        return number(info["channel"]["read_file"]), int(info["channel"]["read_position"] or 0)
+    def received(info: Info) -> tuple[int, int]:
+        channel = followed(info)
+        return number(channel["read_file"]), channel["read_position"]
 
     join = staticmethod(max)
 
@@ -95,12 +96,13 @@ def number(file: str) -> int:
     return int(match.group(1)) if match else 0
 
 
-def measure_of(infos: list[dict[str, Any]]) -> Any | None:
+def measure_of(infos: list[Info]) -> Any | None:
     """What these replicas can be compared by, or None."""
     kinds = {gtids.kind_of(info["engine"]) for info in infos}
     if len(kinds) == 1 and all(Transactions.usable(info) for info in infos):
         return Transactions
-    sources = {(info["channel"]["source_host"], info["channel"]["source_port"]) for info in infos}
+    channels = [followed(info) for info in infos]
+    sources = {(channel["source_host"], channel["source_port"]) for channel in channels}
     return (
         Positions if len(sources) == 1 and all(Positions.usable(info) for info in infos) else None
     )
@@ -125,7 +127,7 @@ def rank(members: list[Member], needed: int) -> dict[str, Any]:
         for member in replicas
         if member not in read
     }
-    measure = measure_of([member.info for member in read]) if read else None
+    measure = measure_of([member.facts for member in read]) if read else None
     ranking = []
     if measure:
         whole = measure.join([measure.received(member.info) for member in read])
@@ -156,13 +158,13 @@ def standing(member: Member, measure: Any, whole: Any) -> dict[str, Any]:
         "lacks": measure.missing(whole, received),
         "to_apply": measure.missing(received, measure.applied(member.info)),
         # An applier that stands still is said by itself.
-        "how_long": how_long(member) if member.channel["sql_running"] == "Yes" else "",
+        "how_long": how_long(member) if member.link["sql_running"] == "Yes" else "",
         "unit": measure.unit,
         "missing": measure.named(whole, received),
-        "receives": member.channel["io_running"] == "Yes",
-        "sql_running": member.channel["sql_running"],
-        "last_sql_error": member.channel["last_sql_error"],
-        "acknowledges": member.info["semisync"]["replica"]["variables"].get("enabled") == "ON",
+        "receives": member.link["io_running"] == "Yes",
+        "sql_running": member.link["sql_running"],
+        "last_sql_error": member.link["last_sql_error"],
+        "acknowledges": member.facts["semisync"]["replica"]["variables"].get("enabled") == "ON",
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
@@ -22,7 +23,7 @@ class NotMeantError(Exception):
     """This host has no part in the step; the text says why."""
 
 
-def units_of(own: settings.Settings, info: dict[str, Any]) -> list[str]:
+def units_of(own: settings.Settings, info: Info) -> list[str]:
     """What the unit of a server may be called, by a member's that was read; the likeliest first."""
     return list(dict.fromkeys(filter(None, [own["service"], info["unit"], *UNITS])))
 

@@ -100,8 +100,8 @@ class Failover(Known):
         plan = dead(self.own, self.last())
         if self.host != source_of(self.members).host or not (able and chosen and plan["files"]):
             return {"skipped": True, "skip_reason": "nothing is salvaged here"}
-        plan["files"] = dict(plan["files"], first=chosen.channel["read_file"])
-        mariadb = chosen.info["engine"] == "mariadb"
+        plan["files"] = dict(plan["files"], first=chosen.link["read_file"])
+        mariadb = chosen.facts["engine"] == "mariadb"
         plan.update(mariadb=mariadb, received=str(survivors.received(chosen)))
         result = self.on_host(plan)
         seen = result.get("salvage") or {}

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import receiver
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.ahead import RELAXED
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    io_thread,
+    role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.drain import RELAXED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
@@ -30,12 +32,12 @@ def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
     source = source_of(members)
     made = switchover_plan.peers([member for member in members if member.info is not None])
     if source.info is None:
-        channel = (asking.channel if follows(asking, source, members) else None) or {}
+        channel = asking.channel if follows(asking, source, members) else None
         made.append(
             {
                 "host": source.host,
-                "address": channel.get("source_host") or source.address,
-                "port": int(channel.get("source_port") or 3306),
+                "address": (channel["source_host"] if channel else None) or source.address,
+                "port": int((channel["source_port"] if channel else None) or 3306),
                 # Asked whether it answers, and for nothing else: who demands TLS answers.
                 "tls": False,
             }
@@ -89,10 +91,12 @@ def source_id(members: list[Member]) -> str:
     read.sort(key=lambda one: not follows(one, source, members))
     channels = [member.channel for member in read if member.channel]
     numbers = [one["source_uuid"] or one["source_server_id"] for one in channels]
-    row = sides.newest_row(members)[0] or {}
-    numbers += [row[f"{end}_id"] for end in ("from", "to") if row.get(f"{end}_host") == source.host]
+    named = [str(one or "") for one in numbers]
+    row = sides.newest_row(members)[0]
+    ends = reversed(journal.ends(row)) if row else ()
+    named += [identity for identity, host in ends if host == source.host]
     known = {sides.identity(member) for member in read}
-    return next((str(one) for one in numbers if one and str(one) not in known), "")
+    return next((one for one in named if one and one not in known), "")
 
 
 def arguments(
@@ -117,7 +121,7 @@ def arguments(
         "source": source_of(members).host,
         "target": chosen.host,
         "source_id": source_id(members),
-        "target_id": journal.identity(chosen.info["variables"]),
+        "target_id": journal.identity(chosen.facts["variables"]),
         "members": peers(members, member),
         "others": [follower.host for follower in followers],
         "user": settings["replication_user"],
@@ -141,7 +145,7 @@ def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]
     """
     if not settings["failover_fast_apply"] or to_apply < FEW:
         return {}
-    running = member.info["variables"]
+    running = member.facts["variables"]
     return {name: "1" for name in DURABILITY if running.get(name) == "1"}
 
 
@@ -210,21 +214,23 @@ def statements(
     lines: list[tuple[str, str]] = [
         (member.host, words)
         for member in [chosen, *followers, *others]
-        for words in rules.shown(receiver.stop_steps(switchover_plan.names_of(member)))
+        for words in role_statements.shown(io_thread.stop_steps(switchover_plan.names_of(member)))
     ]
-    promotion = rules.shown(rules.promote_steps(names))
+    promotion = role_statements.shown(role_statements.promote_steps(names))
     lines += [(chosen.host, words) for words in (promotion if wait_count else promotion[:-1])]
     for member in followers:
         lines += [
             (member.host, words)
-            for words in rules.shown(
-                rules.redirect_steps(
+            for words in role_statements.shown(
+                role_statements.redirect_steps(
                     switchover_plan.names_of(member), chosen.address, switchover_plan.port(chosen)
                 )
             )
         ]
-    lines.append((chosen.host, rules.open_statement()))
+    lines.append((chosen.host, role_statements.open_statement()))
     lines += [(chosen.host, words) for words in journal.create_statements(schema)]
     lines.append((chosen.host, journal.insert_statement(schema)))
-    lines += [(chosen.host, words) for words in rules.shown(rules.forget_steps(names))]
+    lines += [
+        (chosen.host, words) for words in role_statements.shown(role_statements.forget_steps(names))
+    ]
     return [{"host": host, "statement": words} for host, words in lines]

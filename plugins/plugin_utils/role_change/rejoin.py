@@ -78,9 +78,8 @@ class Rejoin(Known):
         if self.former is self.source:
             self.refuse([f"{self.former.host} is the source"])
         judged, look = self.judged(), self.looked
-        look = dict(
-            look, version=look.get("version") or (self.former.info or {}).get("version_full")
-        )
+        read_version = self.former.info["version_full"] if self.former.info else None
+        look = dict(look, version=look.get("version") or read_version)
         ways = methods.ways(
             self.former.host,
             self.source.host,
@@ -198,7 +197,7 @@ class Rejoin(Known):
             "down": bool(look.get("down")),
             "missed": bool(self.missed),
             "leaves": self.leaves,
-            "unit": self.own["service"] or (info or {}).get("unit") or look.get("unit"),
+            "unit": self.own["service"] or (info["unit"] if info else None) or look.get("unit"),
             "datadir": info["variables"]["datadir"] if info else look.get("datadir"),
             "option_file": place,
             "lines": self.lines(way),
@@ -230,7 +229,7 @@ class Rejoin(Known):
         The replica's side of semi-sync is switched on where it runs: an old MariaDB that starts
         with it cuts its log's end (MDEV-33465).
         """
-        names = self.source.info["names"]
+        names = self.source.facts["names"]
         lines = [f"loose_{names['source']['variables']['enabled']} = OFF"]
         lines += ["loose_skip_slave_start = ON", "loose_skip_replica_start = ON"]
         # Its accounts with SUPER write although it is read-only, and so do their events.
@@ -261,7 +260,7 @@ class Rejoin(Known):
             self.keep(kept)
             if good:
                 words = came_back_words(kept, self.former.host, self.source.host)
-                side = self.source.info["semisync"]["source"]["variables"]
+                side = self.source.facts["semisync"]["source"]["variables"]
                 if side.get("enabled") != "ON":
                     words += (
                         f". Run site.yml now: semi-sync is off on {self.source.host}, and the"

@@ -129,7 +129,7 @@ class Known:
 
     @property
     def engine(self) -> str:
-        return str(self.source.info["engine"])
+        return str(self.source.facts["engine"])
 
     @property
     def mariadb(self) -> bool:
@@ -142,7 +142,7 @@ class Known:
 
     def new_has(self) -> Has:
         first = self.result_of(self.source.host, "looks_from").get("first_gtids")
-        return errant.from_info(self.source.host, self.source.info, first)
+        return errant.from_info(self.source.host, self.source.facts, first)
 
     def old_has(self) -> Has | None:
         """What the former source has; None where it could not be read."""
@@ -211,7 +211,7 @@ class Known:
         return {
             "known": self.new_has().gtids,
             "files": history.files_of(self.former.info) if self.former.info else None,
-            "units": units_of(self.own, self.source.info),
-            "program": self.source.info["program"] or "",
+            "units": units_of(self.own, self.source.facts),
+            "program": self.source.facts["program"] or "",
             "since": self.row["happened"] if self.row else "",
         }

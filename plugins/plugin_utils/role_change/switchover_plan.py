@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -31,7 +32,7 @@ SWITCH, FINISH, UNDO, SETTLE, NONE = "switch", "finish", "undo", "settle", "none
 
 def names_of(member: Member) -> Names:
     """What a member's server calls things."""
-    info = member.info
+    info = member.facts
     return Names(info["engine"], parse_version(info["version"]), info["plugins"])
 
 
@@ -39,7 +40,7 @@ def member_of(members: list[Member], host: str) -> Member:
     return next(member for member in members if member.host == host)
 
 
-def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Member]:
+def taking_part(members: list[Member], row: JournalRow | None) -> list[Member]:
     """Who has a part: in the end of a switchover that was interrupted, everybody who was read."""
     return (
         [one for one in members if one.info is not None]
@@ -48,7 +49,7 @@ def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Membe
     )
 
 
-def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
+def unread(members: list[Member], row: JournalRow | None) -> list[str]:
     """Hosts that could not be read, and without which nothing can be done, in words."""
     if row is None or not interrupted_switchover.half_done(members, row):
         return problems.of_reading(members)
@@ -56,9 +57,7 @@ def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
     return said or problems.of_reading(taking_part(members, row))
 
 
-def mode_of(
-    members: list[Member], row: dict[str, Any] | None, looks: dict[str, Any], to: str
-) -> str:
+def mode_of(members: list[Member], row: JournalRow | None, looks: dict[str, Any], to: str) -> str:
     """What a run has to do first: switch, or finish, undo or settle what was interrupted.
 
     Args:
@@ -84,26 +83,26 @@ def astray(members: list[Member], source: str) -> list[str]:
     everybody else follows it.
     """
     target = member_of(members, source)
-    frozen = values.same_value(target.info["variables"]["read_only"], "ON")
+    frozen = values.same_value(target.facts["variables"]["read_only"], "ON")
     others = [member for member in members if member is not target]
     return [source] * frozen + [
         member.host for member in others if sides.target_of(member, members, None) != source
     ]
 
 
-def was_opened(members: list[Member], row: dict[str, Any]) -> bool:
+def was_opened(members: list[Member], row: JournalRow) -> bool:
     """Whether the target of an interrupted switchover took writes: it does, or it has what the old
     source lacks.
     """
     target, source = member_of(members, row["to_host"]), member_of(members, row["from_host"])
-    if not values.same_value(target.info["variables"]["read_only"], "ON"):
+    if not values.same_value(target.facts["variables"]["read_only"], "ON"):
         return True
-    kind = gtids.kind_of(target.info["engine"])
-    there, here = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (target, source))
+    kind = gtids.kind_of(target.facts["engine"])
+    there, here = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (target, source))
     return bool(there.beyond(here))
 
 
-def without_target(members: list[Member], row: dict[str, Any]) -> bool:
+def without_target(members: list[Member], row: JournalRow) -> bool:
     """Whether an interrupted switchover is undone without its target, which is not there: it was
     never allowed to open, or its source is the source again already.
     """
@@ -116,7 +115,7 @@ def without_target(members: list[Member], row: dict[str, Any]) -> bool:
 
 
 def interrupted_problems(
-    members: list[Member], row: dict[str, Any], looks: dict[str, Any]
+    members: list[Member], row: JournalRow, looks: dict[str, Any]
 ) -> list[str]:
     """Why an interrupted switchover can neither be finished nor undone now."""
     members = taking_part(members, row)
@@ -125,7 +124,7 @@ def interrupted_problems(
         has = looks[running[0]].get("lock_of") or "it"
         return [
             f"{running[0]}: another switchover is under way: {has} holds the lock"
-            f" {rules.RUN_LOCK}; wait until it has ended"
+            f" {role_statements.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]
@@ -138,7 +137,7 @@ def interrupted_problems(
         host
         for host in (row["from_host"], row["to_host"])
         if host not in gone
-        and values.same_value(member_of(members, host).info["variables"]["read_only"], "OFF")
+        and values.same_value(member_of(members, host).facts["variables"]["read_only"], "OFF")
     ]
     if len(writing) > 1:
         return [
@@ -156,7 +155,7 @@ def make(
     settings: Settings,
     token: str,
     mode: str,
-    row: dict[str, Any] | None,
+    row: JournalRow | None,
 ) -> dict[str, Any]:
     """The plan of a cluster; see the RETURN section of semisync_switchover.
 
@@ -199,7 +198,7 @@ def taken_back(
     looks: dict[str, Any],
     settings: Settings,
     token: str,
-    row: dict[str, Any],
+    row: JournalRow,
 ) -> dict[str, Any]:
     """The plan of a cluster whose source takes its role back without the target."""
     more = {"target": row["to_host"], "target_id": row["to_id"], "without_target": True}
@@ -230,12 +229,12 @@ def taken_back(
 
 def wait_count(source: Member) -> int:
     """How many acknowledgements a commit waits for, on the source as it runs."""
-    count = source.info["semisync"]["source"]["variables"].get("wait_for_replica_count")
+    count = source.facts["semisync"]["source"]["variables"].get("wait_for_replica_count")
     return int(count or 1)
 
 
 def port(member: Member) -> int:
-    return int(member.info["variables"]["port"])
+    return member.port
 
 
 def peers(members: list[Member]) -> list[dict[str, Any]]:
@@ -245,7 +244,7 @@ def peers(members: list[Member]) -> list[dict[str, Any]]:
             "host": member.host,
             "address": member.address,
             "port": port(member),
-            "tls": bool(member.info["tls"]["on"]),
+            "tls": bool(member.facts["tls"]["on"]),
         }
         for member in members
     ]
@@ -270,8 +269,8 @@ def arguments(
         "token": token,
         "source": source.host,
         "target": target.host,
-        "source_id": journal.identity(source.info["variables"]),
-        "target_id": journal.identity(target.info["variables"]),
+        "source_id": journal.identity(source.facts["variables"]),
+        "target_id": journal.identity(target.facts["variables"]),
         "members": peers(members),
         "user": settings["replication_user"],
         "connect_retry": settings["replication_connect_retry"],
@@ -284,14 +283,16 @@ def arguments(
         "schema": settings["canary_schema"],
         "events": bool(runs_events(looks.get(source.host) or {})),
         "event_states": (looks.get(source.host) or {}).get("events"),
-        "super_read_only": values.same_value(target.info["variables"].get("super_read_only"), "ON"),
+        "super_read_only": values.same_value(
+            target.facts["variables"].get("super_read_only"), "ON"
+        ),
         "option_file": option_file(member),
     }
 
 
 def option_file(member: Member) -> dict[str, Any]:
     """Where the collection's lines are."""
-    place = member.info["option_files"]
+    place = member.facts["option_files"]
     return {key: place[key] for key in ("path", "kind", "group", "reader")}
 
 
@@ -304,11 +305,11 @@ def tls_of(source: Member, target: Member, settings: Settings) -> dict[str, Any]
     """How the old source follows the new one: as the inventory wants it, else as that followed it
     until now.
     """
-    want = tls.wanted(settings, target.info, source.info, True)
+    want = tls.wanted(settings, target.facts, source.facts, True)
     if settings["replication_ssl"] == "auto" and target.channel and not target.channel["tls"]:
         want = {"ssl": False, "ca": None, "verify": None}
     want = want or {"ssl": False, "ca": None, "verify": None}
-    silent = source.info["names"]["verifies_source_by_default"]
+    silent = source.facts["names"]["verifies_source_by_default"]
     if not want["ssl"] and silent and want["verify"] is None:
         want = dict(want, verify=False)
     return want
@@ -332,17 +333,20 @@ def statements(
     events = runs_events(looks.get(source.host) or {})
     if events and not here.super_read_only:
         lines.append((source.host, "SET GLOBAL event_scheduler = 0"))
-    lines.append((source.host, rules.freeze_statement(here)))
-    lines += [(target.host, words) for words in rules.shown(rules.promote_steps(there))]
+    lines.append((source.host, role_statements.freeze_statement(here)))
+    lines += [
+        (target.host, words)
+        for words in role_statements.shown(role_statements.promote_steps(there))
+    ]
     for member in replicas_of(members):
         if member is not target:
             lines += [
                 (member.host, words)
-                for words in rules.shown(
-                    rules.redirect_steps(names_of(member), target.address, port(target))
+                for words in role_statements.shown(
+                    role_statements.redirect_steps(names_of(member), target.address, port(target))
                 )
             ]
-    channel = rules.channel_of(
+    channel = role_statements.channel_of(
         {
             "source_host": target.address,
             "source_port": port(target),
@@ -354,23 +358,31 @@ def statements(
     )
     begins = (
         str(
-            rules.merged(
-                source.info["gtid"].get("gtid_slave_pos"),
-                source.info["gtid"].get("gtid_binlog_pos"),
+            role_statements.merged(
+                source.facts["gtid"].get("gtid_slave_pos"),
+                source.facts["gtid"].get("gtid_binlog_pos"),
             )
         )
         if here.mariadb
         else ""
     )
     lines += [
-        (source.host, words) for words in rules.shown(rules.attach_steps(here, channel, begins))
+        (source.host, words)
+        for words in role_statements.shown(role_statements.attach_steps(here, channel, begins))
     ]
-    lines.append((target.host, rules.open_statement()))
-    lines += [(source.host, words) for words in rules.shown(rules.retire_steps(here))]
+    lines.append((target.host, role_statements.open_statement()))
+    lines += [
+        (source.host, words) for words in role_statements.shown(role_statements.retire_steps(here))
+    ]
     lines.append((target.host, journal.insert_statement(settings["canary_schema"])))
-    lines += [(target.host, words) for words in rules.shown(rules.forget_steps(there))]
+    lines += [
+        (target.host, words) for words in role_statements.shown(role_statements.forget_steps(there))
+    ]
     for event in events:
-        lines += [(target.host, words) for words in rules.shown(rules.alter_event(event, "ENABLE"))]
+        lines += [
+            (target.host, words)
+            for words in role_statements.shown(role_statements.alter_event(event, "ENABLE"))
+        ]
     if here.super_read_only and not hosts[source.host]["super_read_only"]:
         lines.append((source.host, "SET GLOBAL super_read_only = 0"))
     return [{"host": host, "statement": words} for host, words in lines]
