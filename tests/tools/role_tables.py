@@ -1,9 +1,5 @@
-"""Write the tables of the documentation that code decides; with --check, name those that are stale.
-
-| table | from |
-|---|---|
-| variables, types and defaults in each role's README | its argument specs |
-| premises in docs/failover.md | REGISTRY of the premises |
+"""Write variables, types and defaults of each role's README from its argument specs; with --check,
+name the READMEs that are stale.
 
 What a variable means is written in the README; a new row begins with the spec's description.
 """
@@ -16,14 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / ".config" / "collections")]
-
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import premises  # noqa: E402
+sys.path.insert(0, str(PROJECT / "tests"))
 
 from tools import check_roles  # noqa: E402
 
 ROW = re.compile(r"^\| `(semisync_\w+)` \| [^|]+ \| [^|]+ \| (.*) \|$", re.MULTILINE)
-PREMISES = re.compile(r"(?<=\| premise \| what must be seen \|\n\|---\|---\|\n)(?:\| C.*\n)+")
 
 
 def options_of(role: Path) -> dict[str, dict[str, object]]:
@@ -74,19 +67,11 @@ def described(option: dict[str, object]) -> str:
     return " ".join(map(str, lines))
 
 
-def with_premises(text: str) -> str:
-    """docs/failover.md with the registry's table."""
-    rows = "".join(f"| {one.id} | {one.seen} |\n" for one in premises.REGISTRY)
-    return PREMISES.sub(lambda _match: rows, text)
-
-
 def pages() -> Iterator[tuple[Path, str]]:
-    """(a page, its text as it has to be)."""
+    """(a README, its text as it has to be)."""
     for readme in sorted(PROJECT.glob("roles/*/README.md")):
         text = readme.read_text(encoding="utf-8")
         yield readme, with_variables(text, options_of(readme.parent))
-    guide = PROJECT / "docs" / "failover.md"
-    yield guide, with_premises(guide.read_text(encoding="utf-8"))
 
 
 def main(arguments: list[str]) -> int:
