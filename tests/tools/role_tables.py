@@ -1,6 +1,7 @@
-"""Write the variables, types and defaults in each role's README from its argument specs; with
---check, name the pages that are stale. What a variable means is written in the README; a new row
-begins with the spec's description.
+"""Write variables, types and defaults of each role's README from its argument specs; with --check,
+name the READMEs that are stale.
+
+What a variable means is written in the README; a new row begins with the spec's description.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(PROJECT / "tests")]
+sys.path.insert(0, str(PROJECT / "tests"))
 
 from tools import check_roles  # noqa: E402
 
@@ -67,7 +68,7 @@ def described(option: dict[str, object]) -> str:
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """(a page, its text as it has to be)."""
+    """(a README, its text as it has to be)."""
     for readme in sorted(PROJECT.glob("roles/*/README.md")):
         text = readme.read_text(encoding="utf-8")
         yield readme, with_variables(text, options_of(readme.parent))
