@@ -481,4 +481,4 @@ def test_a_replica_waits_while_somebody_works_on_the_target_and_no_longer(monkey
         # The time that applying may take, or that somebody may be away.
         assert (waited > 2) is works
         said = play.results["db3"]["reason"]
-        assert ("nobody works on db2" in said) is not works
+        assert ("no run works on db2" in said) is not works
