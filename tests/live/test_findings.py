@@ -1,11 +1,11 @@
-"""Every finding is brought about on a real pair, named by verify.yml, and gone once mended."""
+"""Every finding is brought about on a real pair, named by verify.yml, and gone once repaired."""
 
 import json
 import os
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kinds import TABLE
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import TABLE
 
 from support import moves
 from support.live_hosts import Host, hosts, inventory, playbook, words

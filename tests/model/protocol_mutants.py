@@ -13,12 +13,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepar
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     read_only_dropin,
-    role_statements,
     source_part,
     target_part,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import interrupted, switchover
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    errant,
+    interrupted_switchover,
+)
 
 
 def put(place: Any, name: str, value: Any) -> None:
@@ -27,7 +28,11 @@ def put(place: Any, name: str, value: Any) -> None:
 
 def by_the_row_alone() -> None:
     """A failover refuses whatever a switchover has begun."""
-    put(interrupted, "found", lambda _members, _row, words: interrupted.Found(words, "", False))
+    put(
+        interrupted_switchover,
+        "found",
+        lambda _members, _row, words: interrupted_switchover.Found(words, "", False),
+    )
 
 
 def no_fence() -> None:
@@ -49,24 +54,24 @@ def neither_word_nor_lock() -> None:
     take = locks.take
 
     def taken(server: Any, name: str, seconds: float) -> bool:
-        return take(server, name, seconds) or name == role_statements.RUN_LOCK
+        return take(server, name, seconds) or name == locks.RUN_LOCK
 
     put(locks, "take", taken)
 
 
 def no_chain() -> None:
     """A replica that the move has not reached yet, or has, keeps a failover off."""
-    put(interrupted, "moved", lambda *_known: False)
+    put(interrupted_switchover, "moved", lambda *_known: False)
 
 
 def never_opened() -> None:
     """A target that was opened, and started again, is a replica like any other."""
-    put(interrupted, "opened", lambda *_known: None)
+    put(interrupted_switchover, "opened", lambda *_known: None)
 
 
 def read_whole() -> None:
     """An interrupted switchover is ended only where every host was read."""
-    put(switchover, "half_done", lambda *_known: False)
+    put(interrupted_switchover, "half_done", lambda *_known: False)
 
 
 def attached_later() -> None:
@@ -86,7 +91,7 @@ def attached_later() -> None:
 
 def anything_is_clean() -> None:
     """A former source with transactions of its own is attached."""
-    put(former, "judge", lambda _old, _new: former.Judged(former.CLEAN))
+    put(errant, "judge", lambda _old, _new: errant.Judged(errant.CLEAN))
 
 
 def unfenced_first() -> None:

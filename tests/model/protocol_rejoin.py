@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 from model.protocol_people import UUID, read
@@ -107,7 +107,7 @@ class Rejoin:
         self.verdict = ""
         self.last_run: Run | None = None
 
-    def judge(self, to: str) -> former.Judged:
+    def judge(self, to: str) -> errant.Judged:
         """What it has that the source lacks.
 
         Raises:
@@ -117,11 +117,11 @@ class Rejoin:
         server, new = self.world.servers[self.host], self.world.servers[to]
         if not (server.up and new.up):
             raise gone()
-        judged = former.judge(
-            former.from_info(self.host, read(server) or {}), former.from_info(to, read(new) or {})
+        judged = errant.judge(
+            errant.from_info(self.host, read(server)), errant.from_info(to, read(new))
         )
         own = server.executed - new.executed
-        if judged.verdict == former.CLEAN:
+        if judged.verdict == errant.CLEAN:
             assert not own, f"{self.host} is called clean, and has {sorted(own)} of its own"
         self.verdict = judged.verdict
         return judged
@@ -133,7 +133,7 @@ class Rejoin:
         if len(writers) != 1 or not server.up or not self.is_left(writers[0]):
             return ""
         judged = self.judge(writers[0])
-        if judged.verdict != former.CLEAN or judged.hindrances:
+        if judged.verdict != errant.CLEAN or judged.hindrances:
             return f"refused: {judged.verdict} {'; '.join(judged.hindrances)}"
         self.last_run = Sequence(self.world, self.host, self.steps(writers[0]), fault)
         done = self.last_run.finish()
@@ -179,7 +179,7 @@ class Rejoin:
             if not finishing:
                 read_only_dropin.put(self.host, "drop-in", "mysqld", prepare.WORDS)
                 prepare.close(module, plan)
-            assert self.judge(to).verdict == former.CLEAN
+            assert self.judge(to).verdict == errant.CLEAN
             connection: Any = connect(self.host)
             if not finishing:
                 prepare.release(module, plan, connection, NAMES)

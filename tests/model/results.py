@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import readings
 
 from model.state import (
     APPLIED,
@@ -161,7 +161,7 @@ class Results:
             "details": "",
         }
 
-    def of_source(self, s: bytes) -> dict[str, Any]:
+    def of_source(self, s: bytes) -> Any:
         """semisync_info of the source, which lives."""
         now = seconds(s[NOW])
         clock = now + self.rules.skew[0]
@@ -254,7 +254,7 @@ class Results:
             gtid.update(gtid_executed=has, gtid_purged="")
         return gtid
 
-    def of_replica(self, s: bytes, number: int, living: bool) -> dict[str, Any]:
+    def of_replica(self, s: bytes, number: int, living: bool) -> Any:
         """semisync_info of a replica; as the first look of a failover read it, once it has."""
         at = block(number)
         got, applied, born = s[at + GOT], s[at + APPLIED], s[at + BORN]
@@ -349,7 +349,7 @@ class Results:
             "lines": [],
         }
 
-    def results(self, s: bytes, asked: Asked) -> evidence.Read:
+    def results(self, s: bytes, asked: Asked) -> readings.Read:
         """What every module of failover.yml returned, up to its judgement."""
         now = seconds(s[NOW])
         stamps = {"asked_at": now, "read_at": now + LATENCY}
@@ -426,4 +426,4 @@ class Results:
                     "torn_gtid": "",
                 }
             }
-        return evidence.Read(info, {}, frozen, salvage)
+        return readings.Read(info, {}, frozen, salvage)

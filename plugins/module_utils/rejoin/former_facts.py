@@ -8,7 +8,6 @@ alone, and of either what the transactions are that the new source lacks.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
@@ -40,6 +39,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import OptionFiles
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -118,12 +118,17 @@ def offline_facts(
         "scheduler": there.options.get("event-scheduler", ""),
         "sync_binlog": there.options.get("sync-binlog", ""),
         "datadir": there.datadir,
-        "option_file": {name: options[name] for name in ("path", "kind", "group", "unknown")},
+        "option_file": {
+            "path": options["path"],
+            "kind": options["kind"],
+            "group": options["group"],
+            "unknown": options["unknown"],
+        },
         "read_only_by": read_only_by(options),
     }
 
 
-def read_only_by(options: Mapping[str, str]) -> str:
+def read_only_by(options: OptionFiles) -> str:
     """The option file that lets its next start be read-only, where a failover wrote one."""
     ours = (options["path"], options["kind"])
     return (

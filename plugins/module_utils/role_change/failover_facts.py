@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import run_lock
@@ -33,6 +32,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.peer import TLS_FAILED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import State
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -43,9 +43,7 @@ DEFAULT_PORT = 3306
 UPTIME = "/proc/uptime"
 
 
-def failover_facts(
-    module: AnsibleModule, plan: FirstLookPlan, info: Mapping[str, Any]
-) -> dict[str, object]:
+def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> dict[str, object]:
     """look() by a connection of its own; if that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
@@ -59,7 +57,7 @@ def look(
     plan: FirstLookPlan,
     server: Server,
     names: Names,
-    info: Mapping[str, Any],
+    info: State,
 ) -> dict[str, object]:
     """`look` of the RETURN section of semisync_switchover.
 
@@ -78,14 +76,14 @@ def look(
     }
 
 
-def places_of(others: list[Place], info: Mapping[str, Any]) -> list[Place]:
+def places_of(others: list[Place], info: State) -> list[Place]:
     """Where the others may be reached, each place once: where the controller thinks, and where this
     server's own source is. Whether they have TLS is not known yet; likely they do as this one.
     """
-    channel = info["channel"] or {}
-    source = Place(channel.get("source_host"), channel.get("source_port"))
+    channel = info["channel"]
+    own = [Place(channel["source_host"], channel["source_port"])] if channel else []
     tls = bool(info["tls"]["on"])
-    listening = [place for place in [*others, source] if place.address]
+    listening = [place for place in [*others, *own] if place.address]
     # A dictionary, so that each is there once and in order.
     once = {(str(place.address), int(place.port or DEFAULT_PORT)): True for place in listening}
     return [Place(address, port, tls, known=False) for address, port in once]

@@ -103,16 +103,17 @@ class Following:
             AbortError: the applier does not run.
         """
         part, names = self.part, self.part.names
-        channel = part.channel() or {}
-        if not names.mariadb or channel.get("io_running") == "No":
+        channel = part.channel()
+        if not names.mariadb or not channel or channel["io_running"] == "No":
             part.run_statements(role_statements.renew_steps(names))
             return
         if channel["sql_running"] != "Yes":
             part.run_statements([role_statements.start_thread(names, "SQL")])
         part.run_statements([role_statements.stop_thread(names, "IO")])
-        channel = part.channel() or {}
-        left = gtids.missing(names.engine, channel.get("retrieved") or "", part.applied())
-        if channel.get("sql_running") != "Yes" and left:
+        channel = part.channel()
+        retrieved = channel["retrieved"] if channel else ""
+        left = gtids.missing(names.engine, retrieved, part.applied())
+        if left and not (channel and channel["sql_running"] == "Yes"):
             stopped = position.stopped(channel) or "its applier stands still"
             raise AbortError(
                 f"{part.host} has received {left} transactions of {host} that it does not"

@@ -30,7 +30,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
     run_steps,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.read import GTID_VARIABLES
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import gtids_of
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -88,9 +88,9 @@ def read_stopped(server: Server, names: Names) -> dict[str, object]:
         "server_seconds": int(server.uptime()["seconds"]),
         "kernel_seconds": failover_facts.kernel_seconds(),
         "applier_ids": sessions.read(server, names, variables, all_channels)["applier_ids"],
-        "stopped": bool(channel) and (channel or {})["io_running"] == "No",
+        "stopped": channel is not None and channel["io_running"] == "No",
         "channel": channel,
-        "gtid": {key: variables[key] for key in GTID_VARIABLES if key in variables},
+        "gtid": gtids_of(variables),
     }
 
 

@@ -19,7 +19,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
-    role_statements,
     run_lock,
     watchdog,
 )
@@ -40,6 +39,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -269,7 +269,7 @@ class Participant(ABC):
         """
         if not self.has_run_lock(0):
             has = run_lock.holder(self.control, self.plan.user)
-            words = f"{role_statements.RUN_LOCK}{f' ({has.words})' if has else ''}"
+            words = f"{locks.RUN_LOCK}{f' ({has.words})' if has else ''}"
             raise AbortError(
                 f"another switchover is under way on {self.host}: it holds the lock {words}. Wait"
                 " until it has ended"
@@ -279,7 +279,7 @@ class Participant(ABC):
         """Whether this part has that lock by now; see run_lock.take()."""
         return run_lock.take(self.control, seconds, self.plan.user, self.plan.ends_lock)
 
-    def channel(self) -> dict[str, Any] | None:
+    def channel(self) -> Channel | None:
         return channels.default_channel(self.control.channels(self.names))
 
     def follows(self, host: str) -> bool:

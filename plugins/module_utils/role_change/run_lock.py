@@ -4,7 +4,7 @@
 """The lock of the one run that may change a server's role, and whose connection holds it.
 
 Any account may take a lock of any name. One that is neither ours nor an administrator's changes no
-role: its connection is ended, so that nobody keeps a failover from its server.
+role: its connection is ended, so that it cannot block a failover.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import time
 from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    freeze,
+    client_sessions,
     locks,
-    role_statements,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -39,7 +38,7 @@ class Holder(NamedTuple):
     Attributes:
         number: of the connection.
         words: the same with its account, if that is seen.
-        stranger: whether it is seen to be nobody who changes roles.
+        stranger: whether its account is known not to change roles.
     """
 
     number: int
@@ -48,7 +47,7 @@ class Holder(NamedTuple):
 
 
 def holder(server: Server, ours: str) -> Holder | None:
-    """Who has the lock; None if nobody has.
+    """The holder of the lock; None if it is free.
 
     Args:
         server: a connection of an administrator.
@@ -58,8 +57,7 @@ def holder(server: Server, ours: str) -> Holder | None:
         ServerError: the server is gone.
     """
     row = server.rows(
-        f"SELECT IS_USED_LOCK({quote_text(role_statements.RUN_LOCK)}) AS id,"
-        " CURRENT_USER() AS login"
+        f"SELECT IS_USED_LOCK({quote_text(locks.RUN_LOCK)}) AS id, CURRENT_USER() AS login"
     )[0]
     if row["id"] is None:
         return None
@@ -77,8 +75,8 @@ def stranger(server: Server, user: str, ours: tuple[str, ...]) -> bool:
     try:
         return not (
             user in ours
-            or user in freeze.NEVER_ENDED
-            or user in freeze.privileged_users(server)
+            or user in client_sessions.NEVER_ENDED
+            or user in client_sessions.privileged_users(server)
             or any(has_roles(server, statement, user) for statement in ROLES)
         )
     except ServerError:
@@ -95,20 +93,20 @@ def has_roles(server: Server, statement: str, user: str) -> bool:
 
 
 def take(server: Server, seconds: float, ours: str, anybody: bool = False) -> bool:
-    """Whether the lock could be had; whoever has it and changes no roles is ended.
+    """Whether the lock was taken; a holder that changes no roles is ended.
 
     Args:
         server: a connection of an administrator.
         seconds: for a run that has it to end.
         ours: the replication account.
-        anybody: whether somebody has said by name that no other run is under way: then whoever has
-            it is ended.
+        anybody: whether the operator has confirmed by name that no other run is in progress:
+            then any holder is ended.
 
     Raises:
         ServerError: the server is gone.
     """
     deadline = time.monotonic() + PATIENCE
-    while not locks.take(server, role_statements.RUN_LOCK, seconds):
+    while not locks.take(server, locks.RUN_LOCK, seconds):
         has = holder(server, ours)
         if time.monotonic() >= deadline or (has and not (has.stranger or anybody)):
             return False

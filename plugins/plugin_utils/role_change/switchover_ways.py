@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a premise of a switchover is, and those of the ways between its servers: addresses, the
+account, and whose certificates are believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, replicas_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+
+class Premise(NamedTuple):
+    """One thing that must hold before anything is touched.
+
+    Attributes:
+        premise: what it is.
+        host: where.
+        good: whether it holds.
+        observed: what was found.
+        remedy: what to do where it does not.
+    """
+
+    premise: str
+    host: str
+    good: bool
+    observed: str
+    remedy: str = ""
+
+
+def of_ways(
+    source: Member, target: Member, members: list[Member], looks: dict[str, Any], settings: Settings
+) -> Iterator[Premise]:
+    """Whether all can reach the target, with an account and TLS that they have."""
+    yield Premise(
+        "the replication account's password is known",
+        target.host,
+        bool(settings["replication_password"]),
+        "yes" if settings["replication_password"] else "semisync_replication_password is empty",
+        "set it: the old source logs in with it",
+    )
+    for member in replicas_of(members):
+        user = member.channel["source_user"] if member.channel else None
+        yield Premise(
+            "its channel's account is the one of the inventory",
+            member.host,
+            user == settings["replication_user"],
+            f"it logs in as {user}",
+            "set semisync_replication_user",
+        )
+    yield from of_authorities(target, members, settings)
+    yield Premise(
+        "others reach it",
+        target.host,
+        not option_lines.listens_on_loopback_only(target.facts),
+        f"bind_address is {target.facts['variables'].get('bind_address')}",
+        "run site.yml, which lets every member listen (semisync_bind_address)",
+    )
+    for member in members:
+        other = source if member is target else target
+        error = ((looks.get(member.host) or {}).get("reach") or {}).get(
+            other.host, "it was not tried"
+        )
+        yield Premise(
+            f"it can log in to {other.host}",
+            member.host,
+            not error,
+            error or f"as {settings['replication_user']} at {other.address}",
+            "run site.yml; see bind_address, firewalls and the account there",
+        )
+
+
+def of_authorities(target: Member, members: list[Member], settings: Settings) -> Iterator[Premise]:
+    """Whether those that will follow the target believe its certificate.
+
+    MySQL's own authorities have the same name on every host and no key identifiers, so that one
+    file cannot hold several: TLS takes the first of the name, and refuses what another signed.
+    """
+    generated = settings["replication_ssl_ca"] == tls.GENERATED
+    generated = generated and settings["replication_ssl"] != "disabled"
+    yield Premise(
+        "the certificate's authority holds for every source",
+        target.host,
+        not generated,
+        "generated: each replica has the copy of one source's own" if generated else "yes",
+        "set semisync_replication_ssl_ca to an authority that signed all certificates, or empty,"
+        " and run site.yml",
+    )
+    for member in replicas_of(members):
+        copy = member.facts["certificates"]["copy"]["path"]
+        trusted = member.channel["tls_ca"] if member.channel else ""
+        if member is not target and trusted:
+            yield Premise(
+                "its channel's authority holds for every source",
+                member.host,
+                trusted != copy,
+                f"{trusted}, the copy of one source's own" if trusted == copy else trusted,
+                "run site.yml, which gives its channel semisync_replication_ssl_ca",
+            )
