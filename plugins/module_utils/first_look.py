@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
 )
 
 
-def read(module: AnsibleModule) -> dict[str, Any]:
+def read(module: AnsibleModule) -> dict[str, object]:
     """Everything about this server, and what the judge of a failover needs beside it."""
     try:
         info = everything.state(module)
