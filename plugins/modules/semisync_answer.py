@@ -256,7 +256,7 @@ def said_now(server_port: int) -> Said | None:
     return now["said"] if now else None
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     variables = server.variables()
     port = int(variables["port"] or 0)
     now, said = place.read(port), None
