@@ -53,7 +53,7 @@ def round_trips(
     program = module.get_bin_path("ping", opt_dirs=["/sbin", "/usr/sbin"])
     if not program:
         raise PingError(
-            "there is no program ping on this host; it is in the package iputils-ping (Debian,"
+            "the program ping is missing on this host; install the package iputils-ping (Debian,"
             " Ubuntu) or iputils"
         )
     words = [program, "-n", "-c", str(count), "-i", INTERVAL, "-W", str(wait), "--"]

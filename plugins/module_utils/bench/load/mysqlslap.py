@@ -71,7 +71,7 @@ def complaint(code: int, stderr: str, output: str) -> str:
     if code != 0:
         return f"the load tool failed ({code}): {stderr.strip()[:300]}"
     if stderr.strip():
-        return f"the load tool complained: {stderr.strip()[:300]}"
+        return f"the load tool reported: {stderr.strip()[:300]}"
     try:
         parse_csv(output)
     except ValueError as error:

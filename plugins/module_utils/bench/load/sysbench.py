@@ -54,7 +54,7 @@ def unusable_password(password: str | None) -> str:
     if re.search(r"[\s#\"']", password or ""):
         return (
             "sysbench's option file cannot hold a password with spaces, quotes or #; give the load"
-            " an account with another one"
+            " an account with another password"
         )
     return ""
 
@@ -159,5 +159,5 @@ def complaint(code: int, stderr: str, output: str) -> str:
     if code != 0:
         return f"sysbench failed ({code}): {(stderr or output).strip()[-300:]}"
     if stderr.strip():
-        return f"sysbench complained: {stderr.strip()[:300]}"
+        return f"sysbench reported: {stderr.strip()[:300]}"
     return ""

@@ -64,7 +64,7 @@ def wanted_variables(
     for key, value in variables.items():
         if key not in known or key == "enabled":
             raise ValueError(
-                f"{key} cannot be set on this server; what can:"
+                f"{key} cannot be set on this server; these can:"
                 f" {', '.join(sorted(set(known) - {'enabled'}))}"
             )
         if side == "source" or key in DURABILITY:
@@ -83,7 +83,7 @@ def checked(key: str, value: int | str) -> str:
     text = str(value).upper()
     if text in WORDS or text.isdigit():
         return text
-    raise ValueError(f"{key} is {value!r}; a number or one of {', '.join(WORDS)} is possible")
+    raise ValueError(f"{key} is {value!r}; it must be a number or one of {', '.join(WORDS)}")
 
 
 def io_statement(names: Names, run: bool) -> str:

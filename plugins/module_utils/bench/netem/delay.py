@@ -66,12 +66,7 @@ def present(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayRes
     """
     wanted = check(params)
     peers = parse_peers(params["peers"])
-    host.require_capability()
-    missing = host.missing()
-    host.require_timer()
-    reason = safeguards.caught(host.clients(), peers)
-    if reason:
-        raise RefusedError(reason)
+    missing = check_host(host, peers)
     before = host.read()
     targets = host.targets(peers, params["interface"], before["links"])
     devices = sorted({device for _peer, device in targets})
@@ -102,6 +97,21 @@ def present(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayRes
     result["limit"] = packets
     result["rollback_at"] = utc(host.armed_at + params["rollback_after"])
     return result
+
+
+def check_host(host: NetemHost, peers: list[str]) -> set[str]:
+    """What the kernel lacks besides netem.
+
+    Raises:
+        RefusedError: the host cannot delay these peers, or must not.
+    """
+    host.require_capability()
+    missing = host.missing()
+    host.require_timer()
+    reason = safeguards.caught(host.clients(), peers)
+    if reason:
+        raise RefusedError(reason)
+    return missing
 
 
 def add_delay(
@@ -195,7 +205,7 @@ def armed(
             return plan
         plan = make_plan(state)
     raise RefusedError(
-        "what is delayed on this host changes all the time: is another run at work on it?"
+        "the delays on this host keep changing; check whether another run is changing them"
     )
 
 
@@ -236,8 +246,8 @@ def too_full(dropped: int, now: list[Delay]) -> list[str]:
     if not dropped or any(each["loss"] for each in now):
         return []
     return [
-        f"netem dropped {dropped} packets because its queue of {now[0]['limit']} was full; what was"
-        " measured meanwhile is not to be trusted. Give a larger limit"
+        f"netem dropped {dropped} packets because its queue of {now[0]['limit']} was full, so"
+        " measurements during that time are unreliable. Set a larger limit"
     ]
 
 

@@ -185,11 +185,11 @@ class NetemHost:
         """
         if interface and interface not in links:
             raise RefusedError(
-                f"there is no interface {interface} on this host; there is:"
+                f"there is no interface {interface} on this host; its interfaces are:"
                 f" {', '.join(sorted(name for name in links if name != DEVICE))}"
             )
         if interface in ("lo", DEVICE):
-            raise RefusedError(f"interface {interface} leads to no other host")
+            raise RefusedError(f"interface {interface} does not lead to another host")
         targets = []
         for peer in peers:
             status, output, errors = self.run("ip", "-json", "route", "get", peer)
@@ -199,7 +199,8 @@ class NetemHost:
                 raise RefusedError(f"this host has no route to the peer {peer}: {reason}")
             if routes[0].get("type") in ("local", "broadcast", "multicast"):
                 raise RefusedError(
-                    f"the peer {peer} is no other host: it is this host's own or a group's address"
+                    f"the peer {peer} is not another host: it is this host's own, a broadcast or a"
+                    " multicast address"
                 )
             targets.append((peer, interface or routes[0]["dev"]))
         return targets
@@ -287,8 +288,8 @@ class NetemHost:
         # A sleeping process could be killed unseen, and then nothing would ever end the delay.
         if not systemd_runs():
             raise RefusedError(
-                "no systemd runs on this host, and no delay is put on without its timer, which"
-                " takes it off again if this controller is lost"
+                "systemd does not run on this host; without its timer, a delay would stay if this"
+                " controller were lost"
             )
         self.program("systemd-run")
         try:
@@ -297,8 +298,8 @@ class NetemHost:
             same = True
         if not same:
             raise RefusedError(
-                "this process is in another network namespace than systemd, whose timer would not"
-                " find the delay there"
+                "this process runs in another network namespace than systemd, whose timer could not"
+                " remove the delay there"
             )
 
     def require_capability(self) -> None:

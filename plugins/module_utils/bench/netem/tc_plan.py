@@ -241,47 +241,24 @@ class Plan:
 
     def tree(self, device: str, peers: list[str], wanted: Delay) -> None:
         if device not in trees(self.state):
-            self.run(
-                "tc",
-                "qdisc",
-                "add",
-                "dev",
-                device,
-                "root",
-                "handle",
-                ROOT,
-                "htb",
-                "default",
-                "0",
-                "direct_qlen",
-                "1000",
-            )
-            self.drop_qdiscs(device, but=("clsact", "ingress"))
-            self.add_qdisc(device, "htb", ROOT)
-            self.state["tree"][device] = []
+            self.replace_root(device)
         if not any(qdisc["dev"] == device for qdisc in our_netem(self.state)):
-            self.run(
-                "tc",
-                "class",
-                "replace",
-                "dev",
-                device,
-                "parent",
-                ROOT,
-                "classid",
-                SLOW,
-                "htb",
-                "rate",
-                "100gbit",
-                "quantum",
-                "60000",
-            )
+            words = ["classid", SLOW, "htb", "rate", "100gbit", "quantum", "60000"]
+            self.run("tc", "class", "replace", "dev", device, "parent", ROOT, *words)
         self.set_netem(device, wanted, ["parent", SLOW], LEAF)
         slowed = [peer for peer, interface in delayed(self.state) if interface == device]
         for peer in peers:
             if peer not in slowed:
                 self.add_tree_filter(device, peer)
         self.delete_tree_filters(device, but=peers)
+
+    def replace_root(self, device: str) -> None:
+        """htb in place of the device's default root qdisc."""
+        words = ["handle", ROOT, "htb", "default", "0", "direct_qlen", "1000"]
+        self.run("tc", "qdisc", "add", "dev", device, "root", *words)
+        self.drop_qdiscs(device, but=("clsact", "ingress"))
+        self.add_qdisc(device, "htb", ROOT)
+        self.state["tree"][device] = []
 
     def add_tree_filter(self, device: str, peer: str) -> None:
         pref = free_preference(self.state["tree"][device])
