@@ -43,7 +43,7 @@ def unread_findings(members: list[Member]) -> list[Finding]:
 def clocks(members: list[Member], now: float) -> Ahead:
     """How far each clock is ahead; a server's was read after it was asked for, and before now."""
     return {
-        member.host: (member.info["clock"] - now, member.info["clock_ahead"])
+        member.host: (member.facts["clock"] - now, member.facts["clock_ahead"])
         for member in members
         if member.info is not None and member.info.get("clock_ahead") is not None
     }
