@@ -42,13 +42,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.step_options i
     setting_options,
     timer_prefixes,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.lifeline import (
     LEASE,
     Lifeline,
     clock,
     run_lives,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows
 
 display = Display()
 SETTING = "dbre.semisync.semisync_setting"
@@ -308,7 +308,7 @@ class ActionModule(ActionBase):
         run_record.finish(result, ended)
         known.keep(result)
         points = benchmark_points.points(result, known.me, restored)
-        rows = checkpoint_rows.at(results.stamp(ended), points)
+        rows = check.at(results.stamp(ended), points)
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
         display.display(run_record.summary(result, path))

@@ -12,7 +12,10 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate, candidate_past
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    candidate,
+    candidate_past,
+)
 
 display = Display()
 

@@ -6,13 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils import (
-    cluster,
-    hold,
-    promise,
-    rejoin,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import dead_source, rejoin
 
 MODULE = "dbre.semisync.semisync_rejoin"
 # What only the controller needs.
@@ -37,11 +33,11 @@ class ActionModule(Reaching):
                 return self.on_host(plan, task_vars)
 
             if arguments["step"] == "hold":
-                result.update(hold.hold(arguments, task_vars, own, on_host))
+                result.update(dead_source.hold(arguments, task_vars, own, on_host))
             else:
                 step = rejoin.Rejoin(arguments, task_vars, own, on_host, self._task)
                 result.update(step.go())
-        except hold.NotMeantError as error:
+        except dead_source.NotMeantError as error:
             result.update(skipped=True, skip_reason=str(error), go=False, way="none", host="")
         except cluster.RefusedError as error:
             result.update(cluster.refused(str(error), task_vars["inventory_hostname"]))

@@ -14,9 +14,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, resu
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
     BenchmarkChapter,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows
 
 display = Display()
 
@@ -59,7 +59,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error
         rows = results.read_json(os.path.join(path, results.CHECKPOINTS), [])
         if rows:
-            display.display(checkpoint_rows.table(rows, name))
+            display.display(check.table(rows, name))
         lines = [f"Report of cluster {name}: {verdict}", f"  {page or summary}"]
         if page is None:
             lines.append(f"  For report.html with its pictures, on the controller: {plots.INSTALL}")

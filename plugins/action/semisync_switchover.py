@@ -15,24 +15,21 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
-    failover,
-    keepers,
     promise,
     results,
     settings,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_events
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
-    interrupted,
-    problems,
-    sides,
-    switchover,
-    switchover_premises,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    scheduled,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    failover,
+    interrupted_switchover,
+    io_threads,
     switchover_outcome,
+    switchover_plan,
+    switchover_premises,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
@@ -80,7 +77,7 @@ class ActionModule(Reaching):
             else:
                 result.update(steps[self._task.args["step"]](task_vars))
         except cluster.HeldError as error:
-            result.update(skipped=True, skip_reason=str(error), mode=switchover.NONE, hosts={})
+            result.update(skipped=True, skip_reason=str(error), mode=switchover_plan.NONE, hosts={})
         except cluster.RefusedError as error:
             result.update(cluster.refused(str(error), task_vars["inventory_hostname"]))
         return result
@@ -105,12 +102,12 @@ class ActionModule(Reaching):
     def salvage(self, step: Any, task_vars: Any) -> dict[str, Any]:
         """Read on one host; on the others keep the IO threads still as long as that takes."""
         if step.host == source_of(step.members).host:
-            with keepers.at_work(step.token):
+            with io_threads.at_work(step.token):
                 return step.go()
         frozen = step.results_of("frozen_from")[step.host]
         if frozen.get("changed"):
             plan = {"mode": "renew", "token": step.token}
-            keepers.keep(step.token, lambda: self.on_host(plan, task_vars))
+            io_threads.keep(step.token, lambda: self.on_host(plan, task_vars))
         return step.go()
 
     def with_events(self, plan: dict[str, Any], name: str) -> dict[str, Any]:
@@ -119,7 +116,7 @@ class ActionModule(Reaching):
             return plan
         folder = results.cluster_folder(self._task.args.get("results_dir", "results"), name)
         last = results.read_json(os.path.join(folder, results.STATE), None)
-        return dict(plan, event_states=scheduled.of_dead(last, str(plan["source_id"])))
+        return dict(plan, event_states=rules_events.of_dead(last, str(plan["source_id"])))
 
     def look_for_the_dead(self, task_vars: Any) -> dict[str, Any]:
         """The first look at a host, which is asked all that a failover asks of anybody."""
@@ -191,8 +188,8 @@ class ActionModule(Reaching):
             members,
             ([wrong] if wrong else [])
             or cluster.inventory_problems(task_vars, self._task.args["info_from"], name, members)
-            or switchover.unread(members, row)
-            or problems.of_engines(switchover.taking_part(members, row))
+            or switchover_plan.unread(members, row)
+            or problems.of_engines(switchover_plan.taking_part(members, row))
             or forks(members),
         )
         return name, members, row, own
@@ -205,14 +202,14 @@ class ActionModule(Reaching):
         mine = cluster.of_host(task_vars, members)
         if mine.info is None:
             return {"skipped": True, "skip_reason": LEFT_OUT}
-        members = switchover.taking_part(members, row)
+        members = switchover_plan.taking_part(members, row)
         source, target = ends(members, row, own)
         other = source if mine is target else target
-        tried = [peer for peer in switchover.peers(members) if peer["host"] == other.host]
+        tried = [peer for peer in switchover_plan.peers(members) if peer["host"] == other.host]
         plan = {
             "members": tried,
             "user": own["replication_user"],
-            "option_file": switchover.option_file(mine),
+            "option_file": switchover_plan.option_file(mine),
         }
         return self.on_host(plan, task_vars)
 
@@ -220,30 +217,30 @@ class ActionModule(Reaching):
         """Judge all premises, and plan."""
         name, members, row, own = self.members(task_vars)
         if not members:
-            return {"changed": False, "mode": switchover.NONE, "cluster": name}
+            return {"changed": False, "mode": switchover_plan.NONE, "cluster": name}
         hostvars = task_vars["hostvars"]
         looks = {
             member.host: hostvars[member.host].get(self._task.args["looks_from"]) or {}
-            for member in switchover.taking_part(members, row)
+            for member in switchover_plan.taking_part(members, row)
         }
         failed = [
             f"{host}: {looked.get('msg')}" for host, looked in looks.items() if looked.get("failed")
         ]
-        mode = switchover.mode_of(members, row, looks, own["switchover_to"])
+        mode = switchover_plan.mode_of(members, row, looks, own["switchover_to"])
         if failed:
             wrong = failed
-        elif mode == switchover.SETTLE:
+        elif mode == switchover_plan.SETTLE:
             wrong = sides.decide(members).problems
-        elif mode == switchover.SWITCH:
+        elif mode == switchover_plan.SWITCH:
             wrong = problems.of_reading(members) or sides.decide(members).problems
             wrong = wrong or switchover_premises.refusals(members, looks, own)
         else:
-            wrong = switchover.interrupted_problems(members, row, looks) if row else []
+            wrong = switchover_plan.interrupted_problems(members, row, looks) if row else []
         cluster.refuse(task_vars, name, members, wrong)
         token = token_of(name, members)
-        plan = switchover.make(name, members, looks, own, token, mode, row)
+        plan = switchover_plan.make(name, members, looks, own, token, mode, row)
         if self.speaks(task_vars, members):
-            display.display("\n".join(switchover.in_words(plan)))
+            display.display("\n".join(switchover_plan.in_words(plan)))
         return dict(plan, changed=False)
 
     def speaks(self, task_vars: Any, members: list[Member]) -> bool:
@@ -344,7 +341,7 @@ def ends(
 ) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}
-    if interrupted.begun(row) and row:
+    if interrupted_switchover.begun(row) and row:
         source = by_host.get(row["from_host"]) or source_of(members)
         return source, by_host.get(row["to_host"], source)
     return source_of(members), by_host[own["switchover_to"]]

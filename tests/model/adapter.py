@@ -12,14 +12,14 @@ import re
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    cases,
     certificate,
-    evidence,
-    failover_again,
-    failover_cases,
     failover_outcome,
-    history,
-    remains,
+    interrupted_failover,
+    readings,
+    survivors,
 )
 
 from model.results import LATENCY, Asked, Results, answers, host, server_id, uuid
@@ -160,7 +160,7 @@ class Adapter(Results):
         key = (saved, self.seen_by_look(s))
         if key not in self.look_memo:
             members = self.members(s, living=True)
-            at = remains.stamp(seconds(s[NOW]) + LATENCY)
+            at = survivors.stamp(seconds(s[NOW]) + LATENCY)
             kept = history.look_back(self.looks[saved], members, at)[0]
             self.look_memo[key] = self.number_of(kept)
         return self.look_memo[key]
@@ -179,7 +179,7 @@ class Adapter(Results):
         if number and key not in self.spent_memo:
             kept = dict(self.looks[number] or {})
             if not kept.get("spent_at"):
-                kept.update(spent_at=remains.stamp(seconds(minute)), spent_why="a change")
+                kept.update(spent_at=survivors.stamp(seconds(minute)), spent_why="a change")
             self.spent_memo[key] = self.number_of(kept)
         return self.spent_memo.get(key, 0)
 
@@ -206,7 +206,7 @@ class Adapter(Results):
         kept = self.looks[look_of(s, asked.controller)]
         begun = self.looks[begun_of(s)]
         now = seconds(s[NOW]) + LATENCY
-        judged = evidence.of_results(
+        judged = readings.of_results(
             self.members(s, living=False),
             self.results(s, asked),
             kept,
@@ -217,12 +217,12 @@ class Adapter(Results):
         known = judged.evidence
         if judged.opened:
             return self.judge_again(s, judged, now)
-        chosen = failover_cases.candidate_of(known) if remains.readable(known.members) else None
-        cases = [*failover_outcome.not_frozen(known), *failover_cases.cases(known)]
-        barred = [case.name for case in cases if not case.acceptable]
+        chosen = cases.candidate_of(known) if survivors.readable(known.members) else None
+        every_case = [*failover_outcome.not_frozen(known), *cases.cases(known)]
+        barred = [case.name for case in every_case if not case.acceptable]
         if barred or not chosen:
             return refusal(tuple(barred) or ("no candidate",))
-        accepted = [case.name for case in cases]
+        accepted = [case.name for case in every_case]
         record = certificate.record("shop", "feed", known, accepted, chosen)
         points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
         if record["salvage"]:
@@ -237,20 +237,20 @@ class Adapter(Results):
             "settings_row": self.settings_row(s, has),
         }
         done = failover_outcome.completed(record, {chosen.host: target}, accepted, RUN)
-        return verdict_of(done, cases)
+        return verdict_of(done, every_case)
 
-    def judge_again(self, s: bytes, judged: evidence.Judged, now: float) -> Verdict:
+    def judge_again(self, s: bytes, judged: readings.Judged, now: float) -> Verdict:
         """The same of a failover that was interrupted after its opening."""
         opened, known = judged.opened, judged.evidence
         if opened is None:
             raise ValueError("it was not opened")
         wrong = [
-            *failover_again.not_frozen(opened, known),
-            *failover_again.problems(opened, known.members),
+            *interrupted_failover.not_frozen(opened, known),
+            *interrupted_failover.problems(opened, known.members),
         ]
         if wrong:
             return refusal(("again",))
-        kept = failover_again.certificate_of(opened, "shop", "feed", now)
+        kept = interrupted_failover.certificate_of(opened, "shop", "feed", now)
         place = block(int(opened.target.host.removeprefix("replica")) - 1)
         row = self.settings_row(s, s[place + GOT])
         target = {"outcome": "done", "reason": "", "timeline": [], "settings_row": row}
@@ -261,7 +261,7 @@ class Adapter(Results):
         """The number of the certificate that failover.yml leaves when it dies after its judgement;
         0 if it would have refused.
         """
-        judged = evidence.of_results(
+        judged = readings.of_results(
             self.members(s, living=False),
             self.results(s, asked),
             self.looks[look_of(s, asked.controller)],
@@ -270,13 +270,13 @@ class Adapter(Results):
             seconds(s[NOW]) + LATENCY,
         )
         known = judged.evidence
-        cases = [*failover_outcome.not_frozen(known), *failover_cases.cases(known)]
+        every_case = [*failover_outcome.not_frozen(known), *cases.cases(known)]
         chosen = None
-        if all(case.acceptable for case in cases) and not judged.opened:
-            chosen = failover_cases.candidate_of(known)
+        if all(case.acceptable for case in every_case) and not judged.opened:
+            chosen = cases.candidate_of(known)
         if not chosen:
             return 0
-        accepted = [case.name for case in cases]
+        accepted = [case.name for case in every_case]
         kept = certificate.record("shop", "feed", known, accepted, chosen)
         return self.number_of(dict(kept, outcome=journal.BEGUN))
 
@@ -285,17 +285,17 @@ def refusal(reasons: tuple[str, ...]) -> Verdict:
     return Verdict("refused", -1, 0, 0, 0, (), reasons, False)
 
 
-def verdict_of(kept: dict[str, Any], cases: list[Any]) -> Verdict:
+def verdict_of(kept: dict[str, Any], every_case: list[Any]) -> Verdict:
     """A certificate without what the search does not ask."""
     window, until = kept["window"], kept.get("proven_until")
     wrong = sorted({words.split(",")[0] for words in kept["reasons"]})
-    named = sorted({case.name.split(":")[0] for case in cases} - {"alone", "interrupted"})
+    named = sorted({case.name.split(":")[0] for case in every_case} - {"alone", "interrupted"})
     return Verdict(
         kept["verdict"],
         int(kept["to"].removeprefix("replica")) - 1,
-        remains.moment_of(window["from"]) if window else 0,
-        remains.moment_of(window["to"]) if window else 0,
-        remains.moment_of(until) if until else 0,
+        survivors.moment_of(window["from"]) if window else 0,
+        survivors.moment_of(window["to"]) if window else 0,
+        survivors.moment_of(until) if until else 0,
         tuple(kept.get("assumes") or ()),
         tuple(wrong + named),
         bool(kept["salvage"]),

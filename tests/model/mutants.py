@@ -14,16 +14,16 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    assumes,
-    failover_again,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    assumptions,
     failover_outcome,
-    history,
-    past,
+    interrupted_failover,
+    last_look,
     premises,
     relay_logs,
-    remains,
-    salvaged,
+    source_log,
+    survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED
 
@@ -78,9 +78,9 @@ def first_seen(right: Any) -> Any:
     """The window of a degraded source begins at the look that saw it."""
 
     def begin(evidence: Any) -> float | None:
-        last = past.look(evidence)
+        last = last_look.look(evidence)
         if last["status"] != "ON":
-            return remains.moment_of(last.get("degraded_since") or last["at"])
+            return survivors.moment_of(last.get("degraded_since") or last["at"])
         return right(evidence)
 
     return begin
@@ -95,7 +95,7 @@ QUIET: dict[str, Any] = {"shutdown": False, "off": False, "dumps": [], "started"
 
 def counted(evidence: Any) -> list[str]:
     """Strangers by their number only."""
-    last = past.look(evidence)
+    last = last_look.look(evidence)
     replicas = [member for member in evidence.members if member.side == "replica"]
     return ["one"] * max(0, int(last.get("clients") or 0) - len(replicas))
 
@@ -116,52 +116,52 @@ MUTANTS = (
            ((failover_outcome, "not_frozen", always([])),
             (premises, "REGISTRY", without("C2")))),
     Mutant("C3", "what was applied is compared, not what was received",
-           ((remains, "received_of", applied_only),)),
+           ((survivors, "received_of", applied_only),)),
     Mutant("C4", "the candidate need not have all that another has",
-           ((remains, "lacking", always(False)),)),
+           ((survivors, "lacking", always(False)),)),
     Mutant("C5", "no relay log is ever lost", ((relay_logs, "lost", always("")),)),
     Mutant("C6", "what was received need not be applied",
            ((failover_outcome, "shown", after(passed)),)),
     Mutant("C7", "the source is never degraded",
-           ((past, "window", always(None)), (past, "since_unknown", always("")))),
+           ((last_look, "window", always(None)), (last_look, "since_unknown", always("")))),
     Mutant("A1", "a degraded window begins at the look that saw OFF",
-           ((past, "begin", first_seen),)),
+           ((last_look, "begin", first_seen),)),
     Mutant("A2", "the candidate need not have what the source had at the last look",
-           ((salvaged, "gone", always("")),)),
+           ((source_log, "gone", always("")),)),
     Mutant("A3", "a server that systemd stopped first and that was killed then counts as killed",
-           ((past, "stopped_first", always(False)), (past, "log", always(QUIET)))),
+           ((last_look, "stopped_first", always(False)), (last_look, "log", always(QUIET)))),
     Mutant("A3 (log)", "a shutdown that only the error log knows is not read",
-           ((past, "log", always(QUIET)),)),
+           ((last_look, "log", always(QUIET)),)),
     Mutant("A4", "the certificate of an interrupted run never expires",
-           ((failover_again, "is_of", always(True)),)),
+           ((interrupted_failover, "is_of", always(True)),)),
     Mutant("A5", "a replica's start between its first reading and its stop is not seen",
            ((relay_logs, "uptime", of_first_look), (relay_logs, "has_less", always("")))),
     Mutant("A6", "a look that a playbook of ours has spent still counts",
-           ((past, "spent", always(None)), (past, "changed_elsewhere", always(False)),
+           ((last_look, "spent", always(None)), (last_look, "changed_elsewhere", always(False)),
             (failover_outcome, "changed_elsewhere", always_first))),
     Mutant("A6 (journal)", "a change by another controller's playbook is not seen",
-           ((past, "changed_elsewhere", always(False)),
+           ((last_look, "changed_elsewhere", always(False)),
             (failover_outcome, "changed_elsewhere", always_first),)),
     Mutant("A6 (open)", "a look covers a change that is begun and not made",
            ((history, "settings_row",
              lambda _right: lambda info: int(info.get("settings_row") or 0)),), moments=25000),
     Mutant("A7", "nothing is said of what was taken for granted",
-           ((assumes, "listed", always(["-"])),)),
+           ((assumptions, "listed", always(["-"])),)),
     Mutant("A8", "a start of the applier, or a reset, is not seen",
            ((relay_logs, "lost_by_reset", always("")),)),
     Mutant("A9", "a KILL of a commit that waits is not among what is assumed",
-           ((assumes, "listed",
+           ((assumptions, "listed",
              after(lambda lines, *_more: [one for one in lines if "KILL" not in one] or ["-"])),)),
     Mutant("A10", "strangers are counted, not identified",
            ((relay_logs, "strangers", lambda _right: counted),)),
     Mutant("A11", "a source that was started again is taken to have kept its binary log's end",
-           ((past, "started_since", always(False)),)),
-    Mutant("A12", "a look at another server counts", ((past, "elsewhere", always("")),),
+           ((last_look, "started_since", always(False)),)),
+    Mutant("A12", "a look at another server counts", ((last_look, "elsewhere", always("")),),
            "it has one source only, so there is no look at another"),
     Mutant("calm", "a commit that waits is taken to have begun at the look",
            ((history, "calm_at", after(lambda _kept, _saved, state, _past: state["at"])),)),
     Mutant("no replica", "wait_no_replica is taken to be ON",
-           ((past.values, "same_value",
+           ((last_look.values, "same_value",
              lambda right: lambda one, other: other == "ON" or right(one, other)),)),
 )  # fmt: skip
 

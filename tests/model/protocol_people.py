@@ -12,21 +12,19 @@ import json
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
-    failover,
-    held,
-    sides,
-    switchover,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    cases,
     certificate,
-    failover_again,
-    failover_cases,
     failover_outcome,
-    remains,
+    failover_plan,
+    interrupted_failover,
+    interrupted_switchover,
+    survivors,
+    switchover_plan,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -36,7 +34,7 @@ from model.protocol_world import UUID, Server, World, channel
 NOW = 1795000000.0
 LOOK = NOW - 600
 TOKEN = "cafe"
-MENDS = (switchover.FINISH, switchover.UNDO)
+MENDS = (switchover_plan.FINISH, switchover_plan.UNDO)
 # Playbooks one after another, until it is called a dead end.
 RUNS = 6
 
@@ -134,7 +132,7 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
     ways = {
         one.host: {
             peer["host"]: "" if world.servers[peer["address"]].up else "refused"
-            for peer in failover.peers(members, one)
+            for peer in failover_plan.peers(members, one)
         }
         for one in members
     }
@@ -143,7 +141,7 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
             "reach": ways[one.host],
             "answered": [host for host, words in ways[one.host].items() if not words],
             "filters": [],
-            "running": rules.RUN_LOCK in world.servers[one.host].locks,
+            "running": role_statements.RUN_LOCK in world.servers[one.host].locks,
             "events": [],
             "event_scheduler": "ON",
             "first_gtids": None,
@@ -163,7 +161,7 @@ def last_look(world: World) -> dict[str, Any]:
     return {
         "server": UUID % 1,
         "server_id": "1",
-        "at": remains.stamp(LOOK),
+        "at": survivors.stamp(LOOK),
         "clock": LOOK,
         "yes_tx": 90,
         "no_tx": 0,
@@ -171,7 +169,7 @@ def last_look(world: World) -> dict[str, Any]:
         "status": "ON",
         "clients": str(len(world.servers) - 1),
         "wait_sessions": "0",
-        "calm_at": remains.stamp(LOOK),
+        "calm_at": survivors.stamp(LOOK),
         "timeout": "3600000",
         "wait_no_replica": "ON",
         "wait_for_replica_count": "1",
@@ -211,10 +209,10 @@ class Person:
         members = members_of(self.world)
         decided = sides.decide(members)
         row = decided.row
-        if row and switchover.half_done(members, row):
-            words = switchover.unread(members, row)
+        if row and interrupted_switchover.half_done(members, row):
+            words = switchover_plan.unread(members, row)
             looks = looks_of(self.world, members)
-            if not words and switchover.mode_of(members, row, looks, self.target) in MENDS:
+            if not words and switchover_plan.mode_of(members, row, looks, self.target) in MENDS:
                 self.mend(members, row)
                 return True
             self.story.append(f"switchover.yml refuses: {'; '.join(words)}")
@@ -227,22 +225,24 @@ class Person:
         """switchover.yml, of a cluster that is well."""
         members = members_of(self.world)
         looks = looks_of(self.world, members)
-        plan = switchover.make("c", members, looks, settings(self.target), "feed", "switch", None)
+        plan = switchover_plan.make(
+            "c", members, looks, settings(self.target), "feed", "switch", None
+        )
         return self.run(plan["hosts"])
 
     def mend(self, members: list[Member], row: JournalRow) -> None:
         """switchover.yml, of one that was interrupted."""
         looks = looks_of(self.world, members)
-        mode = switchover.mode_of(members, row, looks, self.target)
-        wrong = switchover.interrupted_problems(members, row, looks)
+        mode = switchover_plan.mode_of(members, row, looks, self.target)
+        wrong = switchover_plan.interrupted_problems(members, row, looks)
         if wrong:
             raise DeadEndError("; ".join([*self.story, f"switchover.yml refuses: {wrong}"]))
-        plan = switchover.make("c", members, looks, settings(self.target), TOKEN, mode, row)
+        plan = switchover_plan.make("c", members, looks, settings(self.target), TOKEN, mode, row)
         done = self.run(plan["hosts"])
         self.story.append(f"switchover.yml ({mode}): {said(done)}")
 
     def evidence(self, members: list[Member], frozen: dict[str, Any] | None) -> Any:
-        return remains.Evidence(
+        return survivors.Evidence(
             members=members,
             source={"unreachable": True, "msg": "No route to host"}
             if source_of(members).info is None
@@ -256,36 +256,36 @@ class Person:
 
     def fail_over(self, members: list[Member]) -> None:
         """failover.yml, with every consent that it asks for."""
-        opened = failover_again.find(members, self.begun)
+        opened = interrupted_failover.find(members, self.begun)
         if opened:
             self.finish(members, opened)
             return
         evidence = self.evidence(members, None)
-        found = failover_cases.cases(evidence)
+        found = cases.cases(evidence)
         never = [f"{one.name}: {one.words}" for one in found if not one.acceptable]
         if never:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {never}"]))
         frozen = {}
-        for member in remains.readable(members):
+        for member in survivors.readable(members):
             server = self.world.servers[member.host]
             frozen[member.host] = {"stopped": True, "changed": server.io, "at": NOW}
             server.io = False
         for member in members:
             member.info = read(self.world.servers[member.host])
         evidence = self.evidence(members, frozen)
-        found = [*failover_outcome.not_frozen(evidence), *failover_cases.cases(evidence)]
+        found = [*failover_outcome.not_frozen(evidence), *cases.cases(evidence)]
         never = [f"{one.name}: {one.words}" for one in found if not one.acceptable]
         accepted = [one.name for one in found]
-        chosen = None if never else failover_cases.candidate_of(evidence)
+        chosen = None if never else cases.candidate_of(evidence)
         if chosen is None:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {never}"]))
         kept = certificate.record("c", TOKEN, evidence, accepted, chosen)
         self.begun = dict(kept, outcome=journal.BEGUN)
-        followers = failover_cases.followers_of(evidence, chosen)
-        count = failover_cases.new_wait_count(chosen)
+        followers = cases.followers_of(evidence, chosen)
+        count = cases.new_wait_count(chosen)
         count = count if len(followers) >= count else 0
         plans = {
-            one.host: failover.arguments(
+            one.host: failover_plan.arguments(
                 one,
                 chosen,
                 followers,
@@ -295,8 +295,8 @@ class Person:
                     "token": TOKEN,
                     "wait_count": count,
                     "verdict": kept["verdict"],
-                    "received": str(remains.received(one)),
-                    "to_apply": remains.to_apply(one),
+                    "received": str(survivors.received(one)),
+                    "to_apply": survivors.to_apply(one),
                     "held": True,
                     "salvage": None,
                 },
@@ -327,15 +327,15 @@ class Person:
         dead = opened.source if known else opened.target.host
         for member in members:
             member.side = "source" if member.host == dead else "replica"
-        wrong = failover_again.problems(opened, members)
+        wrong = interrupted_failover.problems(opened, members)
         if wrong:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {wrong}"]))
         evidence = self.evidence(members, None)
-        followers = failover_again.followers_of(opened, evidence)
-        kept = failover_again.certificate_of(opened, "c", TOKEN, NOW)
-        more = failover_again.finishing(opened, kept, followers)
+        followers = interrupted_failover.followers_of(opened, evidence)
+        kept = interrupted_failover.certificate_of(opened, "c", TOKEN, NOW)
+        more = interrupted_failover.finishing(opened, kept, followers)
         plans = {
-            one.host: failover.arguments(
+            one.host: failover_plan.arguments(
                 one, opened.target, followers, members, evidence.settings, more
             )
             for one in [opened.target, *followers]

@@ -10,12 +10,15 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import start
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    read_only_dropin,
+    role_statements,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence, rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 from model.protocol_people import UUID, read
@@ -39,7 +42,7 @@ class Ready:
         self.params = params
 
     def fail_json(self, msg: str) -> None:
-        raise start.ReadyError(msg)
+        raise prepare.ReadyError(msg)
 
 
 class Sequence(Run):
@@ -60,7 +63,7 @@ class Sequence(Run):
         try:
             steps(self.connect)
             self.results["rejoin"] = "done"
-        except (ServerError, start.ReadyError) as error:
+        except (ServerError, prepare.ReadyError) as error:
             self.results["rejoin"] = f"failed: {error}"
 
 
@@ -68,9 +71,9 @@ def install() -> None:
     """Let the steps connect in here."""
     ours: Any
     for place, name, ours in (
-        (start, "Server", lambda made: made),
-        (start, "identify", lambda _server: NAMES),
-        (start.login, "connect", lambda module: LOCAL.task.run.connect(module.params["host"])),
+        (prepare, "Server", lambda made: made),
+        (prepare, "identify", lambda _server: NAMES),
+        (prepare.login, "connect", lambda module: LOCAL.task.run.connect(module.params["host"])),
     ):
         setattr(place, name, ours)
 
@@ -99,7 +102,7 @@ class Rejoin:
         self.verdict = ""
         self.last_run: Run | None = None
 
-    def judge(self, to: str) -> former.Judged:
+    def judge(self, to: str) -> errant.Judged:
         """What it has that the source lacks.
 
         Raises:
@@ -109,11 +112,11 @@ class Rejoin:
         server, new = self.world.servers[self.host], self.world.servers[to]
         if not (server.up and new.up):
             raise gone()
-        judged = former.judge(
-            former.from_info(self.host, read(server)), former.from_info(to, read(new))
+        judged = errant.judge(
+            errant.from_info(self.host, read(server)), errant.from_info(to, read(new))
         )
         own = server.executed - new.executed
-        if judged.verdict == former.CLEAN:
+        if judged.verdict == errant.CLEAN:
             assert not own, f"{self.host} is called clean, and has {sorted(own)} of its own"
         self.verdict = judged.verdict
         return judged
@@ -125,7 +128,7 @@ class Rejoin:
         if len(writers) != 1 or not server.up or not self.is_left(writers[0]):
             return ""
         judged = self.judge(writers[0])
-        if judged.verdict != former.CLEAN or judged.hindrances:
+        if judged.verdict != errant.CLEAN or judged.hindrances:
             return f"refused: {judged.verdict} {'; '.join(judged.hindrances)}"
         self.last_run = Sequence(self.world, self.host, self.steps(writers[0]), fault)
         done = self.last_run.finish()
@@ -161,18 +164,18 @@ class Rejoin:
             module = Ready(params)
             finishing = self.host not in away(self.world)
             if not finishing:
-                fence.put(self.host, "drop-in", "mysqld", start.WORDS)
-                start.close(module)
-            assert self.judge(to).verdict == former.CLEAN
+                read_only_dropin.put(self.host, "drop-in", "mysqld", prepare.WORDS)
+                prepare.close(module)
+            assert self.judge(to).verdict == errant.CLEAN
             connection: Any = connect(self.host)
             if not finishing:
-                start.release(module, connection, NAMES)
+                prepare.release(module, connection, NAMES)
             server.role = "replica"
-            connection.rows(rules.side_statement(NAMES, REPLICA, True))
-            for statement, arguments in rules.redirect_steps(NAMES, to, 3306):
+            connection.rows(role_statements.side_statement(NAMES, REPLICA, True))
+            for statement, arguments in role_statements.redirect_steps(NAMES, to, 3306):
                 connection.rows(statement, arguments)
-            start.unfence(module)
-            start.record(module, connect(to), NAMES)
+            prepare.unfence(module)
+            prepare.record(module, connect(to), NAMES)
 
         return go
 

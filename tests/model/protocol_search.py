@@ -19,7 +19,7 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
 
 from model import protocol_rejoin, protocol_run
 from model.protocol_mutants import MUTANTS
@@ -224,7 +224,7 @@ class Search:
             return
         words = "".join(said)
         self.ends[f"rejoin: {'refused' if words.startswith('refused') else rejoin.verdict}"] += 1
-        refused = words.startswith(f"refused: {former.PHANTOMS}")
+        refused = words.startswith(f"refused: {errant.PHANTOMS}")
         if own != refused or (words and not own):
             self.note(state, f"NOT BACK: {words}" if words else "IT CAME BACK")
 

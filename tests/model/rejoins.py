@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
 
 from model.results import BASE, server_id, uuid
 
@@ -44,7 +44,7 @@ def clean(
         power: whether its host lost its power.
     """
     mariadb = engine == "mariadb"
-    old = former.Has(
+    old = errant.Has(
         "source",
         engine,
         server_id(-1) if mariadb else uuid(-1),
@@ -54,7 +54,7 @@ def clean(
         disorder="" if by_log else None,
         by_log=by_log,
     )
-    there = former.Has(
+    there = errant.Has(
         "replica1",
         engine,
         server_id(0) if mariadb else uuid(0),
@@ -63,9 +63,9 @@ def clean(
         by_gtid=True,
         strict=True if mariadb else None,
     )
-    judged = former.judge(old, there)
-    doubt = former.unlogged("source", engine, VERSIONS[engine], "1" if synced else "0", power)
-    return judged.verdict == former.CLEAN and not doubt
+    judged = errant.judge(old, there)
+    doubt = errant.unlogged("source", engine, VERSIONS[engine], "1" if synced else "0", power)
+    return judged.verdict == errant.CLEAN and not doubt
 
 
 @functools.cache

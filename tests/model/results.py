@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import readings
 
 from model.state import (
     APPLIED,
@@ -349,7 +349,7 @@ class Results:
             "lines": [],
         }
 
-    def results(self, s: bytes, asked: Asked) -> evidence.Read:
+    def results(self, s: bytes, asked: Asked) -> readings.Read:
         """What every module of failover.yml returned, up to its judgement."""
         now = seconds(s[NOW])
         stamps = {"asked_at": now, "read_at": now + LATENCY}
@@ -426,4 +426,4 @@ class Results:
                     "torn_gtid": "",
                 }
             }
-        return evidence.Read(info, {}, frozen, salvage)
+        return readings.Read(info, {}, frozen, salvage)

@@ -12,36 +12,36 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    history,
-    past,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    last_look,
     relay_logs,
-    remains,
-    salvaged,
+    source_log,
+    survivors,
 )
 
 TEXTS = (
-    (remains, "stamp"),
-    (remains, "stamp_of"),
-    (remains, "moment_of"),
+    (survivors, "stamp"),
+    (survivors, "stamp_of"),
+    (survivors, "moment_of"),
     (history, "at_second"),
 )
 # Of values of GTIDs.
 METHODS = ("union", "minus", "beyond", "missing_of", "of_server")
 # Of one evidence, asked for by each premise and each case.
 OF_EVIDENCE = (
-    (past, "elsewhere"),
-    (past, "look"),
-    (past, "unwatched"),
-    (past, "begin"),
-    (past, "window"),
+    (last_look, "elsewhere"),
+    (last_look, "look"),
+    (last_look, "unwatched"),
+    (last_look, "begin"),
+    (last_look, "window"),
     (relay_logs, "missing"),
     (relay_logs, "strangers"),
-    (remains, "is_mariadb"),
-    (remains, "supersets"),
-    (remains, "differences"),
-    (salvaged, "problem"),
-    (salvaged, "gone"),
+    (survivors, "is_mariadb"),
+    (survivors, "supersets"),
+    (survivors, "differences"),
+    (source_log, "problem"),
+    (source_log, "gone"),
 )
 # Kept in part by themselves.
 PARSED = ((gtids, "read_set"), (gtids, "read_list"), (gtids, "position"))

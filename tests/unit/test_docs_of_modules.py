@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, drill, gtid, removal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import candidate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import candidate
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -70,7 +70,7 @@ def identity(variables: Variables) -> str:
 
 def ends(row: JournalRow) -> tuple[tuple[str, str], tuple[str, str]]:
     """(identity, inventory name) of the source afterwards, and of the one before."""
-    return (row["to_id"], row["to_host"]), (row["from_id"], row["from_host"])
+    return (row.get("to_id", ""), row["to_host"]), (row.get("from_id", ""), row["from_host"])
 
 
 def create_statements(schema: str) -> list[str]:

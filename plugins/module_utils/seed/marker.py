@@ -40,14 +40,14 @@ def read_marker(port: int | str | None) -> SeedMarker | None:
 def caught_up(port: str) -> None:
     """Note that the replica has caught up since it was seeded, where it was."""
     facts = read_marker(port)
-    if facts and facts["state"] == "done" and not facts.get("caught_up"):
+    if facts and facts.get("state") == "done" and not facts.get("caught_up"):
         marker = Marker(port, **facts)
         marker.write(caught_up=True)
 
 
 def ended_since(facts: SeedMarker | None, moment: float) -> bool:
     """True where what is written down is a seeding that ended well after a moment."""
-    return facts is not None and facts["state"] == "done" and facts["at"] > moment + 0.001
+    return facts is not None and facts.get("state") == "done" and facts["at"] > moment + 0.001
 
 
 def under_way(folder: str = FOLDER) -> bool:

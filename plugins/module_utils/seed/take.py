@@ -60,7 +60,7 @@ def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
         marker.facts = dict(before or {})
         decline(params)
         return marker, False
-    loading = before is not None and before["state"] == "loading"
+    loading = before is not None and before.get("state") == "loading"
     if before and loading and "plugins" in before:
         marker.facts["plugins"] = before["plugins"]
     marker.write(

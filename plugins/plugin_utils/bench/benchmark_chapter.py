@@ -26,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter impor
     Chapter,
     Tile,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import plural
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import plural
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_benchmark import Picture

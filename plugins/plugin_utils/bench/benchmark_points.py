@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import Trip
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import resampling
@@ -16,8 +15,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
     MeasuredCell,
     Restored,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
 # P8.4: as fast as the baseline, within what its own runs differ by, or by no more than this share.
 BACK_AT_BASELINE = 0.10
@@ -25,7 +25,7 @@ BACK_AT_BASELINE = 0.10
 DELAY_TOLERANCE = 0.03
 
 
-def points(result: Benchmark, source: str, restored: Restored) -> list[dict[str, Any]]:
+def points(result: Benchmark, source: str, restored: Restored) -> list[Check]:
     """The checkpoints that a suite's cells carry, and those of its delays; none of a suite without.
 
     Args:
@@ -41,28 +41,28 @@ def points(result: Benchmark, source: str, restored: Restored) -> list[dict[str,
     return [*rows, restored_point(source, restored)] if rows else []
 
 
-def ratio_point(cell: MeasuredCell, source: str) -> dict[str, Any]:
+def ratio_point(cell: MeasuredCell, source: str) -> Check:
     """P8.1, P8.3 or P8.4: what a cell took, against its baseline."""
     title = f"mysqlslap, {cell['label']}"
     expected = "runs that count, and their ratio to the baseline"
     point, summary, ratio = cell["checkpoint"] or "", cell["statistics"], cell["ratio"]
     if not summary or not ratio:
         reasons = "; ".join(cell["reasons"]) or "no baseline"
-        return checkpoints.unseen(point, source, title, expected, reasons)
+        return check.unseen(point, source, title, expected, reasons)
     median, value = short(summary["median"]), short(ratio["value"])
     observed = f"median {median} s, {ratio['words']} (ratio {value})"
     if point != "P8.4":
-        return checkpoints.row(point, source, title, expected, observed, True)
+        return check.row(point, source, title, expected, observed, True)
     expected = "no slower than the baseline"
     good = ratio["difference"] == "none" or ratio["value"] <= 1 + BACK_AT_BASELINE
     runs = summary["n"]
     if not good and runs < resampling.ENOUGH:
         reason = f"{observed}; too few runs ({runs}) to tell how much they vary by themselves"
-        return checkpoints.unseen(point, source, title, expected, reason)
-    return checkpoints.row(point, source, title, expected, observed, good)
+        return check.unseen(point, source, title, expected, reason)
+    return check.row(point, source, title, expected, observed, good)
 
 
-def delay_point(source: str, delays: list[float], netem: Mapping[str, Delayed]) -> dict[str, Any]:
+def delay_point(source: str, delays: list[float], netem: Mapping[str, Delayed]) -> Check:
     """P8.2: each of the suite's delays was put on, and the way to every replica grew by it.
 
     Args:
@@ -74,9 +74,9 @@ def delay_point(source: str, delays: list[float], netem: Mapping[str, Delayed]) 
     expected = "round trip " + ", ".join(f"+{delay:g} ms" for delay in delays)
     words = "; ".join(words for _dummy, words in seen)
     if any(good is False for good, _dummy in seen):
-        return checkpoints.row("P8.2", source, title, expected, words, False)
+        return check.row("P8.2", source, title, expected, words, False)
     known = all(good for good, _dummy in seen)
-    return checkpoints.if_seen(known, words, "P8.2", source, title, expected, words, True)
+    return check.if_seen(known, words, "P8.2", source, title, expected, words, True)
 
 
 def delay_seen(delay_ms: float, netem: Delayed | None) -> tuple[bool | None, str]:
@@ -106,7 +106,7 @@ def growth(before: Trip | None, after: Trip | None) -> float | None:
     return None if first is None or second is None else second - first
 
 
-def restored_point(source: str, restored: Restored) -> dict[str, Any]:
+def restored_point(source: str, restored: Restored) -> Check:
     """P8.5: the restore left no netem, and semi-sync is on with every replica."""
     qdiscs, status = restored["qdiscs_after"], restored["status"]
     if qdiscs is None:
@@ -118,7 +118,7 @@ def restored_point(source: str, restored: Restored) -> dict[str, Any]:
     back = status is None or (status == "ON" and restored["clients"] >= restored["replicas"])
     known = status is not None and qdiscs is not None
     words = f"{network}, status {status or 'not known'}, {restored['clients']} clients"
-    return checkpoints.if_seen(
+    return check.if_seen(
         known or network == "netem is left" or not back,
         words,
         "P8.5",

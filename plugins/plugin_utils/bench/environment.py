@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
     HostOfRun,
     Machine,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import known_bad
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import known_bad
 
 
 class MachineOfRun(NamedTuple):

@@ -19,7 +19,7 @@ def due(side: str, step: str, info: Info) -> bool:
     if step == "configure":
         return True
     seeded = info.get("seed")
-    waiting = bool(seeded and seeded["state"] == "done" and seeded.get("caught_up") is False)
+    waiting = bool(seeded and seeded.get("state") == "done" and seeded.get("caught_up") is False)
     return bool(info["channel"] and info["channel"]["gtid"] and (step == "start" or waiting))
 
 

@@ -91,7 +91,7 @@ def half_seeded(info: Info) -> bool:
     own.
     """
     seeded = info.get("seed")
-    return seeded is not None and seeded["state"] == "loading"
+    return seeded is not None and seeded.get("state") == "loading"
 
 
 def own_data(member: Member, source: Member) -> str:

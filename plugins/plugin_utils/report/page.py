@@ -15,16 +15,16 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     plots,
-    who_wrote,
-    words,
-    words_failover,
-    words_switchover,
+    text,
+    text_failover,
+    text_switchover,
+    writability,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import (
     ChapterOf,
     no_chapter,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import former_record
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import rejoin_record
 
 HTML, SUMMARY = "report.html", "summary.md"
 # The page carries the raw data as long as it stays well below 3 MB; base64 makes it a third larger.
@@ -44,7 +44,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
             "findings.json",
             "switchover.json",
             "certificate.json",
-            former_record.FILE,
+            rejoin_record.FILE,
             "drill.json",
         )
     ]
@@ -57,9 +57,9 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
                 broken.append(os.path.basename(path))
             else:
                 files[os.path.basename(path)] = value
-    if former_record.FILE in files:
+    if rejoin_record.FILE in files:
         # Who may read a report may not read what clients wrote.
-        files[former_record.FILE] = former_record.without_rows(files[former_record.FILE])
+        files[rejoin_record.FILE] = rejoin_record.without_rows(files[rejoin_record.FILE])
     return files, broken
 
 
@@ -87,15 +87,15 @@ def write(
             f"{folder} holds no checkpoints, switchover, failover, rejoin, drill or benchmark to"
             " report"
         )
-    overview = words.make_overview(
+    overview = text.make_overview(
         files, broken, cluster, os.path.basename(folder), made_at, chapter_of(files)
     )
     # What one run's own change began with and ended with; any other run has nothing to say of it.
     if overview["switchover"] or overview["failover"]:
-        overview["changes"] = who_wrote.up_to(folder)
-        overview["who_wrote"] = who_wrote.told(overview["changes"])
+        overview["changes"] = writability.up_to(folder)
+        overview["who_wrote"] = writability.told(overview["changes"])
     summary = os.path.join(folder, SUMMARY)
-    results.write_text(summary, words.markdown(overview))
+    results.write_text(summary, text.markdown(overview))
     page = None
     if plots.HAS_MATPLOTLIB:
         page = os.path.join(folder, HTML)
@@ -117,10 +117,10 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
         undefined=jinja2.ChainableUndefined,
     )
     environment.filters.update(
-        short=words.short,
-        moment=words.moment,
-        meaning=words_switchover.meaning,
-        failover_meaning=words_failover.meaning,
+        short=text.short,
+        moment=text.moment,
+        meaning=text_switchover.meaning,
+        failover_meaning=text_failover.meaning,
         **chapter.filters,
     )
     # Anything else in a link, such as javascript:, would be the page's own doing.
@@ -142,13 +142,13 @@ def drawn(overview: dict[str, Any]) -> dict[str, Any]:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
         plots_drill,
         plots_switchover,
-        plots_who_wrote,
+        plots_writability,
     )
 
     overview["chapter"].draw()
     drills, moved = enumerate(overview["drills"], 1), overview["switchover"]
     return {
-        "writers": plots_who_wrote.timeline(overview["changes"]),
+        "writers": plots_writability.timeline(overview["changes"]),
         "switchover": plots_switchover.timeline(moved) if moved else None,
         "drills": [plots_drill.timeline(drill, number) for number, drill in drills],
     }

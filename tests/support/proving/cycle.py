@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 import tarball
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 from common import LabError
 
 from support.acknowledged import judge, rows_of

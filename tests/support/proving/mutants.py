@@ -39,8 +39,8 @@ class Mutant(NamedTuple):
     back: bool = False
 
 
-REMAINS = "plugins/plugin_utils/verdict/remains.py"
-TARGET = "plugins/module_utils/failover/target.py"
+SURVIVORS = "plugins/plugin_utils/role_change/survivors.py"
+TARGET = "plugins/module_utils/role_change/failover_target.py"
 LACKING = "return received(other).minus(received(member))"
 EXECUTED = """kind = kind_of(member)
     mine, theirs = (kind.parse(one.info["gtid"].get(kind.APPLIED)) for one in (member, other))
@@ -48,7 +48,7 @@ EXECUTED = """kind = kind_of(member)
 MUTANTS = {
     "by-executed": Mutant(
         "the candidate by what was applied, not by what was received",
-        (Patch(REMAINS, LACKING, EXECUTED),),
+        (Patch(SURVIVORS, LACKING, EXECUTED),),
         "late",
         # On MariaDB whoever has received more cannot follow (1236), and all of it is undone.
         ("mysql",),
@@ -65,12 +65,12 @@ MUTANTS = {
         " not ask for what that threw away",
         (
             Patch(
-                "plugins/plugin_utils/verdict/relay_logs.py",
+                "plugins/plugin_utils/role_change/relay_logs.py",
                 "    return (\n        pointed_elsewhere(evidence, member)\n",
                 '    return "" and (\n        pointed_elsewhere(evidence, member)\n',
             ),
             Patch(
-                "plugins/module_utils/failover/receiver.py",
+                "plugins/module_utils/role_change/io_thread.py",
                 '    return [(f"STOP {names.replica_word} IO_THREAD", None)]\n',
                 '    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"\n'
                 '    return [(stop, None), (f"{start} SQL_THREAD", None)]\n',
@@ -84,7 +84,7 @@ MUTANTS = {
         "what was received is read before the IO threads are stopped",
         (
             Patch(
-                "plugins/plugin_utils/verdict/evidence.py",
+                "plugins/plugin_utils/role_change/readings.py",
                 '    if member.info is None or "gtid" not in stopped:\n',
                 '    if member.info is None or "gtid" in stopped:\n',
             ),
@@ -111,7 +111,7 @@ MUTANTS = {
         " look at what it has alone is left out",
         (
             Patch(
-                "plugins/plugin_utils/verdict/former.py",
+                "plugins/plugin_utils/role_change/errant.py",
                 "        if phantoms:\n",
                 "        if phantoms and not old.gtids:\n",
             ),

@@ -99,8 +99,8 @@ def of_faults(records: list[Record]) -> list[str]:
 
 
 def seen(record: Record) -> bool:
-    """Whether the checker saw the mistake by the rows; that nobody took over is no sign of it, nor
-    that a former source was refused.
+    """Whether the checker saw the mistake by the rows; a failover that was refused is no sign of
+    it, nor is a former source that was.
     """
     back = record.get("back") or {"wrong": "", "equal": True}
     different = not back["wrong"] and not back["equal"]
@@ -155,7 +155,7 @@ def of_switchovers(records: list[Record]) -> list[str]:
     for _case, version, every in grouped([one for one in records if "lost_host" in one]):
         for host in sorted({one["lost_host"] for one in every}):
             made = [one for one in every if one["lost_host"] == host]
-            during = [one["struck"][0] if "struck" in one else "behind its end" for one in made]
+            during = [one["struck"][0] if "struck" in one else "after its end" for one in made]
             lines.append(
                 row(
                     "the source's host" if host == SOURCE else "the target's host",
@@ -246,7 +246,7 @@ def of_certificates(records: list[Record]) -> list[str]:
             for words, number in collections.Counter(reasons).most_common()
         ),
         "",
-        f"Nobody took over: {len(refused)}.",
+        f"Runs without a takeover: {len(refused)}.",
         *(
             f"- {number} times {words}"
             for words, number in collections.Counter(refused).most_common()

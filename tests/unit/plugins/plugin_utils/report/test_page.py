@@ -13,8 +13,9 @@ import os
 import re
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import target
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    role_statements,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
@@ -24,22 +25,22 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chap
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     page,
     plots,
-    words_failover,
-    words_switchover,
+    text_failover,
+    text_switchover,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
     drill_in_words,
     make_overview,
     one_line,
     sections,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     failover_outcome,
     premises,
 )
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
-from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.verdict import remnants
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
 HOSTILE = (
     "</td><script>alert(1)</script>&\"'`|$x$ {{ 7 * 7 }} --> \x07\ud800 \u6f22\u5b57 " + "W" * 300
@@ -373,27 +374,18 @@ def test_a_drill_in_words(change, words):
     ],
 )
 def test_a_switchover_in_words(change, words):
-    assert words_switchover.in_words(switchover(**change)) == words
+    assert text_switchover.in_words(switchover(**change)) == words
 
 
-def test_every_event_of_a_switchover_has_words():
-    folder = os.path.join(os.path.dirname(rules.__file__))
+def test_every_event_of_a_role_change_has_words():
+    folder = os.path.join(os.path.dirname(role_statements.__file__))
     told = set()
     for name in os.listdir(folder):
         if name.endswith(".py"):
             with open(os.path.join(folder, name)) as stream:
                 told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
-    assert len(told) > 15 and told == set(words_switchover.EVENTS)
-    assert max(map(len, words_switchover.EVENTS.values())) <= 27
-
-
-def test_every_event_of_a_failover_has_words():
-    told = set()
-    for name in os.listdir(os.path.dirname(target.__file__)):
-        if name.endswith(".py"):
-            with open(os.path.join(os.path.dirname(target.__file__), name)) as stream:
-                told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
-    assert {"applied_all", "salvaged"} <= told <= set(words_failover.OWN_EVENTS)
+    assert len(told) > 15 and told == {*text_switchover.EVENTS, *text_failover.OWN_EVENTS}
+    assert max(map(len, text_switchover.EVENTS.values())) <= 27
 
 
 @needs_matplotlib

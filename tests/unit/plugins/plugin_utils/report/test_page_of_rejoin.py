@@ -13,12 +13,12 @@ import types
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, plots
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import make_overview
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    former_record,
-    former_ways,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import make_overview
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    methods,
+    rejoin_record,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.former import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
     CLEAN,
     PHANTOMS,
@@ -51,8 +51,8 @@ NEW = types.SimpleNamespace(host="db2")
 
 def rejoin(judged, outcome, way="attach", **more):
     look = {"down": True, "version": "9.7.4", "log": LOG}
-    ways = former_ways.ways("db1", "db2", judged, look, False)
-    kept = former_record.record_of("shop", OLD, NEW, judged, look, ways, way, None)
+    ways = methods.ways("db1", "db2", judged, look, False)
+    kept = rejoin_record.record_of("shop", OLD, NEW, judged, look, ways, way, None)
     return dict(kept, outcome=outcome, run="x", **more)
 
 
@@ -64,7 +64,7 @@ def back(outcome="done"):
     first = rejoin(ALONE, "planned", "replay")
     before = {name: first[name] for name in ("verdict", "phantoms", "read_by", "way")}
     kept = rejoin(Judged(CLEAN), outcome, before=before, kept_data="/data-kept-x")
-    kept["points"].append(former_record.follows_point("db1", "db2", outcome == "done"))
+    kept["points"].append(rejoin_record.follows_point("db1", "db2", outcome == "done"))
     return kept
 
 

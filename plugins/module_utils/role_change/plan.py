@@ -1,0 +1,439 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a host is given for a step of a switchover, a failover or a rejoin: the module's option
+`plan`, with a type for each step.
+
+The controller makes these and sends `to_dict()`; the module reads that with `from_dict()`, which
+refuses a key that is missing or that it does not know. Seconds are seconds, and hosts are names of
+the inventory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+SWITCH, FINISH, UNDO, APPLY, RENEW = "switch", "finish", "undo", "apply", "renew"
+SOURCE, TARGET, REPLICA, FORMER = "source", "target", "replica", "former"
+
+
+class PlanError(Exception):
+    """A plan has a key too many or too few; the text names it."""
+
+
+Kind = TypeVar("Kind", bound="Plan")
+# A field's own type, of which it has one or several.
+ONE_OF, LIST_OF = "one_of", "list_of"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all plans can do."""
+
+    @classmethod
+    def from_dict(cls: type[Kind], plan: Mapping[str, object] | None) -> Kind:
+        """A plan from what the controller sent.
+
+        Raises:
+            PlanError: a key is missing, or is not known.
+        """
+        given = dict(plan or {})
+        fields = {one.name: one for one in dataclasses.fields(cls)}
+        unknown = sorted(set(given) - set(fields))
+        if unknown:
+            raise PlanError(f"{cls.__name__} has no field {', '.join(unknown)}")
+        missing = [name for name in fields if name not in given and not has_default(fields[name])]
+        if missing:
+            raise PlanError(f"{cls.__name__} lacks {', '.join(missing)}")
+        return cls(**{name: nested(fields[name], value) for name, value in given.items()})
+
+    def to_dict(self) -> dict[str, object]:
+        """The same, as JSON has it."""
+        return dataclasses.asdict(self)
+
+
+def has_default(one: dataclasses.Field[Any]) -> bool:
+    absent = dataclasses.MISSING
+    return one.default is not absent or one.default_factory is not absent
+
+
+def nested(one: dataclasses.Field[Any], value: object) -> object:
+    """A field's value, which may be a plan of its own or a list of those."""
+    if isinstance(value, Mapping) and ONE_OF in one.metadata:
+        return one.metadata[ONE_OF].from_dict(value)
+    if isinstance(value, list) and LIST_OF in one.metadata:
+        return [one.metadata[LIST_OF].from_dict(each) for each in value]
+    return value
+
+
+# Parts of several plans
+
+
+@dataclass(frozen=True)
+class Peer(Plan):
+    """Where another member's server listens, and whether it has TLS."""
+
+    host: str
+    address: str
+    port: int
+    tls: bool
+
+
+@dataclass(frozen=True)
+class Place(Plan):
+    """Where a server may listen.
+
+    Attributes:
+        port: None for the default.
+        tls: whether it has TLS; likely, if it is not known.
+        known: whether that is known.
+        host: whose that is, if that is known.
+    """
+
+    address: str | None
+    port: int | str | None
+    tls: bool = False
+    known: bool = True
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class OptionFile(Plan):
+    """Where the collection's option lines are.
+
+    Attributes:
+        kind: drop-in, a file of its own; or block, marked lines in another file.
+        group: of the lines, such as mysqld.
+        reader: the command that prints what the server's option files say.
+        unknown: why path and the rest may be wrong; empty if they are known.
+    """
+
+    path: str
+    kind: str
+    group: str
+    reader: str | None = None
+    unknown: str | None = None
+
+
+@dataclass(frozen=True)
+class ChannelTls(Plan):
+    """TLS of a channel; None leaves the server its default."""
+
+    ssl: bool
+    ca: str | None = None
+    verify: bool | None = None
+
+
+@dataclass(frozen=True)
+class LogFiles(Plan):
+    """Where a server has its binary log, and what tells whether the server runs.
+
+    Attributes:
+        basename: path of the log's files without their numbers.
+        first: name of the first file that is wanted; empty for the log's first.
+    """
+
+    basename: str
+    datadir: str
+    pid_file: str | None = None
+    basedir: str | None = None
+    program: str | None = None
+    first: str = ""
+
+
+# A part of a role change
+
+
+@dataclass(frozen=True)
+class RoleChangePlan:
+    """What a part of a switchover has in common with one of a failover.
+
+    Attributes:
+        mode: switch; apply, for a round of a failover's backlog; finish or undo, for a run that was
+            interrupted.
+        part: source, target or replica.
+        host: of this part.
+        token: of the run; the names of its locks have it, and its rows in the journal.
+        source, target: the hosts of the old and the new source.
+        source_id, target_id: how the journal knows their servers.
+        members: where the cluster's servers listen, also this host's.
+        user: the replication account.
+        wait_count: how many acknowledgements a commit on the target waits for; 0 for none.
+        timeout: limit of the time in which writers are kept out.
+        drain: limit of the wait for long transactions.
+        catch_up: limit of the wait until the target has applied what it has.
+        schema: of the journal.
+        option_file: this host's.
+        verdict: the certificate's, for the journal; empty in a switchover.
+        ends_lock: whether another run's lock is taken away, because the operator said that no other
+            run is under way.
+    """
+
+    mode: str
+    part: str
+    host: str
+    token: str
+    source: str
+    target: str
+    source_id: str
+    target_id: str
+    members: list[Peer] = field(metadata={LIST_OF: Peer})
+    user: str
+    wait_count: int
+    timeout: int
+    drain: int
+    catch_up: int
+    schema: str
+    option_file: OptionFile = field(metadata={ONE_OF: OptionFile})
+    verdict: str
+    ends_lock: bool
+
+    def peer(self, host: str) -> Peer:
+        """Where a member listens.
+
+        Raises:
+            StopIteration: it is no member.
+        """
+        return next(one for one in self.members if one.host == host)
+
+
+@dataclass(frozen=True)
+class SwitchoverPlan(RoleChangePlan, Plan):
+    """A part of a switchover, also what is left to do on its host afterwards.
+
+    Attributes:
+        connect_retry: of the old source's new channel.
+        tls: of that channel.
+        long_transactions: what is done with those that do not end in time: kill or refuse.
+        events: whether the old source runs scheduled events.
+        event_states: the old source's events, each with schema, name and status; None if they are
+            not known.
+        super_read_only: whether the target had it ON, which the old source gets.
+        without_target: whether the target is gone, and the old source takes its role back.
+        scheduler_was_on: whether the part switched the event scheduler off here.
+    """
+
+    connect_retry: int
+    tls: ChannelTls = field(metadata={ONE_OF: ChannelTls})
+    long_transactions: str
+    events: bool
+    event_states: list[dict[str, str]] | None
+    super_read_only: bool
+    without_target: bool = False
+    scheduler_was_on: bool = False
+
+
+@dataclass(frozen=True)
+class FailoverPlan(RoleChangePlan, Plan):
+    """A part of a failover.
+
+    Attributes:
+        others: the replicas that follow the target.
+        stall: after how long without progress applying counts as stuck.
+        durability: the target's variables that are relaxed while it applies, with the values that
+            they get back.
+        received: the GTIDs that this replica received.
+        held: whether this run stopped its IO thread.
+        to_apply: how many transactions it has yet to apply.
+        salvage: what was read of the dead source's log; the controller's.
+        event_states: as in a switchover, of the dead source.
+    """
+
+    others: list[str]
+    stall: int
+    durability: dict[str, str]
+    received: str
+    held: bool
+    to_apply: int = 0
+    salvage: object = None
+    event_states: list[dict[str, str]] | None = None
+
+
+# The other steps of a switchover and of a failover
+
+
+@dataclass(frozen=True)
+class LookPlan(Plan):
+    """What is read on a host before a switchover; `members` are those that it tries to reach."""
+
+    members: list[Peer] = field(metadata={LIST_OF: Peer})
+    user: str
+    option_file: OptionFile = field(metadata={ONE_OF: OptionFile})
+
+
+@dataclass(frozen=True)
+class FirstLookPlan(Plan):
+    """What is read on a host before a failover.
+
+    Attributes:
+        places: where the other servers may listen.
+        unit: of the server, if it does not run.
+        error_log: where its error log stood when it was last read; see semisync_info.
+        files: its binary log, if that is to be salvaged.
+    """
+
+    places: list[Place] = field(metadata={LIST_OF: Place})
+    user: str
+    unit: str | None
+    error_log: dict[str, Any] | None
+    files: LogFiles | None = field(metadata={ONE_OF: LogFiles})
+
+
+@dataclass(frozen=True)
+class ReachPlan(Plan):
+    """The servers that a replica tries to reach in addition."""
+
+    places: list[Place] = field(metadata={LIST_OF: Place})
+    user: str
+
+
+@dataclass(frozen=True)
+class IoThreadPlan(Plan):
+    """A run that stops a replica's IO thread, starts it, or (mode renew) keeps it stopped."""
+
+    token: str
+    mode: str = ""
+
+
+@dataclass(frozen=True)
+class SalvagePlan(Plan):
+    """What is read of a dead source's log: transactions beyond the GTIDs that the candidate
+    received.
+    """
+
+    files: LogFiles = field(metadata={ONE_OF: LogFiles})
+    engine: str
+    received: str
+
+
+# The steps of a rejoin
+
+
+@dataclass(frozen=True)
+class RejoinLookPlan(Plan):
+    """What is read on the new source's host."""
+
+    part: str
+
+
+@dataclass(frozen=True)
+class FormerLog:
+    """Where a former source's log is, and which part of it is of interest.
+
+    Attributes:
+        known: the GTIDs that the new source has.
+        files: None if its server does not run.
+        units: what its unit may be called.
+        program: of the new source's server, if its own is not found.
+        since: when it lost its role, as the journal has it; or empty.
+    """
+
+    known: str
+    files: LogFiles | None = field(metadata={ONE_OF: LogFiles})
+    units: list[str]
+    program: str
+    since: str
+
+
+@dataclass(frozen=True)
+class FormerLookPlan(FormerLog, Plan):
+    """What is read on a former source's host.
+
+    Attributes:
+        engine: of both servers.
+        option_file: the operator's path of it, or None.
+        peer: the new source, which it tries to reach.
+    """
+
+    part: str
+    engine: str
+    option_file: str | None
+    peer: Peer = field(metadata={ONE_OF: Peer})
+    user: str
+
+
+@dataclass(frozen=True)
+class CarryPlan(FormerLog, Plan):
+    """The transactions that are read there, by their GTIDs."""
+
+    wanted: str
+
+
+@dataclass(frozen=True)
+class ReplayPlan(Plan):
+    """Where they are carried out; `known` are the GTIDs that the former source had, too."""
+
+    files: LogFiles = field(metadata={ONE_OF: LogFiles})
+    known: str
+
+
+@dataclass(frozen=True)
+class RejoinPlan(Plan):
+    """What is done on a former source's host, from its start to its last step.
+
+    Attributes:
+        down: whether its server does not run.
+        missed: whether it is a replica that missed a failover.
+        leaves: whether its channel is to a server that lost its role, and may be stopped.
+        unit, datadir, option_file: its server's; None if they are not known.
+        lines: what it starts with besides read_only.
+        open_to_root: whether super_read_only must be off, for a clone.
+        truncate: whether its log's end is cut off at its start; see Names.truncates.
+        keep: whether its data are copied first.
+        timeout: limit of its start.
+        run: name of the run, which the copy gets.
+        since: a copy whose name sorts after this is enough.
+    """
+
+    down: bool
+    missed: bool
+    leaves: bool
+    unit: str | None
+    datadir: str | None
+    option_file: OptionFile | None = field(metadata={ONE_OF: OptionFile})
+    lines: list[str]
+    open_to_root: bool
+    truncate: bool
+    keep: bool
+    timeout: int
+    run: str | None
+    since: str
+
+
+@dataclass(frozen=True)
+class RejoinRecordPlan(Plan):
+    """What the new source writes into its journal; see replication/journal.py for an entry."""
+
+    entry: dict[str, str]
+    schema: str
+
+
+@dataclass(frozen=True)
+class HoldPlan(Plan):
+    """The end of a failover on the dead source's host: its next start is read-only.
+
+    Attributes:
+        opened: False.
+        units, program: as of a FormerLog.
+        option_file: the operator's path of it, or None.
+    """
+
+    opened: bool
+    units: list[str]
+    program: str
+    option_file: str | None
+
+
+@dataclass(frozen=True)
+class OpenedPlan(Plan):
+    """The same on the new source's, which may have been a dead one once.
+
+    Attributes:
+        opened: True.
+    """
+
+    opened: bool
+    option_file: OptionFile = field(metadata={ONE_OF: OptionFile})

@@ -1,0 +1,352 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Everything that keeps a replica from taking over, each by a name: what was found, the way out,
+and whether somebody may accept what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    interrupted_switchover,
+    last_look,
+    relay_logs,
+    source_log,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.successor import (
+    candidate_of,
+    followers_of,
+    left_behind,
+    new_wait_count,
+    unusable,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchover_premises import (
+    purged,
+)
+
+# What semisync_hook_fence can do about a source that may live.
+FENCES = {
+    survivors.AHEAD: ". Who accepts this has it ended by the tasks of semisync_hook_fence first",
+    survivors.BEHIND: ". The tasks of semisync_hook_fence have run, and must not return before it"
+    " is dead",
+}
+
+
+class Case(NamedTuple):
+    """One reason not to go on.
+
+    Attributes:
+        name: as semisync_failover_accept has it.
+        words: what was found.
+        remedy: the way out.
+        acceptable: whether it can be accepted.
+    """
+
+    name: str
+    words: str
+    remedy: str
+    acceptable: bool = False
+
+
+def cases(evidence: Evidence) -> list[Case]:
+    """Every case, whether it is accepted or not."""
+    read = survivors.readable(evidence.members)
+    if not read:
+        listed = "; ".join(f"{host}: {why}" for host, why in survivors.unread(evidence).items())
+        return [Case("no_replica", f"no replica was read ({listed})", "bring one of them back")]
+    first = [*of_source(evidence), *of_sides(evidence), *of_measure(evidence)]
+    if not all(case.acceptable for case in first):
+        # What the others would say rests on these.
+        return first
+    return [
+        *first,
+        *of_fence(evidence),
+        *of_reading(evidence),
+        *of_relay_logs(evidence),
+        *of_past(evidence),
+        *of_sets(evidence),
+        *of_chosen(evidence),
+    ]
+
+
+def refused(evidence: Evidence, accepted: list[str]) -> list[Case]:
+    """The cases that nobody has accepted."""
+    return [case for case in cases(evidence) if not (case.acceptable and case.name in accepted)]
+
+
+def of_source(evidence: Evidence) -> Iterator[Case]:
+    """It must be dead: moving the role of one that lives is a switchover, unless a hook ends it."""
+    source, said, fence = source_of(evidence.members), evidence.source, evidence.fence
+    ends = FENCES.get(fence, "")
+    reached = [
+        host
+        for host, looked in evidence.looks.items()
+        if source.host in (looked.get("answered") or [])
+    ]
+    answers = "it was read" if source.info is not None else ""
+    if reached:
+        answers = f"it answers {' and '.join(reached)}"
+    if answers:
+        yield Case(
+            "source_answers",
+            f"{source.host}: the source lives ({answers})",
+            "switchover.yml moves the role of a source that lives; where it hangs, end it first by"
+            f" its power or SIGKILL: an orderly stop confirms commits that no replica has{ends}",
+            fence == survivors.AHEAD,
+        )
+    elif not said.get("unreachable") and said.get("reason") != "stopped":
+        yield Case(
+            "source_unclear",
+            f"{source.host}: nothing says that the source is dead ({source.error})",
+            "ask it: its host must be in the run, and say that nothing listens, or be unreachable;"
+            f" where its server hangs, end it by its power or SIGKILL{ends}",
+            # Tasks that ended well are somebody's word that it is dead; nothing says that it lives.
+            fence == survivors.AHEAD or (fence == survivors.BEHIND and not evidence.unfenced),
+        )
+
+
+def of_living(evidence: Evidence) -> Case | None:
+    """The case of a source that may live, and that somebody may have fenced; None where it is dead,
+    or no hook is left to end it.
+    """
+    return next((case for case in of_source(evidence) if case.acceptable), None)
+
+
+def of_fence(evidence: Evidence) -> Iterator[Case]:
+    """Whoever has a power switch reckons with it."""
+    if evidence.unfenced:
+        yield Case(
+            "unfenced",
+            f"a task of semisync_hook_fence failed, or reached nobody, for"
+            f" {', '.join(sorted(evidence.unfenced))}: nothing says that the source is fenced",
+            "see to it by hand that it is, or mend what failed, and run this again",
+            True,
+        )
+
+
+def of_sides(evidence: Evidence) -> Iterator[Case]:
+    """Who is the source must be clear, and nobody else may take writes."""
+    decided, source = sides.decide(evidence.members), source_of(evidence.members)
+    for words in decided.problems:
+        yield Case("unclear", words, "docs/operations.md says how to make it clear")
+    if decided.interrupted and decided.row and decided.row["operation"] != "failover":
+        against = interrupted_switchover.found(evidence.members, decided.row, decided.interrupted)
+        if against:
+            yield Case("interrupted", *against)
+    for member in survivors.readable(evidence.members):
+        if values.same_value(member.facts["variables"].get("read_only"), "OFF"):
+            yield Case(
+                f"writable:{member.host}",
+                f"{member.host} takes writes beside its source",
+                "keep the clients away from it, and SET GLOBAL read_only = 1",
+            )
+        following = sides.target_of(member, evidence.members, decided.row)
+        if following is None or relay_logs.pointed_elsewhere(evidence, member):
+            whom = following or f"{member.link['source_host']}, outside this cluster"
+            yield Case(
+                f"chain:{member.host}",
+                f"{member.host} follows {whom}, and not {source.host}",
+                "what it has, its own source has; have it follow the source, or take it out of the"
+                " cluster"
+                if following is None
+                else "it counts as unread, and will follow the new source: an interrupted failover"
+                " leaves replicas like this",
+                following is not None,
+            )
+
+
+def of_measure(evidence: Evidence) -> Iterator[Case]:
+    for member in survivors.readable(evidence.members):
+        if not survivors.by_gtid(member):
+            yield Case(
+                f"by_file:{member.host}",
+                f"{member.host} follows by file and position: nobody can tell what it would lack"
+                " behind another source",
+                "gtid.yml goes over to GTIDs, while the source lives",
+            )
+    for member in survivors.readable(evidence.members):
+        if member.facts["engine"] == "mariadb" and member.link["sql_running"] != "Yes":
+            both = member.link["io_running"] == "No"
+            yield Case(
+                f"applier:{member.host}",
+                f"{member.host}'s applier is stopped"
+                + (", and so is its IO thread" if both else "")
+                + ": where both are, whatever starts one of them throws away what was received"
+                " (MDEV-4698)",
+                "take it out of the cluster; its relay logs have what it has not applied"
+                if both
+                else "START SLAVE SQL_THREAD while its IO thread still tries to connect",
+            )
+    for host, looked in evidence.looks.items():
+        if looked.get("running"):
+            has = looked.get("lock_of") or "a connection"
+            yield Case(
+                f"busy:{host}",
+                f"{host}: another change of roles is under way: {has} has its lock",
+                "wait until it has ended. Who knows that there is none accepts this, which ends"
+                " that connection",
+                True,
+            )
+
+
+def of_reading(evidence: Evidence) -> Iterator[Case]:
+    """Case 2: too few were read."""
+    if relay_logs.enough(evidence):
+        return
+    for host, why in sorted(survivors.unread(evidence).items()):
+        yield Case(
+            f"unread:{host}",
+            f"a commit may be on {host} alone, which could not be read ({why})",
+            "bring it back without starting its replication, and run this again",
+            True,
+        )
+    others = relay_logs.strangers(evidence)
+    if others:
+        yield Case(
+            "unread:others",
+            f"a commit may be only on replicas that are not in this inventory: {'; '.join(others)}",
+            "add them to the inventory",
+            True,
+        )
+
+
+def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
+    """Cases 5 and 6: read, but not with all that it acknowledged."""
+    if relay_logs.enough(evidence):
+        return
+    for member in survivors.readable(evidence.members):
+        words = relay_logs.lost(evidence, member)
+        if words:
+            yield Case(
+                f"restarted:{member.host}",
+                f"{member.host} may have lost what it acknowledged: {words}",
+                "nothing brings that back, unless the source's disk can be read",
+                True,
+            )
+
+
+def of_past(evidence: Evidence) -> Iterator[Case]:
+    """Case 1: what the source confirmed alone, unless its binary log has it."""
+    ahead = evidence.fence == survivors.AHEAD and of_living(evidence)
+    if ahead and evidence.settings.get("failover_salvage"):
+        # Its log can be read behind the fence, and this is judged once more then.
+        return
+    wrong = source_log.problem(evidence)
+    if wrong:
+        yield Case(f"salvage_{wrong[0]}", wrong[1], source_log.remedy(wrong[0]), True)
+    if source_log.covers(evidence):
+        return
+    blind, lapse = last_look.unwatched(evidence), last_look.window(evidence)
+    unknown = last_look.since_unknown(evidence)
+    source = source_of(evidence.members).host
+    if blind:
+        yield Case(
+            "unwatched",
+            f"whether {source} confirmed commits alone is not known: {blind}",
+            "its error log says whether semi-sync was switched off; run verify.yml from cron",
+            True,
+        )
+    elif unknown or (lapse and lapse.known):
+        since = f"since {survivors.stamp(lapse.begin)}" if lapse else f"({unknown})"
+        yield Case(
+            "degraded",
+            f"{source} was degraded {since}: what it confirmed from then on may be on no replica",
+            "read its binary log (semisync_failover_salvage), if its disk can be read, before it is"
+            " started",
+            True,
+        )
+
+
+def of_sets(evidence: Evidence) -> Iterator[Case]:
+    """Case 7: who has what."""
+    row, _differ = sides.newest_row(evidence.members)
+    for member in survivors.readable(evidence.members):
+        own = survivors.own_writes(evidence, member)
+        if own and not interrupted_switchover.was_source(evidence.members, row, member):
+            yield Case(
+                f"errant:{member.host}",
+                f"{member.host} has transactions that it wrote itself: {own}",
+                "everybody would get them, or nobody: find out what they are",
+                True,
+            )
+    gone = source_log.gone(evidence)
+    if gone:
+        yield Case(
+            "lacks_look",
+            f"{source_of(evidence.members).host} had {gone} at the last look"
+            f" ({last_look.look(evidence)['at']}), and no replica that was read has it",
+            "bring back the replica that has it, or read the source's binary log"
+            " (semisync_failover_salvage)",
+            True,
+        )
+    filters = last_look.look(evidence).get("binlog_filters")
+    if filters:
+        yield Case(
+            "unlogged",
+            f"{source_of(evidence.members).host} leaves rows out of its binary log:"
+            f" {', '.join(filters)}; no replica has them",
+            "take them from its disk afterwards, and remove the filter",
+            True,
+        )
+    if not survivors.supersets(evidence):
+        yield Case(
+            "incomparable",
+            f"no replica has everything: {'; '.join(survivors.differences(evidence))}",
+            "read what each has alone from its binary or relay log, and decide which to keep",
+        )
+
+
+def of_chosen(evidence: Evidence) -> Iterator[Case]:
+    """Who can take over, and who would acknowledge then."""
+    best, wanted = survivors.supersets(evidence), evidence.settings["failover_to"]
+    if not best:
+        return
+    if wanted and wanted not in [member.host for member in best]:
+        yield Case(
+            f"lacks:{wanted}",
+            f"{wanted} (semisync_failover_to) has not all that {best[0].host} has: "
+            + ("; ".join(survivors.differences(evidence)) or "it was not read"),
+            f"leave semisync_failover_to out, or name {best[0].host}",
+        )
+        return
+    reasons = {member.host: unusable(evidence, member) for member in best}
+    chosen = candidate_of(evidence)
+    if not chosen:
+        for host, words in reasons.items():
+            yield Case(
+                f"unusable:{host}",
+                f"{host} has everything, but cannot take over: {words}",
+                "mend that; it must not be started again before everything is applied",
+            )
+        return
+    followers = followers_of(evidence, chosen)
+    needed = new_wait_count(chosen)
+    if len(followers) < needed:
+        others = left_behind(evidence, chosen)
+        why = "; ".join(f"{host}: {words}" for host, words in sorted(others.items()))
+        yield Case(
+            "alone",
+            f"{len(followers)} replicas could acknowledge what {chosen.host} commits, and a commit"
+            f" waits for {needed}" + (f" ({why})" if why else ""),
+            "bring another replica back first, or accept that nobody acknowledges until then",
+            True,
+        )
+    for member in followers:
+        gone = purged(chosen, member, evidence.looks)
+        if gone:
+            yield Case(
+                f"purged:{member.host}",
+                f"{chosen.host} has purged from its binary logs what {member.host} lacks: {gone}",
+                f"{member.host} has to be seeded again afterwards",
+                True,
+            )

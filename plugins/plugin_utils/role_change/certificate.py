@@ -1,0 +1,232 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is proven of a failover, in one of three verdicts, and how it is kept and told."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    assumptions,
+    cases,
+    last_look,
+    premises,
+    source_log,
+    successor,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+
+PROVEN = "proven"
+WINDOW = "proven but for the degraded window"
+NOT_PROVEN = "not proven"
+VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
+FILE = "certificate.json"
+DAY = 86400
+LIVES_ON = ", and on from there if its server was not dead by then"
+# On whose word a run goes on from a source that was not seen dead.
+WORD = (
+    "; that it is dead is the word of the tasks of semisync_hook_fence, which ended well, and of"
+    " the one who accepted this"
+)
+
+
+def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The verdict and what it rests on.
+
+    Returns:
+        verdict; window (begin, end, and commits, which nobody can count any more) or None; reasons,
+        in words; pending (premises that are still to be shown, for a failover that is not done);
+        proven_until, before which nothing that was confirmed is missing once all is applied;
+        assumes, what was taken for granted.
+    """
+    lapse = source_log.window(evidence)
+    pending = premises.pending(evidence, rows)
+    wrong = premises.wrong(rows, pending, bool(lapse))
+    verdict = NOT_PROVEN if wrong else WINDOW if lapse else PROVEN
+    return {
+        "verdict": verdict,
+        "window": None
+        if not lapse
+        else {
+            "from": survivors.stamp(lapse.begin),
+            "to": survivors.stamp(math.ceil(lapse.end)),
+            "known": lapse.known,
+            "ended": lapse.ended,
+            "commits": None,
+        },
+        "reasons": [premises.in_words(row) for row in wrong],
+        "pending": pending,
+        "proven_until": until(evidence, verdict, lapse),
+        "assumes": assumptions.listed(evidence),
+    }
+
+
+def until(evidence: Evidence, verdict: str, lapse: last_look.Window | None) -> str | None:
+    """Before which moment nothing that was confirmed is missing; None if no look tells."""
+    seen = source_log.covered_at(evidence)
+    if verdict == PROVEN:
+        died = last_look.ended_at(evidence)
+        return survivors.stamp(evidence.now if died is None else died)
+    if verdict == WINDOW and lapse and (seen is None or lapse.begin > seen):
+        return survivors.stamp(lapse.begin)
+    return None if seen is None else survivors.stamp(seen)
+
+
+def in_words(judged: dict[str, Any]) -> str:
+    """A verdict in one line."""
+    words = judged["verdict"]
+    if words == WINDOW:
+        lapse = judged["window"]
+        words += (
+            f" from {lapse['from']} to {lapse['to']}{'' if lapse['ended'] else LIVES_ON}"
+            f" ({'degraded then' if lapse['known'] else 'nothing rules it out'}; how many commits"
+            " is not known)"
+        )
+    if judged["reasons"]:
+        words += f": {'; '.join(judged['reasons'])}"
+    if judged["verdict"] != PROVEN and judged.get("proven_until"):
+        words += f"; proven until {judged['proven_until']}"
+    if judged["pending"]:
+        words += f" (so far: {' and '.join(judged['pending'])} are shown by the failover itself)"
+    if judged["verdict"] != NOT_PROVEN:
+        words += f"; assumes {'; '.join(judged.get('assumes') or []) or 'nothing'}"
+    return words
+
+
+def record(
+    cluster: str,
+    token: str,
+    evidence: Evidence,
+    accepted: list[str],
+    chosen: Member | None,
+    fenced: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """certificate.json, as far as it can be had.
+
+    Args:
+        accepted: names of cases.
+        fenced: what is known of the tasks of semisync_hook_fence; None where none have run.
+    """
+    rows = premises.rows(evidence, chosen)
+    every_case = cases.cases(evidence)
+    names = [case.name for case in every_case if case.acceptable]
+    lives = next(cases.of_source(evidence), None)
+    if lives and lives.acceptable and lives.name in accepted:
+        words = lives.words + (WORD if evidence.fence == survivors.BEHIND else "")
+        fenced = {"case": lives.name, "words": words, "dead_at": None, "failed": []}
+    elif fenced and fenced["case"]:
+        names.append(fenced["case"])
+        seen_dead = fenced["dead_at"] or (None if lives else survivors.stamp(evidence.now))
+        fenced = dict(fenced, dead_at=seen_dead)
+    return {
+        "operation": "failover",
+        "cluster": cluster,
+        "token": token,
+        "at": survivors.stamp(evidence.now),
+        "from": source_of(evidence.members).host,
+        "to": chosen.host if chosen else None,
+        "why": why(evidence, chosen),
+        **judge(evidence, rows),
+        "premises": rows,
+        "cases": [case._asdict() for case in every_case],
+        "accepted": [name for name in accepted if name in names],
+        "fenced": fenced,
+        "received": {
+            member.host: str(survivors.received(member))
+            for member in survivors.readable(evidence.members)
+            if survivors.by_gtid(member)
+        },
+        "differences": survivors.differences(evidence),
+        "salvage": source_log.summary(evidence),
+        "left_behind": successor.left_behind(evidence, chosen) if chosen else {},
+        "last_look": evidence.last,
+        "source_seen_at": None if last_look.unwatched(evidence) else (evidence.last or {})["at"],
+        "source_ended_at": survivors.stamp_of(last_look.ended_at(evidence)),
+        "frozen_at": survivors.stamp_of(last_look.frozen_at(evidence)),
+        "outcome": "planned",
+        "reason": "",
+        "timeline": [],
+        "statements": [],
+    }
+
+
+def why(evidence: Evidence, chosen: Member | None) -> str:
+    """Why this candidate."""
+    if not chosen:
+        return "no replica can take over"
+    if evidence.settings["failover_to"] == chosen.host:
+        return "it is named, and lacks nothing that another has received"
+    estimate = backlog.of_member(chosen)
+    left = backlog.words(estimate) if estimate else f"{survivors.to_apply(chosen)} to apply"
+    return f"it lacks nothing that another has received, and has {left}"
+
+
+def fence_words(evidence: Evidence) -> str:
+    """What keeps the old source from confirming more."""
+    source = source_of(evidence.members).host
+    lives = next(cases.of_source(evidence), None)
+    words = {
+        survivors.AHEAD: "fence: the tasks of semisync_hook_fence run first"
+        + (f", and {source} must be dead then. " if lives else ". "),
+        survivors.BEHIND: "fence: the tasks of semisync_hook_fence have run, and"
+        + (f" {source} was not seen dead. " if lives else f" {source} does not answer. "),
+    }
+    return words.get(evidence.fence, "") + logical_fence_words(evidence)
+
+
+def logical_fence_words(evidence: Evidence) -> str:
+    """The same, of what no power switch does."""
+    last = last_look.look(evidence)
+    source = source_of(evidence.members).host
+    if not last.get("timeout"):
+        return f"{source} is fenced by nothing that is known: make sure that it is dead"
+    seconds = int(last["timeout"]) / 1000
+    if seconds >= DAY and values.same_value(last.get("wait_no_replica"), "ON"):
+        return (
+            f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement."
+            " Where it lives after all, behind a broken line, its clients wait for"
+            f" {seconds / DAY:.1f} days (its timeout): until then it confirms nothing. End it"
+            " before that, and not by an orderly stop"
+        )
+    return (
+        f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement. Where"
+        f" it lives after all, behind a broken line, it confirms alone {seconds:g} s after that"
+        " (its timeout): what its clients are told from then on is lost"
+    )
+
+
+def told(kept: dict[str, Any], refused: list[cases.Case]) -> list[str]:
+    """A certificate for people."""
+    lines = [
+        f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}"
+        + (f" ({kept['why']})" if kept["to"] else "")
+    ]
+    lines += [
+        f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}:"
+        f" {row['observed'] or row['reason']}"
+        for row in kept["premises"]
+    ]
+    lines += [f"  {host} stays behind: {words}" for host, words in kept["left_behind"].items()]
+    lines += [f"  accepted: {name}" for name in kept["accepted"]]
+    lines += [f"  REFUSED {case.name}: {case.words}; {case.remedy}" for case in refused]
+    return [*lines, f"  VERDICT {in_words(kept)}"]
+
+
+def complaint(cluster: str, refused: list[cases.Case]) -> str:
+    """Why the run fails, and what to accept where that can be; empty where nothing was refused."""
+    if not refused:
+        return ""
+    words = "; ".join(f"{case.name}: {case.words}. {case.remedy}" for case in refused)
+    if all(case.acceptable for case in refused):
+        names = ",".join(case.name for case in refused)
+        words += (
+            f". Whoever takes that upon themselves says -e semisync_failover_accept={names}; the"
+            " certificate keeps it"
+        )
+    return f"Cluster {cluster!r}: {words}"

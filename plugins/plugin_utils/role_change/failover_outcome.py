@@ -1,0 +1,259 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What became of a failover, from what its parts said: the certificate completed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    certificate,
+    premises,
+    survivors,
+    switchover_outcome,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.cases import Case
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
+
+TITLES = {
+    "S6": "Enough replicas acknowledge before it opens",
+    "S7": "The first commit is acknowledged",
+}
+
+
+def not_frozen(evidence: survivors.Evidence) -> list[Case]:
+    """Replicas whose IO thread could not be stopped, so that they may acknowledge still."""
+    frozen = evidence.frozen or {}
+    return [
+        Case(
+            f"not_stopped:{member.host}",
+            f"the IO thread of {member.host} does not stand still:"
+            f" {why_not(frozen.get(member.host))}",
+            "run this again; every IO thread that was stopped is started again",
+        )
+        for member in survivors.readable(evidence.members)
+        if not (frozen.get(member.host) or {}).get("stopped")
+    ]
+
+
+def why_not(stopped: dict[str, Any] | None) -> str:
+    """Why an IO thread runs that should have been stopped."""
+    if not stopped:
+        return "nobody came to it, because a task of yours failed there, see above"
+    return str(stopped.get("msg") or "it runs")
+
+
+def completed(
+    kept: dict[str, Any],
+    parts: dict[str, Any],
+    accepted: list[str],
+    run: str,
+    beginning: str | float | None = None,
+) -> dict[str, Any]:
+    """The certificate with what the parts have shown.
+
+    Args:
+        kept: certificate.record() of what was judged.
+        parts: host -> result of its part.
+        run: the run's name, which is the moment at which it began; or empty.
+        beginning: when this failover did, in seconds since 1970; the folder may be another run's.
+    """
+    if kept["outcome"] == REFUSED:
+        return kept
+    target = parts.get(kept["to"]) or {}
+    done = dict(kept, outcome=target.get("outcome") or UNKNOWN)
+    reasons = {host: switchover_outcome.reason_of(result) for host, result in parts.items()}
+    done["reason"] = "; ".join(f"{host}: {words}" for host, words in reasons.items() if words)
+    done["premises"] = [shown(row, target) for row in kept["premises"]]
+    points = [
+        check.row(one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"])
+        for host, result in parts.items()
+        for one in (result or {}).get("points", [])
+        if one["id"] in TITLES
+    ]
+    done["points"] = points
+    done["applied_ahead"] = ahead_of(target)
+    events = [
+        dict(event, host=host)
+        for host, result in parts.items()
+        for event in (result or {}).get("timeline", [])
+    ]
+    begin = results.begun_at(run) if beginning is None else float(beginning)
+    done["begun_at"] = survivors.stamp_of(begin)
+    events.sort(key=lambda event: event["at"])
+    done["timeline"] = [
+        {
+            "at_ms": None if begin is None else round(1000 * (event["at"] - begin)),
+            "host": event["host"],
+            "event": event["event"],
+            "words": event["words"],
+        }
+        for event in events
+    ]
+    for name, event in (("opened_after_ms", "open"), ("first_commit_after_ms", "first_commit")):
+        at = [line["at_ms"] for line in done["timeline"] if line["event"] == event]
+        done[name] = at[0] if at else None
+    opened = [event["at"] for event in events if event["event"] == "open"]
+    done["opened_at"] = survivors.stamp_of(opened[0]) if opened else None
+    done["statements"] = [
+        {"host": host, "statement": statement}
+        for host, result in parts.items()
+        for statement in (result or {}).get("statements", [])
+    ]
+    return judged(changed_elsewhere(done, target))
+
+
+def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+    """The certificate, if a row that only showed once all was applied says that a playbook of
+    another controller changed the source's semi-sync after the last look: that proves nothing from
+    its own moment on. A source that was degraded at that look had confirmed commits alone before.
+    """
+    last, row = done.get("last_look"), target.get("settings_row")
+    if not last or done.get("salvage") or target.get("outcome") != DONE:
+        return done
+    # What the journal had at the look, the target has by now, and no more if nothing changed.
+    if row is not None and int(row) == int(last.get("settings_row") or 0):
+        return done
+    words = (
+        "whether a playbook of another controller changed its semi-sync could not be read"
+        if row is None
+        else "a playbook of another controller changed its semi-sync after the last look"
+    )
+    rows = [
+        dict(one, outcome=FAILED, observed=f"{one['observed']}; {words}")
+        if premises.of(one).bounded
+        else one
+        for one in done["premises"]
+    ]
+    before = done["window"] or {"known": False, "commits": None}
+    until = done.get("proven_until")
+    begin = min(last["at"], before.get("from", last["at"]))
+    window = dict(before, **{"from": begin, "ended": bool(done["source_ended_at"])})
+    window.setdefault("to", until_second(done["source_ended_at"]) or done["at"])
+    if done["verdict"] == certificate.PROVEN:
+        done = dict(done, verdict=certificate.WINDOW)
+    return dict(done, premises=rows, window=window, proven_until=until and min(until, last["at"]))
+
+
+def until_second(moment: str | None) -> str | None:
+    """The whole second after a moment of a certificate."""
+    if not moment:
+        return None
+    return survivors.stamp(survivors.moment_of(moment) + 1)
+
+
+def ahead_of(target: dict[str, Any]) -> dict[str, Any] | None:
+    """How the target applied its backlog, and whether it was careful with its disk again before it
+    opened; None where there was little.
+    """
+    ahead = target.get("ahead")
+    if not ahead:
+        return None
+    events = [event["event"] for event in target.get("timeline", [])]
+    again = "careful_again" in events if ahead["relaxed"] else None
+    return dict(ahead, careful_again=again)
+
+
+def ahead_words(kept: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    ahead = kept["applied_ahead"]
+    if not ahead:
+        return []
+    words = f"  {kept['to']} applied {ahead['transactions']} transactions in {ahead['seconds']} s"
+    if ahead["relaxed"]:
+        listed = ", ".join(f"{name} = {value}" for name, value in ahead["relaxed"].items())
+        end = "put back before it opened" if ahead["careful_again"] else "NOT SEEN TO BE PUT BACK"
+        words += f", with {listed} (semisync_failover_fast_apply), {end}"
+    return [words]
+
+
+def shown(row: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+    """What the target's part has shown, as it has seen it; every other premise as it was."""
+    premise = premises.of(row)
+    if not premise.applying or row["outcome"] != UNKNOWN:
+        return row
+    seen = [point for point in target.get("points", []) if point["id"] == row["id"]]
+    if not seen:
+        return row
+    outcome = PASSED if seen[0]["good"] else FAILED
+    observed = seen[0]["observed"]
+    if premise.bounded:
+        observed = f"{row['observed']}; {observed}"
+    return dict(row, observed=observed, outcome=outcome, reason="")
+
+
+def judged(done: dict[str, Any]) -> dict[str, Any]:
+    """The verdict once more, where what was pending is shown now, or nobody has shown it."""
+    awaited = [
+        row
+        for row in done["premises"]
+        if premises.of(row).is_awaited or row["id"] in done["pending"]
+    ]
+    left = [
+        f"{row['id']}, {row['host']}: not shown" for row in awaited if row["outcome"] == UNKNOWN
+    ]
+    failed = [
+        f"{row['id']}, {row['host']}: {row['observed']}"
+        for row in awaited
+        if row["outcome"] == FAILED
+    ]
+    kept = [words for words in done["reasons"] if not premises.is_about_applying(words)]
+    reasons = [*kept, *left, *failed]
+    verdict = certificate.NOT_PROVEN if reasons else done["verdict"]
+    until = None if left or failed else done.get("proven_until")
+    if reasons and done["verdict"] != certificate.NOT_PROVEN:
+        until = None
+    return dict(done, reasons=reasons, pending=[], verdict=verdict, proven_until=until)
+
+
+def told(kept: dict[str, Any]) -> list[str]:
+    """A certificate at the end, for people."""
+    lines = [
+        f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}:"
+        f" {kept['outcome']}" + (f" ({kept['reason']})" if kept["reason"] else "")
+    ]
+    if kept["outcome"] == REFUSED:
+        return lines
+    lines += switchover_outcome.table(kept["timeline"]) + ahead_words(kept)
+    lines += [
+        f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
+        for row in [*kept["premises"], *kept["points"]]
+    ]
+    lines += [f"  {host} stays behind: {words}" for host, words in kept["left_behind"].items()]
+    lines.append(
+        f"  {kept['from']} is quarantined: it may have commits that nobody else has. Do not start"
+        " it as it is, and let nobody write to it"
+    )
+    return [*lines, f"  VERDICT {certificate.in_words(kept)}"]
+
+
+def complaint(kept: dict[str, Any], parts: dict[str, Any]) -> str:
+    """Why the run fails; empty where the replica took over, and all others follow it."""
+    where, target = f"Cluster {kept['cluster']!r}", kept["to"]
+    if kept["outcome"] == REFUSED and not target:
+        return f"Every IO thread that was stopped was started again. {kept['reason']}"
+    if kept["outcome"] in (UNDONE, REFUSED):
+        return f"{where}: everything was undone, nobody took over: {kept['reason']}"
+    if kept["outcome"] != DONE:
+        return (
+            f"{where}: it is not known whether {target} took over: {kept['reason']}. Look at"
+            f" read_only there before anything else is done"
+        )
+    left = switchover_outcome.left_over(parts)
+    if left:
+        return (
+            f"{where}: {target} took over, but {', '.join(left)} did not follow: {kept['reason']}"
+        )
+    failed = [point for point in kept["points"] if point["outcome"] == FAILED]
+    if failed or kept["reason"]:
+        words = "; ".join(point["observed"] for point in failed) or kept["reason"]
+        return f"{where}: {target} took over, but {words}"
+    return ""

@@ -1,0 +1,254 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A failover that was interrupted when its target took writes already: there is no way back, and
+what is left can be done. The certificate of what was judged then is still true.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    certificate,
+    interrupted_switchover,
+    premises,
+    successor,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
+
+# Of a certificate whose failover has not said what became of it.
+
+
+class Opened(NamedTuple):
+    """Such a failover.
+
+    Attributes:
+        target: who takes writes.
+        source: the inventory name of the one that died.
+        source_id: what the journal knows that one by.
+        kept: the certificate of what was judged, where this controller has it.
+    """
+
+    target: Member
+    source: str
+    source_id: str
+    kept: dict[str, Any] | None
+
+
+def find(
+    members: list[Member], begun: dict[str, Any] | None, last: dict[str, Any] | None = None
+) -> Opened | None:
+    """The failover that was interrupted after its opening; None if there is none.
+
+    Args:
+        members: hosts of the cluster.
+        begun: the certificate that a run left which did not come to its report.
+        last: the last look that was kept.
+    """
+    row, _differ = sides.newest_row(members)
+    for member in members:
+        if member.info is None:
+            continue
+        if begun and row and (row["run"], row["state"]) == (begun["token"], journal.DONE):
+            # It did everything, and could not say so; a restart may have made it read-only again.
+            if sides.identity(member) == row["to_id"]:
+                return Opened(member, begun["from"], row["from_id"], begun)
+        elif is_open(member):
+            number = str(member.link["source_uuid"] or member.link["source_server_id"] or "")
+            if begun and begun["to"] == member.host and is_of(begun, member, members, last):
+                return Opened(member, begun["from"], number, begun)
+            before = sides.target_of(member, members, row)
+            if (
+                before
+                and waits(member)
+                and next(one for one in members if one.host == before).info is None
+            ):
+                return Opened(member, before, number, None)
+    moved = interrupted_switchover.opened(members, row)
+    if moved and row:
+        return Opened(moved[1], moved[0].host, row["from_id"], None)
+    return closed_again(members, row)
+
+
+def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None:
+    """A role change that is done, and whose target's server was started again by the option file of
+    its old role: it takes no writes. Nothing but opening it again is left. None if that is not so,
+    or another member takes writes, or the source of before was read.
+    """
+    roles = (journal.FAILOVER, journal.SWITCHOVER)
+    if row is None or row["operation"] not in roles or row["state"] != journal.DONE:
+        return None
+    ends = interrupted_switchover.ends(members, row)
+    target, read = ends.target, [one for one in members if one.info is not None]
+    if target is None or target not in read or ends.source in read:
+        return None
+    if any(sides.takes_writes(one) for one in read) or sides.target_of(target, read, row):
+        return None
+    # Otherwise it may have been closed on purpose.
+    if not (sides.active(target) or interrupted_switchover.started_since(target, row)):
+        return None
+    return Opened(target, row["from_host"], row["from_id"], None)
+
+
+def is_of(
+    begun: dict[str, Any], member: Member, members: list[Member], last: dict[str, Any] | None
+) -> bool:
+    """Whether an open server is the one that a begun certificate is about, still at that place: it
+    has nothing more of the source than was judged, no other replica is out of sight, and the source
+    was not seen alive since.
+    """
+    if last and last.get("host") in (None, begun["from"]) and last["at"] > begun["at"]:
+        return False
+    read = [one.host for one in members if one.info is not None]
+    if any(host not in read for host in begun["received"]):
+        return False
+    return not foreign(begun, member)
+
+
+def foreign(begun: dict[str, Any], member: Member) -> Gtids:
+    """What a server has that was neither judged nor written by itself."""
+    kind = gtids.kind_of(member.facts["engine"])
+    salvaged = (begun.get("salvage") or {}).get("gtids")
+    known = kind.of(begun["received"].get(member.host), salvaged)
+    own = kind.server_of(member.facts["variables"])
+    return kind.parse(member.facts["gtid"].get(kind.STATE)).not_of_server(own).minus(known)
+
+
+def is_open(member: Member) -> bool:
+    """Whether a server is no replica any more: it takes writes, and its channel stands still."""
+    return sides.takes_writes(member) and member.channel is not None and not sides.active(member)
+
+
+def waits(member: Member) -> bool:
+    """Whether a server's commits wait for acknowledgements, as those of a source do."""
+    enabled = member.facts["semisync"]["source"]["variables"].get("enabled")
+    return values.same_value(enabled, "ON")
+
+
+def lacks(opened: Opened, member: Member) -> Gtids:
+    """What a replica has received that the target lacks; empty where that is nothing, and of one
+    that follows the target already.
+    """
+    kind, has = survivors.kind_of(member), opened.target.facts["gtid"]
+    if follows(opened, member):
+        return kind.parse("")
+    return survivors.received(member).beyond(kind.of(has.get(kind.STATE), has.get(kind.APPLIED)))
+
+
+def follows(opened: Opened, member: Member) -> bool:
+    """Whether a host is the target, or follows it already."""
+    target = opened.target
+    return (
+        member.host == target.host or sides.target_of(member, [member, target], None) == target.host
+    )
+
+
+def not_frozen(opened: Opened, evidence: Evidence) -> list[str]:
+    """Replicas that could still acknowledge to the dead source, in words."""
+    frozen = evidence.frozen or {}
+    return [
+        f"{member.host}: its IO thread does not stand still"
+        f" ({(frozen.get(member.host) or {}).get('msg') or 'it was not stopped'}). Run this again"
+        for member in survivors.readable(evidence.members)
+        if not follows(opened, member)
+        and member.host != opened.source
+        and not (frozen.get(member.host) or {}).get("stopped")
+    ]
+
+
+def problems(opened: Opened, members: list[Member]) -> list[str]:
+    """Why it cannot be finished, in words."""
+    return [
+        f"{member.host} has received what {opened.target.host}, which was opened, lacks:"
+        f" {lacks(opened, member)}. Find out what that is before {member.host} follows it"
+        for member in members
+        if member is not opened.target
+        and member.host != opened.source
+        and member.info is not None
+        and member.channel
+        and lacks(opened, member)
+    ]
+
+
+def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict[str, Any]:
+    """What is proven of it: what was judged then, and that the target has what it had received.
+
+    Args:
+        cluster, token, now: of this run, where nothing is known of the one that opened it.
+    """
+    target, kept = opened.target, opened.kept
+    if kept is None:
+        return {
+            "operation": "failover",
+            "cluster": cluster,
+            "token": token,
+            "at": survivors.stamp(now),
+            "from": opened.source,
+            "to": target.host,
+            "why": "it takes writes already",
+            "verdict": certificate.NOT_PROVEN,
+            "window": None,
+            "reasons": [
+                f"{target.host} was opened by a run that this controller knows nothing of, or by"
+                " hand"
+            ],
+            "pending": [],
+            "proven_until": None,
+            "assumes": [],
+            **{name: [] for name in ("premises", "cases", "accepted", "differences")},
+            **{name: {} for name in ("received", "left_behind")},
+            "last_look": None,
+            "salvage": None,
+            "outcome": "planned",
+            "reason": "",
+            "timeline": [],
+            "statements": [],
+        }
+    kind, own = survivors.kind_of(target), target.facts["gtid"]
+    # gtid_binlog_pos is MariaDB's: gtid_slave_pos has nothing that a server wrote itself.
+    has = gtids.position(kind, own.get(kind.APPLIED), own.get("gtid_binlog_pos"))
+    if not has.covers(kind.parse(kept["received"].get(target.host))):
+        return kept
+    seen = f"read when an interrupted run was finished: it has {has}"
+    rows = [
+        dict(row, observed=seen, outcome=PASSED, reason="")
+        if premises.of(row).is_awaited and row["outcome"] == UNKNOWN
+        else row
+        for row in kept["premises"]
+    ]
+    return dict(kept, premises=rows)
+
+
+def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:
+    """Who can follow the target."""
+    able = successor.followers_of(evidence, opened.target)
+    return [member for member in able if member.host != opened.source]
+
+
+def finishing(opened: Opened, kept: dict[str, Any], followers: list[Member]) -> dict[str, Any]:
+    """What a host is told of what is left, beside who it is and whom it follows.
+
+    Args:
+        kept: certificate_of() it.
+        followers: followers_of() it.
+    """
+    needed = successor.new_wait_count(opened.target)
+    return {
+        "mode": "finish",
+        "token": kept["token"],
+        "source": opened.source,
+        "source_id": opened.source_id,
+        "wait_count": needed if len(followers) >= needed else 0,
+        "verdict": kept["verdict"],
+        "received": "",
+        "held": False,
+    }

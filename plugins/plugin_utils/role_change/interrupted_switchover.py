@@ -1,0 +1,208 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A switchover that was interrupted, and of whose two servers one is lost: whether its target can
+have been open is told by what the others have, and not by the journal's row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, JournalRow
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+
+
+def half_done(members: list[Member], row: JournalRow | None) -> bool:
+    """Whether the newest row is of a switchover that began and has no end, or one that is done and
+    whose target takes no writes: its server was started again by its option file of before.
+    """
+    if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
+        return False
+    target = ends(members, row).target
+    frozen = target is not None and target.info is not None and not sides.takes_writes(target)
+    return begun(row) or frozen
+
+
+class Ends(NamedTuple):
+    """The two servers of a row, each None where the inventory does not have it."""
+
+    source: Member | None
+    target: Member | None
+
+
+class Found(NamedTuple):
+    """What keeps a failover off; see failover_cases.Case."""
+
+    words: str
+    remedy: str
+    acceptable: bool
+
+
+def begun(row: JournalRow | None) -> bool:
+    """Whether the newest row of the journal is of a switchover that has no end."""
+    return bool(row and row["operation"] == journal.SWITCHOVER and row["state"] == journal.BEGUN)
+
+
+def ends(members: list[Member], row: JournalRow) -> Ends:
+    """The two servers of a row: by what they say they are, by name where they were not read."""
+    after, before = journal.ends(row)
+    return Ends(server(members, *before), server(members, *after))
+
+
+def server(members: list[Member], number: str, name: str) -> Member | None:
+    """The member with this identity; where it was not read, the one of this name."""
+    for member in members:
+        if number and sides.identity(member) == number:
+            return member
+    named = (one for one in members if one.host == name and not (number and one.info))
+    return next(named, None)
+
+
+def started_since(member: Member, row: JournalRow) -> bool:
+    """Whether a server was started after a row of its journal, by its own clock."""
+    started = member.facts["clock"] - int(member.facts["uptime"]["seconds"])
+    return bool(started > clock.moment_of(row["happened"]))
+
+
+def is_read(member: Member | None) -> bool:
+    return member is not None and member.info is not None
+
+
+def own(members: list[Member], row: JournalRow) -> str:
+    """What the target of a row has written since the switchover began, wherever it was read: who
+    is read-only writes nothing. What it had written before, its source had when it began.
+    """
+    infos = [member.info for member in members if member.info is not None]
+    if not row.get("to_id") or not infos:
+        return ""
+    known = gtids.parse(infos[0]["engine"], row.get("position"))
+    whole = known.parse("")
+    for info in infos:
+        whole = whole.union(everything(info))
+    return str(whole.of_server(row["to_id"]).minus(known))
+
+
+def everything(info: Info) -> Gtids:
+    """All that a server has, or has received."""
+    known, kind = info["gtid"], gtids.kind_of(info["engine"])
+    channel = info.get("channel")
+    received = channel["retrieved"] if channel else None
+    return kind.of(known.get(kind.STATE), known.get(kind.APPLIED), received)
+
+
+def opened(members: list[Member], row: JournalRow | None) -> tuple[Member, Member] | None:
+    """(the source, the target) of a switchover whose source is lost, and whose target has taken
+    writes: nothing but finishing it is left. None where that is not so, or not known.
+    """
+    if row is None or not begun(row):
+        return None
+    source, target = ends(members, row)
+    if source is None or target is None or source.info is not None or target.info is None:
+        return None
+    return (source, target) if sides.takes_writes(target) or own(members, row) else None
+
+
+def never_allowed(members: list[Member], row: JournalRow) -> bool:
+    """Whether the target of an interrupted switchover cannot have been opened, whatever became of
+    it: the source follows the target before it lets that one open, and follows nobody.
+    """
+    source = ends(members, row).source
+    if source is None or source.info is None or source.channel is not None:
+        return False
+    if source.info["engine"] != "mariadb" or sides.takes_writes(source):
+        return True
+    # What it followed is in a file that a power cut may lose. The position that it was given for
+    # that is in a table, and has what it wrote itself.
+    begins, wrote = (
+        source.info["gtid"].get(name) or "" for name in ("gtid_slave_pos", "gtid_binlog_pos")
+    )
+    return role_statements.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
+
+
+def took_back(members: list[Member], row: JournalRow) -> bool:
+    """Whether the source of an interrupted switchover takes writes again, as after a run that was
+    interrupted as it took the role back, and has all that the target wrote, as far as any host that
+    was read knows.
+    """
+    source = ends(members, row).source
+    if source is None or source.info is None or not sides.takes_writes(source):
+        return False
+    return own(members, row) == own([source], row)
+
+
+def moved(members: list[Member], row: JournalRow | None, following: str | None) -> bool:
+    """Whether a replica that does not follow the source does what a switchover makes of it, or did
+    before: it follows the other of the two servers, which has all that it has.
+    """
+    if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
+        return False
+    return following in [one.host for one in ends(members, row) if one and one.info is not None]
+
+
+def was_source(members: list[Member], row: JournalRow | None, member: Member) -> bool:
+    """Whether a server was the source before an interrupted switchover: what it wrote itself, it
+    wrote as that.
+    """
+    return row is not None and begun(row) and ends(members, row).source is member
+
+
+def found(members: list[Member], row: JournalRow, words: str) -> Found | None:
+    """What an interrupted switchover has against a failover; None where nothing.
+
+    Args:
+        words: that it was interrupted.
+    """
+    source, target = ends(members, row)
+    here, there = row["from_host"], row["to_host"]
+    if is_read(source) and is_read(target):
+        return Found(words, "run switchover.yml again, which finishes it or takes it back", False)
+    if is_read(target):
+        if opened(members, row) is None:
+            return None
+        return Found(f"{words}; {there} was opened", f"bring {here} back", False)
+    why = "it is not in the inventory" if target is None else target.error
+    if is_read(source) and never_allowed(members, row):
+        return Found(
+            f"{words}; {here} follows no server, so it never let {there} open",
+            f"run switchover.yml again with the same host: {here} is the source again without it",
+            False,
+        )
+    return Found(
+        f"{words}; {there} may have been open, and could not be read ({why}): what it confirmed"
+        " then may be on no host that was read",
+        f"bring {there} back without its replication, and run this again",
+        True,
+    )
+
+
+def refused(members: list[Member], row: JournalRow, words: str) -> list[str]:
+    """Why switchover.yml can neither finish nor undo what was interrupted without a host that could
+    not be read; empty where it can.
+
+    Args:
+        words: that it was interrupted.
+    """
+    source, target = ends(members, row)
+    words = words or (
+        f"a switchover from {row['from_host']} to {row['to_host']} is done, and"
+        f" {row['to_host']} takes no writes"
+    )
+    whole = is_read(source) and (is_read(target) or never_allowed(members, row))
+    if whole or took_back(members, row):
+        return []
+    lost = [
+        f"{name} ({'it is not in the inventory' if one is None else one.error})"
+        for name, one in ((row["from_host"], source), (row["to_host"], target))
+        if one is None or one.info is None
+    ]
+    accept = "" if is_read(target) else " with -e semisync_failover_accept=interrupted"
+    return [
+        f"{words}; {' and '.join(lost)} could not be read. Bring that back and run this again;"
+        f" where it is lost for good, failover.yml{accept} goes on with the others"
+    ]

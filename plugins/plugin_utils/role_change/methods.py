@@ -1,0 +1,227 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ways on which a former source may come back, by its verdict: each with why it is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
+    UnknownServerError,
+    identify_version,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
+    CANNOT_TELL,
+    CLEAN,
+    PHANTOMS,
+    Judged,
+)
+
+ATTACH, TRUNCATE, REPLAY, SEED = "attach", "truncate", "replay", "seed"
+WAYS = (ATTACH, TRUNCATE, REPLAY, SEED)
+
+
+class Way(NamedTuple):
+    """One way.
+
+    Attributes:
+        name: as semisync_rejoin_way has it.
+        closed: why it cannot be gone, in words, or "".
+        does: what happens on it, in words.
+    """
+
+    name: str
+    closed: str
+    does: str
+
+
+def ways(
+    host: str,
+    source: str,
+    judged: Judged,
+    look: dict[str, Any],
+    engine: str,
+    exposed: Sequence[str] | None = (),
+    accepted: Sequence[str] = (),
+) -> list[Way]:
+    """All ways.
+
+    Args:
+        look: what its host said.
+        engine: of both servers.
+        exposed: tables whose engine has no transactions; None where nobody knows.
+        accepted: those of them that were accepted by name.
+    """
+    unseen = unseen_words(host, exposed, accepted)
+    return [
+        Way(ATTACH, attach_closed(judged) or unseen, f"{host} follows {source} as it is"),
+        Way(
+            TRUNCATE,
+            truncate_closed(host, judged, look, engine) or unseen,
+            f"the server of {host} itself takes back, at its start, what nobody acknowledged"
+            " (init-rpl-role=SLAVE); it is judged again, and follows",
+        ),
+        Way(
+            REPLAY,
+            replay_closed(host, source, judged, look, engine) or unseen,
+            f"{source} carries out what {host} has alone, with its GTIDs, where it has not written"
+            f" the same rows since; {host} then follows",
+        ),
+        Way(
+            SEED,
+            seed_closed(host, source, look, engine, exposed),
+            f"all data of {host} are replaced with a copy of {source}, and what it has alone is"
+            " gone, but for the copy of its old data that is kept where the disk allows",
+        ),
+    ]
+
+
+def seed_closed(
+    host: str, source: str, look: dict[str, Any], engine: str, exposed: Sequence[str] | None
+) -> str:
+    if not look:
+        return f"{host} could not be asked"
+    if exposed and engine != "mariadb":
+        return (
+            f"tables without transactions are not copied ({', '.join(exposed[:5])}): convert them"
+            f" on {source} (ALTER TABLE … ENGINE=InnoDB), or restore a backup by hand"
+        )
+    return ""
+
+
+def unseen_words(host: str, exposed: Sequence[str] | None, accepted: Sequence[str]) -> str:
+    """Which tables a crash may have left with what is in no binary log, in words; empty where there
+    are none, or all were accepted by name.
+
+    Args:
+        exposed: those whose engine has no transactions; None where nobody knows.
+    """
+    if exposed is None:
+        return "which tables have no transactions is not known"
+    left = [name for name in exposed if name not in accepted]
+    if not left:
+        return ""
+    return (
+        f"{', '.join(left[:5])}{f' and {len(left) - 5} others' if left[5:] else ''} of {host} may"
+        " have what is in no binary log: a table without transactions is written before the log is."
+        " Where you have compared them, or they do not matter, say semisync_rejoin_accept="
+        + ",".join(left)
+    )
+
+
+def unread(host: str, look: dict[str, Any], error: str | None, silent: bool = False) -> str:
+    """Why there is no verdict, and how one is to be had, in words.
+
+    Args:
+        error: what its server said, or nobody listens there.
+        silent: whether somebody listens, and did not answer to the end.
+    """
+    words = f"{host} could not be read: {look.get('why') or look.get('msg') or error}"
+    if silent:
+        words += (
+            "; where it hangs, end its server by SIGKILL (systemctl kill --signal=KILL and its"
+            " unit), and run this again"
+        )
+    elif look.get("down") is False and look.get("why"):
+        words += "; while it starts, wait until it answers (its error log says), and run this again"
+    return words + by_starting(look) if look.get("encrypted") else words
+
+
+def waiting(member: Member) -> str:
+    """Why nothing may be done with a server on which commits wait for an acknowledgement, in words;
+    empty where none does.
+
+    With AFTER_SYNC they are in its log, and on MySQL not in gtid_executed. One that is stopped in
+    order tells their clients that they are confirmed, as MySQL does, and whoever makes it read-only
+    waits for them.
+    """
+    status = member.info["semisync"]["source"]["status"] if member.info else {}
+    number = int(status.get("wait_sessions") or 0)
+    if not number:
+        return ""
+    return (
+        f"on {member.host} {number} commit(s) wait for an acknowledgement: they are in its log, no"
+        " verdict counts them, and a stop in order may tell their clients that they are confirmed."
+        f" End its server by SIGKILL (systemctl kill --signal=KILL {member.facts['unit']}), and run"
+        " this again. systemd may start it again: keep writers from it"
+    )
+
+
+def unprepared(host: str, source: str, user: str, look: dict[str, Any]) -> str:
+    """What keeps its host from following on any way, in words; empty where nothing does."""
+    if look.get("reach"):
+        return f"{host} cannot log in to {source} as {user}: {look['reach']}"
+    if look.get("down") and (look.get("option_file") or {}).get("unknown"):
+        return f"its option files are not known: {look['option_file']['unknown']}"
+    return ""
+
+
+def by_starting(look: dict[str, Any]) -> str:
+    """How a verdict is to be had where no program reads the log without the server, in words."""
+    if not look["down"]:
+        return ""
+    by = look.get("read_only_by")
+    keeps = f"{by} keeps it read-only" if by else "with read_only = ON in an option file of yours"
+    return (
+        "; only its server reads that: start it, which commits all that the log has (systemctl"
+        f" start {look['unit']}, {keeps}), and run this again, so that it is asked"
+    )
+
+
+def attach_closed(judged: Judged) -> str:
+    if judged.verdict == PHANTOMS:
+        return "it has what the new source lacks"
+    if judged.verdict == CANNOT_TELL:
+        return "nothing tells whether it has what the new source lacks"
+    return "; ".join(judged.hindrances)
+
+
+def replay_closed(host: str, source: str, judged: Judged, look: dict[str, Any], engine: str) -> str:
+    """Why the new source may not take over what the former one has alone."""
+    if engine == "mariadb":
+        return (
+            f"{source} has higher numbers by now, and MariaDB takes none behind them that are lower"
+        )
+    if judged.verdict != PHANTOMS:
+        return "there is nothing to take over" if judged.verdict == CLEAN else "the verdict"
+    if not look.get("log"):
+        return f"the binary log of {host} was not read: {look.get('why', '')}"
+    if judged.hindrances:
+        return "; ".join(judged.hindrances)
+    lasting = look["log"]["shown"]["lasting"]
+    if lasting:
+        return (
+            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be tried and taken back: it"
+            " is a definition, or of a table without transactions"
+        )
+    return ""
+
+
+def truncate_closed(host: str, judged: Judged, look: dict[str, Any], engine: str) -> str:
+    """Why a MariaDB server may not cut its own log's end."""
+    if engine != "mariadb":
+        return "MySQL has no such thing"
+    if judged.verdict != PHANTOMS:
+        return "there is nothing to take back" if judged.verdict == CLEAN else "the verdict"
+    if not look.get("down"):
+        return f"the server of {host} was started since, which committed all that its log has"
+    if not look.get("log"):
+        return f"the binary log of {host} was not read: {look.get('why', '')}"
+    try:
+        names = Names(*identify_version(look.get("version") or "", ""))
+    except UnknownServerError:
+        return f"the version of {host} is not known"
+    if not names.truncates:
+        version = ".".join(str(number) for number in names.version)
+        return f"MariaDB {version} does not do it, or not right (MDEV-33465)"
+    lasting = look["log"]["shown"]["lasting"]
+    if lasting:
+        return (
+            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be taken back: it is a"
+            " definition, or of a table without transactions"
+        )
+    return ""

@@ -1,0 +1,163 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step of failover.yml is judged by, out of what modules returned and earlier runs kept. A
+function of these values and nothing else: tests/model/ asks it in every state of its world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    failover_plan,
+    interrupted_failover,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+# The module says to start a server that does not run, which is what must not be done now.
+STOPPED = "its server does not run, or does not listen where it was looked for"
+
+
+class Read(NamedTuple):
+    """What the modules returned of each host, by its name; empty for a step that did not run.
+
+    Attributes:
+        info: of the first look; with `look`, what was read beside semisync_info's.
+        reach: of the tries at servers that listen elsewhere than was thought.
+        frozen: of stopping the IO thread; None before that step.
+        salvage: of reading the source's binary log.
+    """
+
+    info: Mapping[str, Any]
+    reach: Mapping[str, Any] = {}
+    frozen: Mapping[str, Any] | None = None
+    salvage: Mapping[str, Any] = {}
+
+
+class Judged(NamedTuple):
+    """What a step knows.
+
+    Attributes:
+        evidence: for the judge.
+        opened: a failover that was interrupted after its opening, or None.
+    """
+
+    evidence: Evidence
+    opened: interrupted_failover.Opened | None
+
+
+def of_results(
+    members: Sequence[Member],
+    read: Read,
+    kept: dict[str, Any] | None,
+    begun: dict[str, Any] | None,
+    settings: Settings,
+    now: float,
+    fence: str = "",
+    unfenced: Sequence[str] = (),
+) -> Judged:
+    """All of it.
+
+    Args:
+        members: hosts of the cluster as the inventory and the first look have them, each with its
+            side; none of them is changed.
+        read: what the modules returned.
+        kept: state.json, the last look that this controller has kept, or None.
+        begun: the certificate that a run left which did not come to its report, or None.
+        settings: what is wanted.
+        now: the controller's clock.
+        fence, unfenced: of Evidence.
+    """
+    every = [told(member, read.info.get(member.host) or {}) for member in members]
+    opened = interrupted_failover.find(every, begun, kept)
+    if opened:
+        every = [after_opening(member, every, opened) for member in every]
+        target = next(one for one in every if one.host == opened.target.host)
+        opened = opened._replace(target=target)
+    first = {
+        member.host: {"gtid": member.facts["gtid"], "channel": member.channel}
+        for member in survivors.readable(every)
+    }
+    every = [as_frozen(member, (read.frozen or {}).get(member.host) or {}) for member in every]
+    source = source_of(every)
+    living = source.info if not opened else None
+    last = history.look_back(kept, every, survivors.stamp(now))[0] if living else None
+    evidence = Evidence(
+        members=every,
+        source=dict(read.info.get(source.host) or {}),
+        looks={member.host: looked(member, every, read) for member in every},
+        first=first,
+        frozen=None if read.frozen is None else dict(read.frozen),
+        last=dict(last) if last else kept,
+        settings=settings,
+        now=now,
+        salvage=salvage_of(source.host, read),
+        fence=fence,
+        unfenced=unfenced,
+    )
+    return Judged(evidence, opened)
+
+
+def told(member: Member, result: dict[str, Any]) -> Member:
+    """A member with words of a failover's own for a server that does not run."""
+    if member.info is None and result.get("reason") == "stopped":
+        return member.but(error=STOPPED)
+    return member.but()
+
+
+def after_opening(
+    member: Member, members: list[Member], opened: interrupted_failover.Opened
+) -> Member:
+    """Its side after a failover whose target takes writes already: the one that died is the source,
+    or, once the journal names the target, the target itself.
+    """
+    known = opened.source in [one.host for one in members]
+    dead = opened.source if known else opened.target.host
+    return member.but(side="source" if member.host == dead else "replica")
+
+
+def as_frozen(member: Member, stopped: dict[str, Any]) -> Member:
+    """A member as it was read after its IO thread stopped, if it was."""
+    if member.info is None or "gtid" not in stopped:
+        return member
+    info = dict(member.info, gtid=stopped["gtid"], channel=stopped["channel"])
+    return member.but(info=info)
+
+
+def tried(host: str, read: Read) -> list[dict[str, Any]]:
+    """The places at which a replica has tried to log in, with what became of it."""
+    looks = (read.info.get(host) or {}).get("look") or {}
+    return [*looks.get("tried", ()), *(read.reach.get(host) or {}).get("tried", ())]
+
+
+def peers_of(members: Sequence[Member], asking: Member) -> list[dict[str, Any]]:
+    """Where a replica reaches the others."""
+    return [
+        peer for peer in failover_plan.peers(list(members), asking) if peer["host"] != asking.host
+    ]
+
+
+def looked(member: Member, members: list[Member], read: Read) -> dict[str, Any]:
+    """What was read of a host beside its state: of a replica that was read, by the others' names;
+    of the source, how it ended, and between which moments it was asked.
+    """
+    seen = (read.info.get(member.host) or {}).get("look") or {}
+    if member in survivors.readable(members):
+        return {
+            **seen,
+            **failover_plan.reached(peers_of(members, member), tried(member.host, read)),
+        }
+    return {name: seen.get(name) for name in ("ended", "log", "asked_at", "read_at")}
+
+
+def salvage_of(source: str, read: Read) -> dict[str, Any] | None:
+    """What was found in the source's binary log, or of it."""
+    looks = (read.info.get(source) or {}).get("look") or {}
+    seen = (read.salvage.get(source) or {}).get("salvage") or looks.get("salvage")
+    return dict(seen) if seen else None

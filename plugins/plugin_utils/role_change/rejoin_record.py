@@ -1,0 +1,236 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is kept and told of a verdict on a former source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import HeldRow
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
+    CANNOT_TELL,
+    CLEAN,
+    PHANTOMS,
+    Judged,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.methods import (
+    REPLAY,
+    Way,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+    FAILED,
+    PASSED,
+    UNKNOWN,
+)
+
+FILE = "rejoin.json"
+# So many transactions, and lines of each, are told; rejoin.json has more.
+TOLD, LINES = 10, 12
+
+
+def record_of(
+    name: str,
+    old: Member,
+    new: Member,
+    judged: Judged,
+    look: dict[str, Any],
+    ways: list[Way],
+    way: str,
+    row: HeldRow | None,
+    missed: HeldRow | None = None,
+) -> dict[str, Any]:
+    """What rejoin.json says.
+
+    Args:
+        look: what the former source's host said.
+        way: the one that is wanted.
+        row: what the journal says of the host.
+        missed: what it says of the failover that the host has missed, where that is a replica.
+    """
+    log = look.get("log") or {}
+    return {
+        "cluster": name,
+        "host": old.host,
+        "source": new.host,
+        "verdict": judged.verdict,
+        "why": list(judged.why),
+        "hindrances": list(judged.hindrances),
+        "read_by": "connection" if old.info is not None else "files" if log else None,
+        "phantoms": {
+            "gtids": judged.phantoms,
+            "lacking": log.get("lacking", []) if judged.verdict == PHANTOMS else [],
+            "count": log.get("count") if judged.verdict == PHANTOMS else 0,
+            **(
+                {name: log["shown"][name] for name in ("transactions", "tables", "lasting")}
+                if judged.verdict == PHANTOMS and log
+                else {"transactions": [], "tables": {}, "lasting": []}
+            ),
+            "not_shown": look.get("why", "") if not log else "",
+        },
+        "log": {key: log[key] for key in ("files", "end", "torn_bytes", "torn_gtid")}
+        if log
+        else None,
+        "held_since": row["happened"] if row else None,
+        "missed": {"from": missed["host"], "happened": missed["happened"]} if missed else None,
+        "way": way,
+        "ways": [one._asdict() for one in ways],
+        "points": [verdict_point(old.host, new.host, judged)],
+    }
+
+
+def verdict_point(host: str, source: str, judged: Judged) -> dict[str, Any]:
+    """The verdict as a checkpoint."""
+    outcome = {CLEAN: PASSED, PHANTOMS: FAILED}.get(judged.verdict, UNKNOWN)
+    return {
+        "id": "R1",
+        "host": host,
+        "title": f"It has nothing that {source} lacks",
+        "outcome": outcome,
+        "expected": "nothing",
+        "observed": judged.phantoms or "nothing",
+        "reason": "; ".join(judged.why),
+    }
+
+
+def came_back_words(kept: dict[str, Any], host: str, source: str) -> str:
+    """What is said at the end where all is well; kept is its record."""
+    words = f"{host} follows {source}{', and is held no more' if kept['held_since'] else ''}"
+    if kept["kept_data"]:
+        words += f". Its old data are in {kept['kept_data']}: they are yours to remove"
+    elif kept["not_kept"]:
+        words += f". Its old data were not kept: {kept['not_kept']}"
+    return words
+
+
+def follows_point(host: str, source: str, follows: bool) -> dict[str, Any]:
+    """What became of its way, as a checkpoint."""
+    return {
+        "id": "R2",
+        "host": host,
+        "title": f"It follows {source}, and takes no writes",
+        "outcome": PASSED if follows else FAILED,
+        "expected": "it follows",
+        "observed": "it follows" if follows else "it does not",
+        "reason": "",
+    }
+
+
+def without_rows(kept: dict[str, Any]) -> dict[str, Any]:
+    """The same without what clients wrote, for those who may not see that."""
+    lacking = kept["phantoms"]
+    shown = [
+        {name: one[name] for name in ("gtid", "at", "tables", "ddl", "transactional")}
+        for one in lacking["transactions"]
+    ]
+    less = dict(kept, phantoms=dict(lacking, transactions=shown))
+    if "before" in kept:
+        less["before"] = dict(kept["before"])
+        less["before"]["phantoms"] = without_rows({"phantoms": kept["before"]["phantoms"]})[
+            "phantoms"
+        ]
+    return less
+
+
+def told(kept: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    lacking, source = kept["phantoms"], kept["source"]
+    lines = [
+        f"Rejoin of {kept['host']} to cluster {kept['cluster']}, whose source is {source}",
+        f"  VERDICT {kept['verdict']}{verdict_words(kept)}",
+        f"  {read_words(kept)}",
+    ]
+    if kept["missed"]:
+        lines.append(f"  {away_words(kept)}")
+    for one in lacking["transactions"][:TOLD]:
+        lines += transaction_words(one)
+    more = (lacking["count"] or 0) - min(TOLD, len(lacking["transactions"]))
+    if lacking["transactions"] and more > 0:
+        lines.append(f"    and {more} more")
+    if kept["verdict"] == PHANTOMS and lacking["not_shown"]:
+        lines.append(f"  They cannot be shown: {lacking['not_shown']}")
+    if kept["way"] not in [one["name"] for one in kept["ways"]]:
+        return [*lines, f"  It follows {source} already"]
+    for one in kept["ways"]:
+        state = f"closed: {one['closed']}" if one["closed"] else one["does"]
+        lines.append(f"  {'>' if one['name'] == kept['way'] else ' '} way {one['name']}: {state}")
+    return lines
+
+
+def verdict_words(kept: dict[str, Any]) -> str:
+    if kept["verdict"] == CANNOT_TELL:
+        return ": " + "; ".join(kept["why"])
+    if kept["verdict"] != PHANTOMS:
+        return f": {kept['host']} has nothing that {kept['source']} lacks"
+    lacking = kept["phantoms"]
+    count = f"{lacking['count']} " if lacking["count"] else ""
+    unit = "transaction" if lacking["count"] == 1 else "transactions"
+    return f": {count}{unit} that {kept['source']} lacks ({lacking['gtids']})"
+
+
+def away_words(kept: dict[str, Any]) -> str:
+    """What a replica that was away may have alone."""
+    old, happened = kept["missed"]["from"], kept["missed"]["happened"]
+    words = f"it was away when {old} lost the source's role, at {happened}"
+    if kept["verdict"] != PHANTOMS:
+        return words
+    return (
+        f"{words}: what it has alone {old} may have confirmed before, or its recovery, or whoever"
+        " writes there, since"
+    )
+
+
+def read_words(kept: dict[str, Any]) -> str:
+    if kept["read_by"] == "connection":
+        return f"the server of {kept['host']} runs, and was asked"
+    if kept["read_by"] == "files":
+        log = kept["log"]
+        words = (
+            f"the server of {kept['host']} does not run, and was not started: its binary log was"
+            f" read to its end ({log['files'][-1]}, {log['end']})"
+        )
+        if log["torn_gtid"] or log["torn_bytes"]:
+            words += f"; {log['torn_bytes']} bytes behind that are of nothing that is whole"
+        return words
+    return f"{kept['host']} was not read"
+
+
+def transaction_words(one: dict[str, Any]) -> list[str]:
+    tables = "; ".join(
+        f"{name}: " + ", ".join(f"{number} {verb}" for verb, number in counts.items() if number)
+        for name, counts in one["tables"].items()
+    )
+    kind = "" if one["transactional"] else " (cannot be rolled back)"
+    lines = [f"    {one['gtid']}  {one['at']}{kind}  {tables}".rstrip()]
+    body = [*one["statements"], *one["rows"]]
+    lines += [f"      {line}" for line in body[:LINES]]
+    return lines + ([f"      … {len(body) - LINES} lines more"] if len(body) > LINES else [])
+
+
+def why_not(kept: dict[str, Any], closed: str) -> str:
+    """Why it is refused, and what else there is."""
+    host, source = kept["host"], kept["source"]
+    others = [one for one in kept["ways"] if one["name"] != kept["way"]]
+    opened = [asked(kept, one["name"]) for one in others if not one["closed"]]
+    words = f"{host} does not come back by the way {kept['way']}: {closed}"
+    if kept["verdict"] == CANNOT_TELL and not kept["read_by"]:
+        # What it has may be read yet: nobody is told to give that up.
+        return f"{words} ({kept['points'][0]['reason']})"
+    if not opened:
+        return f"{words}. No other way is open: " + "; ".join(
+            f"{one['name']}, because {one['closed']}" for one in others
+        )
+    words += ". It can by " + " or ".join(opened) + ", which is your consent"
+    lost = [one["name"] for one in others if not one["closed"] and one["name"] != REPLAY]
+    if lost:
+        words += f"; by {' and '.join(lost)} {source} never gets what {host} has alone"
+    return words
+
+
+def asked(kept: dict[str, Any], way: str) -> str:
+    """What says that a way is wanted, as the command has it."""
+    words = f"-e semisync_rejoin_way={way}"
+    if way == REPLAY:
+        words += f" -e semisync_rejoin_phantoms={kept['phantoms']['gtids']}"
+    return words

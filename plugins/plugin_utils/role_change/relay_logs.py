@@ -1,0 +1,216 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a replica still has what it acknowledged (C5), and whether enough replicas do (C1).
+
+What was acknowledged before the last look is not asked here: the source had it in its GTIDs then,
+and the candidate is compared with those (past.py).
+"""
+
+from __future__ import annotations
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    interrupted_switchover,
+    last_look,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+
+# An uptime is in whole seconds.
+WHOLE_SECONDS = 2
+
+
+# C1
+
+
+def strangers(evidence: Evidence) -> list[str]:
+    """Who may have acknowledged and is no replica of this inventory, in words: at the last look, or
+    after it by the dead server's error log.
+    """
+    last = last_look.look(evidence)
+    if not last:
+        return []
+    replicas = {member.host for member in replicas_of(evidence.members)}
+    gone = [
+        f"{host}, which acknowledged at the last look and has left the inventory"
+        for host in sorted(set(last.get("acknowledgers") or {}) - replicas)
+    ]
+    if last.get("strangers") is None:
+        # A look of an older version counted them all.
+        number = max(0, int(last.get("clients") or 0) - len(replicas))
+    else:
+        number = int(last["strangers"])
+    others = ["one that this inventory does not have, at the last look"] * number
+    known = {str(one.get("server_id")) for one in (last.get("acknowledgers") or {}).values()}
+    known |= {
+        str(member.facts["variables"].get("server_id"))
+        for member in survivors.readable(evidence.members)
+    }
+    told = last_look.log(evidence).get("dumps") or []
+    later = sorted({str(number) for number in told} - known)
+    return (
+        gone
+        + others
+        + [f"a replica with server_id {number}, after the last look" for number in later]
+    )
+
+
+def waited_for(evidence: Evidence) -> int:
+    """How many acknowledgements a commit waited for; one if that is not known."""
+    return int(last_look.look(evidence).get("wait_for_replica_count") or 1)
+
+
+def missing(evidence: Evidence) -> dict[str, str]:
+    """Who may have acknowledged what no other has: not read, or read without all of it."""
+    gone = dict(survivors.unread(evidence))
+    for member in survivors.readable(evidence.members):
+        words = lost(evidence, member)
+        if words:
+            gone[member.host] = f"counts as unread: {words}"
+    return gone
+
+
+def enough(evidence: Evidence) -> bool:
+    """C1: whether one of those that were read has each commit that was confirmed."""
+    return len(missing(evidence)) + len(strangers(evidence)) < waited_for(evidence)
+
+
+# C5
+
+
+def running_since(evidence: Evidence, member: Member) -> float:
+    """When a replica's server was started, at the latest, by the controller's clock."""
+    read_at, seconds = uptime(evidence, member, "server_seconds")
+    if seconds is None:
+        return evidence.now - int(member.facts["uptime"]["seconds"])
+    return read_at - int(seconds)
+
+
+def kernel_since(evidence: Evidence, member: Member) -> float | None:
+    """When its machine was, at the latest; None if it does not say."""
+    read_at, seconds = uptime(evidence, member, "kernel_seconds")
+    return None if seconds is None else read_at - float(seconds)
+
+
+def uptime(evidence: Evidence, member: Member, name: str) -> tuple[float, float | None]:
+    """(when a replica was asked since when it runs, by the controller's clock at the latest; what
+    it said): what was read after its IO thread stopped counts before what was read first.
+    """
+    for seen, moment in (
+        ((evidence.frozen or {}).get(member.host) or {}, "answered_at"),
+        (evidence.looks.get(member.host) or {}, "read_at"),
+    ):
+        if seen.get(name) is not None:
+            at = seen.get(moment)
+            return (evidence.now if at is None else float(at)), float(seen[name])
+    return evidence.now, None
+
+
+def lost(evidence: Evidence, member: Member) -> str | None:
+    """Why a replica may have lost what it acknowledged after the last look; empty if it has not,
+    None if there is no look to count from.
+    """
+    if not last_look.look(evidence):
+        return None
+    return (
+        pointed_elsewhere(evidence, member)
+        or has_less(evidence, member)
+        or lost_by_start(evidence, member)
+        or lost_by_reset(evidence, member)
+    )
+
+
+def pointed_elsewhere(evidence: Evidence, member: Member) -> str:
+    """That it follows another member than the source, as after a failover that was interrupted: it
+    threw away what it had received and not applied when it was pointed there. The replicas of an
+    interrupted switchover had applied everything.
+    """
+    members, source = evidence.members, source_of(evidence.members)
+    row = sides.decide(members).row
+    following = sides.target_of(member, members, row)
+    if following in (None, source.host) or interrupted_switchover.moved(members, row, following):
+        return ""
+    return f"it follows {following}, and threw away what it had not applied as it went there"
+
+
+def has_less(evidence: Evidence, member: Member) -> str:
+    """That it has less than when this run first read it."""
+    first = evidence.first.get(member.host)
+    if not first or not survivors.by_gtid(member):
+        return ""
+    before = survivors.received_of(survivors.kind_of(member), first["gtid"], first["channel"])
+    gone = before.minus(survivors.received(member))
+    return f"it had {gone} when this run first read it, and has it no more" if gone else ""
+
+
+def is_restarted(evidence: Evidence, member: Member) -> bool:
+    """Whether its server started after the last look."""
+    since = survivors.moment_of((evidence.last or {})["at"]) - WHOLE_SECONDS
+    return running_since(evidence, member) > since
+
+
+def lost_by_start(evidence: Evidence, member: Member) -> str:
+    """What a start of its server, or of its machine, took."""
+    since = survivors.moment_of((evidence.last or {})["at"]) - WHOLE_SECONDS
+    if not is_restarted(evidence, member):
+        return ""
+    variables = member.facts["variables"]
+    started = survivors.stamp(running_since(evidence, member))
+    words = f"its server started at {started}, after the last look"
+    if member.facts["engine"] == "mariadb":
+        return f"{words}, and MariaDB throws relay logs away at a start by GTID (MDEV-4698)"
+    if not values.same_value(variables.get("relay_log_recovery"), "OFF"):
+        return f"{words}, and relay_log_recovery threw its relay log away"
+    up_since = kernel_since(evidence, member)
+    if up_since is None:
+        return f"{words}, and nothing tells whether its machine did"
+    if up_since > since and str(variables.get("sync_relay_log")) != "1":
+        return (
+            f"its machine started at {survivors.stamp(up_since)}, after the last look, and"
+            f" sync_relay_log is {variables.get('sync_relay_log')}"
+        )
+    return ""
+
+
+def lost_by_reset(evidence: Evidence, member: Member) -> str:
+    """What STOP and START of both its threads took (MariaDB, MDEV-4698), or a RESET or CHANGE in
+    between. Connection numbers only grow while a server runs: an applier whose number is lower than
+    that of the last look's own connection has not been started since.
+    """
+    if is_restarted(evidence, member):
+        # Numbers began anew; assumes.py says what is taken for granted.
+        return ""
+    stopped = (evidence.frozen or {}).get(member.host) or {}
+    running = stopped.get("applier_ids", member.facts.get("applier_ids"))
+    seen = ((evidence.last or {}).get("replicas") or {}).get(member.host) or {}
+    before = seen.get("connection_id")
+    if before is None:
+        return "the last look has not seen it: whether its applier was started again is not known"
+    if running is None:
+        return "since when its applier runs could not be read"
+    if not running:
+        return "its applier does not run: whether its relay log was reset is not known"
+    if max(running) < int(before):
+        return ""
+    words = "its applier was started again after the last look"
+    if member.facts["engine"] == "mariadb":
+        return f"{words}, and MariaDB throws relay logs away at that (MDEV-4698)"
+    return f"{words}: whether its relay log was reset before is not known"
+
+
+def channel_words(evidence: Evidence, member: Member) -> str:
+    """What was seen of a replica's server, for people."""
+    variables: Variables = member.facts["variables"]
+    return (
+        f"its server runs since {survivors.stamp(running_since(evidence, member))}, sync_relay_log"
+        f" {variables.get('sync_relay_log')}, relay_log_recovery"
+        f" {variables.get('relay_log_recovery')}"
+    )

@@ -1,0 +1,158 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the end of the dead source's binary log makes up for what nobody saw of it.
+
+Whatever a source confirmed is in its binary log, with a replica or without one. Where that is read
+to its end and the candidate gets what it lacks, nothing that was confirmed can be missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import last_look, survivors
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.last_look import Window
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+
+# What to do about each case that is in the way; see module_utils/binlog/salvage.py.
+REMEDIES = {
+    "unreachable": "let its host be reached, with its server still dead",
+    "alive": "end it by SIGKILL first; nobody may write there while its log is read",
+    "program": "install the client programs of its server on that host",
+    "encrypted": "no program reads it without the server; start it only when you go on without"
+    " what it has alone",
+    "not_strict": "without gtid_strict_mode nothing tells what the candidate lacks; it has to be on"
+    " at the source and at the replicas before the day on which it is needed",
+    "cut_short": "what is missing was on its disk at the last look: look for it there",
+    "unsynced": "set sync_binlog to 1: without it a power cut takes the log's end",
+}
+OTHERWISE = "read its binary log by hand before anybody starts it"
+
+
+def known_files(last: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Where the source's binary log is, by the last look at it."""
+    files: dict[str, Any] | None = (last or {}).get("files")
+    return files if files and files.get("basename") else None
+
+
+def problem(evidence: Evidence) -> tuple[str, str] | None:
+    """(the case's name without "salvage_", what was found), where salvage is wanted and cannot be;
+    None where nothing is in its way.
+    """
+    if not evidence.settings.get("failover_salvage"):
+        return None
+    source, last, seen = source_of(evidence.members), evidence.last or {}, evidence.salvage
+    blind = last_look.unwatched(evidence)
+    if blind or not known_files(last):
+        return "no_log", f"where {source.host} has its binary log is not known: " + (
+            blind or "the last look is of an older version of verify.yml"
+        )
+    if not seen:
+        return "unreachable", f"{source.host} could not be asked ({source.error})"
+    if seen["case"]:
+        return str(seen["case"]), f"{source.host}: {seen['words']}"
+    if survivors.is_mariadb(evidence):
+        lax = [
+            member.host
+            for member in survivors.readable(evidence.members)
+            if not values.same_value(member.facts["variables"].get("gtid_strict_mode"), "ON")
+        ]
+        if not values.same_value(last.get("gtid_strict_mode"), "ON"):
+            lax.insert(0, source.host)
+        if lax:
+            return "not_strict", f"gtid_strict_mode is not ON on {', '.join(lax)}"
+    # A server that started since may have done so because its machine lost its power.
+    powered = last_look.ended(evidence) and not last_look.started_since(evidence)
+    if not powered and str(last.get("sync_binlog")) != "1":
+        return "unsynced", (
+            f"nothing tells whether {source.host} lost its power after the last look, and its"
+            f" sync_binlog was {last.get('sync_binlog')}"
+        )
+    if "gtids" in seen and (cut := last_look.missed(evidence, ",".join(seen["gtids"]))):
+        return "cut_short", (
+            f"the binary log of {source.host} ends before {cut}, which it had at the last look"
+        )
+    return None
+
+
+def remedy(case: str) -> str:
+    return REMEDIES.get(case, OTHERWISE)
+
+
+def covers(evidence: Evidence) -> bool:
+    """Whether the log is, or can be, read to its end."""
+    return bool(evidence.settings.get("failover_salvage")) and problem(evidence) is None
+
+
+def window(evidence: Evidence) -> Window | None:
+    """past.window(), which the log closes."""
+    return None if covers(evidence) else last_look.window(evidence)
+
+
+def read(evidence: Evidence) -> str:
+    """The GTIDs that the candidate is given from the log."""
+    return ",".join((evidence.salvage or {}).get("gtids") or []) if covers(evidence) else ""
+
+
+def gone(evidence: Evidence) -> str | None:
+    """What the source had at the last look, and the candidate will not have, as GTIDs; None if that
+    cannot be compared. A degraded source is judged by its window (C7).
+    """
+    if source_of(evidence.members).info is not None:
+        # It lives, and may have committed since the replicas were read.
+        return ""
+    last = last_look.look(evidence)
+    bounded = (
+        last.get("status") != "ON" and last_look.begin(evidence) is not None if last else False
+    )
+    if bounded or (covers(evidence) and "gtids" not in (evidence.salvage or {})):
+        return ""
+    return last_look.missed(evidence, read(evidence))
+
+
+def covered_at(evidence: Evidence) -> float | None:
+    """past.covered_at(), with what the log brings."""
+    return last_look.covered_at(evidence, read(evidence))
+
+
+def summary(evidence: Evidence) -> dict[str, Any] | None:
+    """What the certificate keeps of it; None where nothing was read."""
+    seen = evidence.salvage or {}
+    if not covers(evidence) or "count" not in seen:
+        return None
+    names = seen["gtids"]
+    engine = "mariadb" if survivors.is_mariadb(evidence) else "mysql"
+    return {
+        "transactions": seen["count"],
+        "first": names[0] if names else None,
+        "last": names[-1] if names else None,
+        "gtids": str(gtids.parse(engine, *names).latest()),
+        "files": seen["files"],
+        "end": seen["end"],
+        "torn_bytes": seen["torn"],
+        "torn_gtid": seen["torn_gtid"] or None,
+    }
+
+
+def in_words(evidence: Evidence) -> str:
+    """The same for people; empty where nothing covers."""
+    if not covers(evidence):
+        return ""
+    kept = summary(evidence)
+    if not kept:
+        return "its binary log can be read, and will be"
+    words = (
+        f"its binary log was read to its end ({kept['files'][-1]}, {kept['end']}), which has"
+        f" {kept['transactions']} transactions that no replica has"
+    )
+    if kept["torn_bytes"] or kept["torn_gtid"]:
+        words += (
+            f"; {kept['torn_bytes']} bytes behind that are no whole event"
+            + (f", of {kept['torn_gtid']}" if kept["torn_gtid"] else "")
+            + ", and nobody was told that they are safe"
+        )
+    return words

@@ -1,0 +1,188 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left of a cluster whose source is dead: who was read, and what each has received."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Gtid, Info
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+# The tasks of semisync_hook_fence are still to end the source, or have run.
+AHEAD, BEHIND = "ahead", "behind"
+
+
+class Evidence(NamedTuple):
+    """All that is known of a cluster without its source.
+
+    Attributes:
+        members: its hosts, each with what its server said last.
+        source: what semisync_info said of the source.
+        looks: host -> what was read of it beside that (module_utils/role_change/failover_facts.py).
+        first: host -> GTIDs and channel of a replica when this run first read it; the members have
+            those read after its IO thread stopped, once it was.
+        frozen: host -> what stopping its IO thread returned; None before that.
+        last: what was kept of the last look at the source (history.look_back), or None.
+        settings: what is wanted.
+        now: the controller's clock, in seconds since 1970, after everything was read.
+        salvage: what was found of the source's binary log, or in it; None where nobody looked.
+        fence: AHEAD or BEHIND, or empty where no hook ends the source.
+        unfenced: hosts on which a task of that hook failed, or that one did not reach.
+    """
+
+    members: list[Member]
+    source: dict[str, Any]
+    looks: dict[str, Any]
+    frozen: dict[str, Any] | None
+    last: dict[str, Any] | None
+    settings: Settings
+    now: float
+    salvage: dict[str, Any] | None = None
+    fence: str = ""
+    unfenced: Sequence[str] = ()
+    first: Mapping[str, Any] = MappingProxyType({})
+
+
+def stamp(moment: float) -> str:
+    """A time as results have it."""
+    return clock.utc(moment)
+
+
+def stamp_of(moment: float | None) -> str | None:
+    """The same with milliseconds, of what may not be known."""
+    return None if moment is None else clock.utc_milliseconds(moment)
+
+
+def moment_of(text: str) -> float:
+    """The reverse."""
+    return clock.moment_of(text)
+
+
+# Who was read
+
+
+def readable(members: list[Member]) -> list[Member]:
+    """Replicas that were read and follow somebody."""
+    return [member for member in replicas_of(members) if member.info is not None and member.channel]
+
+
+def unread(evidence: Evidence) -> dict[str, str]:
+    """Replicas of which nothing is known, and why."""
+    read = readable(evidence.members)
+    return {
+        member.host: member.error or "it follows nobody"
+        for member in replicas_of(evidence.members)
+        if member not in read
+    }
+
+
+def is_mariadb(evidence: Evidence) -> bool:
+    return any(member.facts["engine"] == "mariadb" for member in readable(evidence.members))
+
+
+# C3 and C4
+
+
+def kind_of(member: Member) -> type[Gtids]:
+    """The GTIDs of a server that was read."""
+    return gtids.kind_of(member.facts["engine"])
+
+
+def received(member: Member) -> Gtids:
+    """The position up to which a replica has received, applied or not."""
+    return received_of(kind_of(member), member.facts["gtid"], member.link)
+
+
+def received_of(kind: type[Gtids], said: Gtid, channel: Channel) -> Gtids:
+    """The same, of what was read of a server at one moment."""
+    return gtids.position(kind, said.get(kind.APPLIED), channel["retrieved"])
+
+
+def by_gtid(member: Member) -> bool:
+    """Whether a replica can be compared, and can follow another source."""
+    if not member.link["gtid"]:
+        return False
+    if member.facts["engine"] == "mariadb":
+        return bool(received(member))
+    return names_all(member.facts)
+
+
+def names_all(info: Info) -> bool:
+    """Whether a MySQL server's GTIDs name all that it has."""
+    return info["variables"].get("gtid_mode") == "ON" and bool(info["gtid"].get("gtid_executed"))
+
+
+def lacking(member: Member, other: Member) -> Gtids:
+    """What another has received and this one has not."""
+    return received(other).minus(received(member))
+
+
+def supersets(evidence: Evidence) -> list[Member]:
+    """The replicas that have all that any other has, the one with least to apply first."""
+    read = [member for member in readable(evidence.members) if by_gtid(member)]
+    best = [member for member in read if not any(lacking(member, other) for other in read)]
+    return sorted(best, key=to_apply)
+
+
+def to_apply(member: Member) -> int:
+    """How many transactions a replica has received and not applied."""
+    kind = kind_of(member)
+    return kind.parse(member.facts["gtid"].get(kind.APPLIED)).missing_of(received(member))
+
+
+def differences(evidence: Evidence) -> list[str]:
+    """What each replica lacks of each other's, in words."""
+    read = [member for member in readable(evidence.members) if by_gtid(member)]
+    pairs = ((one, other, lacking(one, other)) for one in read for other in read)
+    return [f"{one.host} lacks {words} of {other.host}" for one, other, words in pairs if words]
+
+
+def own_writes(evidence: Evidence, member: Member) -> Gtids:
+    """What a replica wrote itself: GTIDs of its own that neither the source had at the last look
+    nor another replica has.
+    """
+    kind = kind_of(member)
+    known = kind.parse((evidence.last or {}).get("gtid"))
+    for other in readable(evidence.members):
+        if other is not member:
+            known = known.union(state_of(other))
+    server = kind.server_of(member.facts["variables"])
+    return state_of(member).beyond(known).of_server(server)
+
+
+def state_of(member: Member) -> Gtids:
+    """All that a replica has, by the servers that wrote it: of what it has received on MariaDB only
+    what is in its own log, for the position of the rest does not tell.
+    """
+    if member.facts["engine"] != "mariadb":
+        return received(member)
+    kind = kind_of(member)
+    return kind.parse(member.facts["gtid"].get(kind.STATE))
+
+
+def followers(members: list[Member]) -> list[Member]:
+    """Those that were read and follow the source; all that were read if none does. Within a
+    switchover that was interrupted one may follow the other of its two servers.
+    """
+    source = source_of(members).host
+    read = readable(members)
+    return [one for one in read if sides.target_of(one, members, None) == source] or read
+
+
+def shown(evidence: Evidence) -> str:
+    """What a replica's channel is asked by."""
+    read = readable(evidence.members)
+    return str(read[0].facts["names"]["show_channels"]) if read else "SHOW SLAVE STATUS"

@@ -1,0 +1,309 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What became of a switchover, from what its parts said: the outcome, one timeline of all hosts,
+and the checkpoints S1 and following.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check, checkpoints
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+
+# Of switchover.json; schema.json beside this file describes it.
+FORMAT = 1
+# What tells one switchover of a run from another, and what is kept of one that was mended.
+OF_ONE = ("mode", "from", "to", "token")
+OF_MENDED = ("outcome", "reason", "froze_at", "writers_waited_ms")
+# The mode of a run that only settles what has moved.
+SETTLE = "settle"
+SILENT = "its part ended without a word"
+# A part that heard of it from another.
+HEARSAY = "says why"
+# Clocks that differ by less are not shifted: the other's flag is seen within this time.
+SEEN_SECONDS = 0.05
+TITLES = {
+    "S1": "The target has caught up before writers are kept out",
+    "S2": "No long transaction is left",
+    "S3": "The replicas acknowledge when writers are kept out",
+    "S4": "Nobody waits, and the position stands still",
+    "S5": "The target has applied everything",
+    "S6": "Enough replicas acknowledge before it opens",
+    "S7": "The first commit is acknowledged",
+    "S8": "Everybody else follows, the former source too",
+    "S9": "The option files have the roles",
+}
+
+
+def outcome(plan: dict[str, Any], parts: dict[str, Any]) -> tuple[str, str]:
+    """(what became of it, why in words).
+
+    Args:
+        parts: host -> result of its part; one that failed without one has a msg alone.
+    """
+    if plan["mode"] == SETTLE:
+        # No part has run: the journal says that the role has moved.
+        return DONE, ""
+    source, target = (parts.get(plan[key]) or {} for key in ("from", "to"))
+    reasons = [
+        f"{host}: {reason}"
+        for host, reason in ((host, reason_of(result)) for host, result in parts.items())
+        if reason
+    ]
+    telling = [words for words in reasons if HEARSAY not in words] or reasons
+    why = "; ".join(telling)
+    if DONE in (target.get("outcome"), source.get("outcome")):
+        return DONE, why
+    if source.get("outcome") in (UNDONE, REFUSED):
+        return source["outcome"], why
+    return UNKNOWN, why
+
+
+def reason_of(result: dict[str, Any] | None) -> str:
+    if not result or "outcome" not in result:
+        words = " ".join(str((result or {}).get("msg") or "").split())
+        return f"{SILENT}{': ' + words[:300] if words else ''}"
+    return str(result["reason"])
+
+
+def left_over(parts: dict[str, Any]) -> list[str]:
+    """Hosts whose part is not done although the role has moved."""
+    return [host for host, result in parts.items() if (result or {}).get("outcome") != DONE]
+
+
+def timeline(plan: dict[str, Any], parts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of all parts in one order, in milliseconds from the moment at which writers were
+    kept out.
+    """
+    events = {
+        host: {event["event"]: event["at"] for event in (result or {}).get("timeline", [])}
+        for host, result in parts.items()
+    }
+    here, there = events.get(plan["from"], {}), events.get(plan["to"], {})
+    begin = here.get("freeze")
+    shifts = {plan["from"]: 0.0}
+    shifts[plan["to"]] = shift(here.get("frozen"), there.get("frozen_seen"))
+    for host, seen in events.items():
+        if host not in shifts:
+            ready = there.get("ready")
+            there_is = None if ready is None else ready + shifts[plan["to"]]
+            shifts[host] = shift(there_is, seen.get("attach"))
+    lines = [
+        {
+            "host": host,
+            "event": event["event"],
+            "words": event["words"],
+            "at_ms": None
+            if begin is None
+            else round(1000 * (event["at"] + shifts[host] - begin), 1),
+            "at": event["at"] + shifts[host],
+        }
+        for host, result in parts.items()
+        for event in (result or {}).get("timeline", [])
+    ]
+    lines.sort(key=lambda line: line["at"])
+    return [{key: line[key] for key in ("at_ms", "host", "event", "words")} for line in lines]
+
+
+def shift(said: float | None, seen: float | None) -> float:
+    """By how much a clock is wrong that saw a flag before it was there, or long after."""
+    if said is None or seen is None or 0 <= seen - said <= SEEN_SECONDS:
+        return 0.0
+    return said - seen
+
+
+def writable(plan: dict[str, Any], lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Who could be written to when, by the timeline: from and to in its milliseconds; None for what
+    began before it, or lasts.
+    """
+    when: dict[str, float] = {}
+    for line in lines:
+        if line["at_ms"] is not None:
+            when.setdefault(line["event"], line["at_ms"])
+    if "freeze" not in when:
+        return []
+    spans: list[dict[str, Any]] = [{"host": plan["from"], "from_ms": None, "to_ms": when["freeze"]}]
+    # The target's part may have died with its word; the source saw it open.
+    opened = when.get("open", when.get("open_seen"))
+    for host, begin in ((plan["from"], when.get("reopened")), (plan["to"], opened)):
+        if begin is not None:
+            spans.append({"host": host, "from_ms": begin, "to_ms": None})
+    return spans
+
+
+def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
+    """When writers were kept out, by the source's clock; None where they were not."""
+    events = (parts.get(plan["from"]) or {}).get("timeline", [])
+    for event in events:
+        if event["event"] == "freeze":
+            return clock.utc_milliseconds(event["at"])
+    return None
+
+
+def points(parts: dict[str, Any]) -> list[Check]:
+    """The checkpoints that the parts have seen, as rows."""
+    return [
+        check.row(one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"])
+        for host, result in parts.items()
+        for one in (result or {}).get("points", [])
+    ]
+
+
+def settled(plan: dict[str, Any], members: list[Member], plans: dict[str, Any]) -> list[Check]:
+    """S8 and S9, from what the servers say when everything is done.
+
+    Args:
+        plans: host -> semisync_plan's result, after the last change.
+    """
+    rows: list[Check] = []
+    for member in members:
+        if member.host != plan["to"]:
+            rows.append(follower(plan, member))
+        changes = (plans.get(member.host) or {}).get("server_changes")
+        rows.append(
+            check.row(
+                "S9",
+                member.host,
+                TITLES["S9"],
+                "nothing is left to change",
+                "it was not read" if changes is None else "changes are left" if changes else "so",
+                changes is False,
+            )
+        )
+    return rows
+
+
+def follower(plan: dict[str, Any], member: Member) -> Check:
+    """S8 of one host; the former source acknowledges too, as the target did before."""
+    channel = None if member.info is None else member.channel
+    peer = next(one for one in plan["hosts"][member.host]["members"] if one["host"] == plan["to"])
+    there = channel is not None and (channel["source_host"], str(channel["source_port"])) == (
+        peer["address"],
+        str(peer["port"]),
+    )
+    observed = member.error if member.info is None else channels.describe_channel(channel)
+    if channel is not None and not there:
+        observed += f", from {channel['source_host']}:{channel['source_port']}"
+    good, expected = there and channels.running(channel), f"it follows {plan['to']}"
+    if member.host == plan["from"]:
+        status = member.facts["semisync"]["replica"]["status"]["status"] if good else "OFF"
+        good, expected = good and status == "ON", f"{expected}, semi-sync status ON"
+        observed += f", semi-sync status {status}"
+    return check.row("S8", member.host, TITLES["S8"], expected, observed, good)
+
+
+def table(lines: list[dict[str, Any]]) -> list[str]:
+    """The timeline for people."""
+    return [
+        f"  {'' if line['at_ms'] is None else format(line['at_ms'], '.0f'):>8} ms  {line['host']}:"
+        f" {line['event']}{' ' + line['words'] if line['words'] else ''}"
+        for line in lines
+    ]
+
+
+def record(
+    plan: dict[str, Any],
+    parts: dict[str, Any],
+    outcome_word: str,
+    reason: str,
+    rows: list[Check],
+) -> dict[str, Any]:
+    """What is kept as switchover.json."""
+    source = parts.get(plan["from"]) or {}
+    lines = timeline(plan, parts)
+    return {
+        "format": FORMAT,
+        "cluster": plan["cluster"],
+        "mode": plan["mode"],
+        "from": plan["from"],
+        "to": plan["to"],
+        "token": plan["token"],
+        "outcome": outcome_word,
+        "reason": reason,
+        "froze_at": froze_at(plan, parts),
+        "writers_waited_ms": source.get("writers_waited_ms"),
+        "writable": writable(plan, lines),
+        "position": source.get("position") or "",
+        "premises": plan["premises"],
+        "points": sorted(rows, key=lambda row: row["id"]),
+        "timeline": lines,
+        "statements": [
+            {"host": host, "statement": statement}
+            for host, result in parts.items()
+            for statement in (result or {}).get("statements", [])
+        ],
+    }
+
+
+def with_mended(new: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+    """A record with what became of an interrupted switchover that the same run mended beforehand.
+
+    Args:
+        before: the run's switchover.json so far.
+    """
+    if not before:
+        return new
+    mended = list(before.get("mended", []))
+    if any(before[word] != new[word] for word in OF_ONE):
+        mended.append({word: before[word] for word in (*OF_ONE, *OF_MENDED)})
+    return {**new, "mended": mended} if mended else new
+
+
+def told(record_of: dict[str, Any]) -> list[str]:
+    """A record for people."""
+    waited = record_of["writers_waited_ms"]
+    lines = [
+        f"Switchover of cluster {record_of['cluster']} from {record_of['from']} to"
+        f" {record_of['to']}: {record_of['outcome']}"
+        + (f" ({record_of['reason']})" if record_of["reason"] else "")
+    ]
+    if waited is not None:
+        lines.append(f"  nobody took writes for {waited:.0f} ms")
+    lines += table(record_of["timeline"])
+    return lines + [
+        f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
+        for row in record_of["points"]
+    ]
+
+
+def complaint(record_of: dict[str, Any], parts: dict[str, Any], settled_too: bool) -> str:
+    """Why the run fails; empty where the role is where it should be, and all else with it."""
+    source, target, reason = record_of["from"], record_of["to"], record_of["reason"]
+    where = f"Cluster {record_of['cluster']!r}"
+    if record_of["mode"] == "undo":
+        if record_of["outcome"] == UNDONE:
+            return ""
+        return f"{where}: the switchover that was interrupted could not be undone: {reason}"
+    if record_of["outcome"] == REFUSED:
+        return f"{where}: nothing was changed, {source} is the source: {reason}"
+    if record_of["outcome"] == UNDONE:
+        return f"{where}: everything was undone, {source} is the source: {reason}"
+    if record_of["outcome"] == UNKNOWN:
+        return (
+            f"{where}: it is not known who is the source: {reason}. Run switchover.yml again when"
+            f" {source} and {target} answer: it finishes or undoes, and says what leads out where"
+            " one of them is lost for good"
+        )
+    left = left_over(parts)
+    if left and not settled_too:
+        return (
+            f"{where}: {target} is the source, but {', '.join(left)} did not come to the end:"
+            f" {reason}. Run switchover.yml again"
+        )
+    failed = [row for row in record_of["points"] if row["outcome"] == checkpoints.FAILED]
+    if settled_too and failed:
+        return f"{where}: {target} is the source, but " + "; ".join(
+            f"{row['id']} {row['host']}: {row['observed']}" for row in failed
+        )
+    return ""

@@ -1,0 +1,407 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the source's role may move to a host, what an interrupted move still needs, and the
+statements that each host would be given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides, tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    interrupted_switchover,
+    switchover_premises,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+SWITCH, FINISH, UNDO, SETTLE, NONE = "switch", "finish", "undo", "settle", "none"
+
+
+def names_of(member: Member) -> Names:
+    """What a member's server calls things."""
+    info = member.facts
+    return Names(info["engine"], parse_version(info["version"]), info["plugins"])
+
+
+def member_of(members: list[Member], host: str) -> Member:
+    return next(member for member in members if member.host == host)
+
+
+def taking_part(members: list[Member], row: JournalRow | None) -> list[Member]:
+    """Who has a part: in the end of a switchover that was interrupted, everybody who was read."""
+    return (
+        [one for one in members if one.info is not None]
+        if interrupted_switchover.half_done(members, row)
+        else members
+    )
+
+
+def unread(members: list[Member], row: JournalRow | None) -> list[str]:
+    """Hosts that could not be read, and without which nothing can be done, in words."""
+    if row is None or not interrupted_switchover.half_done(members, row):
+        return problems.of_reading(members)
+    said = interrupted_switchover.refused(members, row, sides.decide(members).interrupted)
+    return said or problems.of_reading(taking_part(members, row))
+
+
+def mode_of(members: list[Member], row: JournalRow | None, looks: dict[str, Any], to: str) -> str:
+    """What a run has to do first: switch, or finish, undo or settle what was interrupted.
+
+    Args:
+        row: the newest of the journal.
+        to: the host that shall be the source.
+    """
+    members = taking_part(members, row)
+    hosts = {member.host for member in members}
+    if row is None or row["operation"] != journal.SWITCHOVER:
+        return SWITCH
+    known = {row["from_host"], row["to_host"]} <= hosts
+    if row["state"] == journal.BEGUN:
+        return FINISH if known and was_opened(members, row) else UNDO
+    if known and row["state"] == journal.DONE and row["to_host"] == to:
+        channel, looked = member_of(members, to).channel, looks.get(row["from_host"]) or {}
+        if channel is not None or looked.get("fence"):
+            return FINISH if astray(members, to) else SETTLE
+    return SWITCH
+
+
+def astray(members: list[Member], source: str) -> list[str]:
+    """Members that are not yet what a switchover to a host makes of them: it takes writes, and
+    everybody else follows it.
+    """
+    target = member_of(members, source)
+    frozen = values.same_value(target.facts["variables"]["read_only"], "ON")
+    others = [member for member in members if member is not target]
+    return [source] * frozen + [
+        member.host for member in others if sides.target_of(member, members, None) != source
+    ]
+
+
+def was_opened(members: list[Member], row: JournalRow) -> bool:
+    """Whether the target of an interrupted switchover took writes: it does, or it has what the old
+    source lacks.
+    """
+    target, source = member_of(members, row["to_host"]), member_of(members, row["from_host"])
+    if not values.same_value(target.facts["variables"]["read_only"], "ON"):
+        return True
+    kind = gtids.kind_of(target.facts["engine"])
+    there, here = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (target, source))
+    return bool(there.beyond(here))
+
+
+def without_target(members: list[Member], row: JournalRow) -> bool:
+    """Whether an interrupted switchover is undone without its target, which is not there: it was
+    never allowed to open, or its source is the source again already.
+    """
+    hosts = {member.host for member in members}
+    gone = row["from_host"] in hosts and row["to_host"] not in hosts
+    return gone and (
+        interrupted_switchover.never_allowed(members, row)
+        or interrupted_switchover.took_back(members, row)
+    )
+
+
+def interrupted_problems(
+    members: list[Member], row: JournalRow, looks: dict[str, Any]
+) -> list[str]:
+    """Why an interrupted switchover can neither be finished nor undone now."""
+    members = taking_part(members, row)
+    running = [host for host, looked in looks.items() if looked.get("running")]
+    if running:
+        has = looks[running[0]].get("lock_of") or "it"
+        return [
+            f"{running[0]}: another switchover is under way: {has} holds the lock"
+            f" {role_statements.RUN_LOCK}; wait until it has ended"
+        ]
+    hosts = {member.host for member in members}
+    gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]
+    if gone and not without_target(members, row):
+        return [
+            f"a switchover from {row['from_host']} to {row['to_host']} was interrupted at"
+            f" {row['happened']}, and {' and '.join(gone)} is not in the inventory's cluster"
+        ]
+    writing = [
+        host
+        for host in (row["from_host"], row["to_host"])
+        if host not in gone
+        and values.same_value(member_of(members, host).facts["variables"]["read_only"], "OFF")
+    ]
+    if len(writing) > 1:
+        return [
+            f"{' and '.join(writing)} both take writes since a switchover was interrupted at"
+            f" {row['happened']}. Make one of them read-only; verify.yml says what each has that"
+            " the other lacks (two_sources)"
+        ]
+    return []
+
+
+def make(
+    name: str,
+    members: list[Member],
+    looks: dict[str, Any],
+    settings: Settings,
+    token: str,
+    mode: str,
+    row: JournalRow | None,
+) -> dict[str, Any]:
+    """The plan of a cluster; see the RETURN section of semisync_switchover.
+
+    Args:
+        members: all hosts of the cluster, with the sides that they have.
+        looks: host -> what semisync_switchover's look returned.
+        token: of this run.
+        mode: switch, or finish or undo for the switchover of the journal's row.
+    """
+    known, members = members, taking_part(members, row)
+    if mode == SWITCH or row is None:
+        source, target = source_of(members), member_of(members, settings["switchover_to"])
+    else:
+        token, source = row["run"], member_of(members, row["from_host"])
+        if without_target(members, row):
+            return taken_back(name, known, source, looks, settings, token, row)
+        target = member_of(members, row["to_host"])
+    hosts = {
+        member.host: arguments(member, source, target, members, looks, settings, token, mode)
+        for member in members
+    }
+    return {
+        "mode": mode,
+        "cluster": name,
+        "from": source.host,
+        "to": target.host,
+        "token": token,
+        "hosts": hosts,
+        "statements": statements(source, target, members, looks, settings, hosts)
+        if mode == SWITCH
+        else [],
+        "premises": switchover_premises.rows(members, looks, settings) if mode == SWITCH else [],
+    }
+
+
+def taken_back(
+    name: str,
+    members: list[Member],
+    source: Member,
+    looks: dict[str, Any],
+    settings: Settings,
+    token: str,
+    row: JournalRow,
+) -> dict[str, Any]:
+    """The plan of a cluster whose source takes its role back without the target."""
+    more = {"target": row["to_host"], "target_id": row["to_id"], "without_target": True}
+    # It is asked all the same, where it can be: perhaps only the controller does not reach it.
+    asked = [
+        {"host": one.host, "address": one.address, "port": port(source), "tls": False}
+        for one in members
+        if one.host == row["to_host"]
+    ]
+    members = taking_part(members, row)
+    hosts = {}
+    for member in members:
+        # Nothing of it depends on who the target is but what is replaced here.
+        made = arguments(member, source, source, members, looks, settings, token, UNDO)
+        part = "source" if member is source else "replica"
+        hosts[member.host] = {**made, **more, "part": part, "members": [*made["members"], *asked]}
+    return {
+        "mode": UNDO,
+        "cluster": name,
+        "from": source.host,
+        "to": row["to_host"],
+        "token": token,
+        "hosts": hosts,
+        "statements": [],
+        "premises": [],
+    }
+
+
+def wait_count(source: Member) -> int:
+    """How many acknowledgements a commit waits for, on the source as it runs."""
+    count = source.facts["semisync"]["source"]["variables"].get("wait_for_replica_count")
+    return int(count or 1)
+
+
+def port(member: Member) -> int:
+    return member.port
+
+
+def peers(members: list[Member]) -> list[dict[str, Any]]:
+    """Where each member is reached."""
+    return [
+        {
+            "host": member.host,
+            "address": member.address,
+            "port": port(member),
+            "tls": bool(member.facts["tls"]["on"]),
+        }
+        for member in members
+    ]
+
+
+def arguments(
+    member: Member,
+    source: Member,
+    target: Member,
+    members: list[Member],
+    looks: dict[str, Any],
+    settings: Settings,
+    token: str,
+    mode: str,
+) -> dict[str, Any]:
+    """What the module is given on one host, without the password."""
+    part = {source.host: "source", target.host: "target"}.get(member.host, "replica")
+    return {
+        "mode": mode,
+        "part": part,
+        "host": member.host,
+        "token": token,
+        "source": source.host,
+        "target": target.host,
+        "source_id": journal.identity(source.facts["variables"]),
+        "target_id": journal.identity(target.facts["variables"]),
+        "members": peers(members),
+        "user": settings["replication_user"],
+        "connect_retry": settings["replication_connect_retry"],
+        "tls": tls_of(source, target, settings),
+        "wait_count": wait_count(source),
+        "timeout": settings["switchover_timeout"],
+        "drain": settings["switchover_drain"],
+        "long_transactions": settings["switchover_long_transactions"],
+        "catch_up": max(settings["switchover_max_lag"], 10),
+        "schema": settings["canary_schema"],
+        "events": bool(runs_events(looks.get(source.host) or {})),
+        "event_states": (looks.get(source.host) or {}).get("events"),
+        "super_read_only": values.same_value(
+            target.facts["variables"].get("super_read_only"), "ON"
+        ),
+        "option_file": option_file(member),
+    }
+
+
+def option_file(member: Member) -> dict[str, Any]:
+    """Where the collection's lines are."""
+    place = member.facts["option_files"]
+    return {key: place[key] for key in ("path", "kind", "group", "reader")}
+
+
+def runs_events(looked: dict[str, Any]) -> list[dict[str, Any]]:
+    """Events that a host runs itself."""
+    return [event for event in looked.get("events", []) if event["status"] == "ENABLED"]
+
+
+def tls_of(source: Member, target: Member, settings: Settings) -> dict[str, Any]:
+    """How the old source follows the new one: as the inventory wants it, else as that followed it
+    until now.
+    """
+    want = tls.wanted(settings, target.facts, source.facts, True)
+    if settings["replication_ssl"] == "auto" and target.channel and not target.channel["tls"]:
+        want = {"ssl": False, "ca": None, "verify": None}
+    want = want or {"ssl": False, "ca": None, "verify": None}
+    silent = source.facts["names"]["verifies_source_by_default"]
+    if not want["ssl"] and silent and want["verify"] is None:
+        want = dict(want, verify=False)
+    return want
+
+
+def statements(
+    source: Member,
+    target: Member,
+    members: list[Member],
+    looks: dict[str, Any],
+    settings: Settings,
+    hosts: dict[str, Any],
+) -> list[dict[str, str]]:
+    """Every statement in its order, with its host, as far as it is known beforehand."""
+    here, there = names_of(source), names_of(target)
+    lines: list[tuple[str, str]] = [
+        (source.host, statement)
+        for statement in journal.create_statements(settings["canary_schema"])
+    ]
+    lines.append((source.host, journal.insert_statement(settings["canary_schema"])))
+    events = runs_events(looks.get(source.host) or {})
+    if events and not here.super_read_only:
+        lines.append((source.host, "SET GLOBAL event_scheduler = 0"))
+    lines.append((source.host, role_statements.freeze_statement(here)))
+    lines += [
+        (target.host, words)
+        for words in role_statements.shown(role_statements.promote_steps(there))
+    ]
+    for member in replicas_of(members):
+        if member is not target:
+            lines += [
+                (member.host, words)
+                for words in role_statements.shown(
+                    role_statements.redirect_steps(names_of(member), target.address, port(target))
+                )
+            ]
+    channel = role_statements.channel_of(
+        {
+            "source_host": target.address,
+            "source_port": port(target),
+            "source_user": settings["replication_user"],
+            "source_password": "",
+            "connect_retry": settings["replication_connect_retry"],
+        },
+        hosts[source.host]["tls"],
+    )
+    begins = (
+        str(
+            role_statements.merged(
+                source.facts["gtid"].get("gtid_slave_pos"),
+                source.facts["gtid"].get("gtid_binlog_pos"),
+            )
+        )
+        if here.mariadb
+        else ""
+    )
+    lines += [
+        (source.host, words)
+        for words in role_statements.shown(role_statements.attach_steps(here, channel, begins))
+    ]
+    lines.append((target.host, role_statements.open_statement()))
+    lines += [
+        (source.host, words) for words in role_statements.shown(role_statements.retire_steps(here))
+    ]
+    lines.append((target.host, journal.insert_statement(settings["canary_schema"])))
+    lines += [
+        (target.host, words) for words in role_statements.shown(role_statements.forget_steps(there))
+    ]
+    for event in events:
+        lines += [
+            (target.host, words)
+            for words in role_statements.shown(role_statements.alter_event(event, "ENABLE"))
+        ]
+    if here.super_read_only and not hosts[source.host]["super_read_only"]:
+        lines.append((source.host, "SET GLOBAL super_read_only = 0"))
+    return [{"host": host, "statement": words} for host, words in lines]
+
+
+def in_words(plan: dict[str, Any]) -> list[str]:
+    """The plan for people."""
+    lines = [f"Switchover of cluster {plan['cluster']} from {plan['from']} to {plan['to']}"]
+    if plan["mode"] != SWITCH:
+        verb = "undone" if plan["mode"] == UNDO else "finished"
+        return [f"{lines[0]} was interrupted, and is {verb} first"]
+    lines.append("  Premises")
+    lines += [f"    {row['host']}: {row['premise']}: {row['observed']}" for row in plan["premises"]]
+    lines.append(
+        "  Statements, in this order; writers wait from the first with read_only to the last"
+    )
+    lines += [f"    {row['host']}: {row['statement']};" for row in plan["statements"]]
+    return lines
+
+
+def replicates(member: Member) -> bool:
+    return channels.running(member.channel)

@@ -1,0 +1,317 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The premises of a switchover. Each says on which host, what was found, and what to do where it
+does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchover_ways import (
+    Premise,
+    of_ways,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+
+def rows(members: list[Member], looks: dict[str, Any], settings: Settings) -> list[dict[str, Any]]:
+    """All premises of a switchover, those that do not hold as well."""
+    return [premise._asdict() for premise in premises(members, looks, settings)]
+
+
+def refusals(members: list[Member], looks: dict[str, Any], settings: Settings) -> list[str]:
+    """The premises that do not hold, in words."""
+    return [
+        f"{one.host}: {one.premise}: {one.observed}{'; ' + one.remedy if one.remedy else ''}"
+        for one in premises(members, looks, settings)
+        if not one.good
+    ]
+
+
+def of_target_name(to: str, members: list[Member], known: dict[str, str], cluster: str) -> str:
+    """Why a host cannot be the target whatever it is like; empty where it can.
+
+    Args:
+        known: cluster of every host of the inventory that has one.
+    """
+    if not to:
+        return "semisync_switchover_to is empty: name the replica that shall be the source"
+    if to not in known:
+        return (
+            f"semisync_switchover_to is {to!r}, which is no host of groups semisync_source and"
+            " semisync_replica of this inventory"
+        )
+    if to not in [member.host for member in members]:
+        return (
+            f"semisync_switchover_to is {to}, a host of cluster {known[to]!r}, which this run"
+            f" leaves out: it takes cluster {cluster!r}; widen --limit, or name one of its hosts"
+        )
+    return ""
+
+
+def premises(members: list[Member], looks: dict[str, Any], settings: Settings) -> Iterator[Premise]:
+    """Every premise in the order in which they are told."""
+    source = source_of(members)
+    (target,) = (member for member in members if member.host == settings["switchover_to"])
+    if target is source:
+        yield Premise(
+            "it is a replica",
+            target.host,
+            False,
+            "it is the source already",
+            "name a replica, in semisync_switchover_to",
+        )
+        return
+    yield from by_gtid(members)
+    yield from of_channels(members)
+    yield from of_versions(source, target, members)
+    yield from of_semisync(source, target, members)
+    yield from of_positions(source, target, members, looks, settings)
+    yield from of_ways(source, target, members, looks, settings)
+    yield from of_work(source, target, looks, settings)
+
+
+def by_gtid(members: list[Member]) -> Iterator[Premise]:
+    """GTIDs, without which nobody knows where to go on behind another source."""
+    for member in replicas_of(members):
+        channel = member.channel
+        if channel is not None:
+            yield Premise(
+                "it follows by GTID",
+                member.host,
+                bool(channel["gtid"]),
+                "yes" if channel["gtid"] else "it follows by file and position",
+                "run gtid.yml first, which goes over to GTIDs",
+            )
+    for member in members:
+        mode = member.facts["variables"].get("gtid_mode")
+        if member.facts["engine"] != "mariadb":
+            yield Premise(
+                "its transactions have GTIDs",
+                member.host,
+                mode == "ON",
+                f"gtid_mode is {mode}",
+                "run gtid.yml first, which goes over to GTIDs",
+            )
+
+
+def of_channels(members: list[Member]) -> Iterator[Premise]:
+    for member in replicas_of(members):
+        yield Premise(
+            "its channel runs",
+            member.host,
+            channels.running(member.channel),
+            channels.describe_channel(member.channel),
+            "mend replication, or run site.yml",
+        )
+        delay = member.channel["delay"] if member.channel else 0
+        yield Premise(
+            "it is not delayed",
+            member.host,
+            not delay,
+            f"a delay of {delay} s",
+            "take the delay away, or name another replica",
+        )
+    source = source_of(members)
+    yield Premise(
+        "it follows nobody",
+        source.host,
+        source.channel is None and not source.facts["other_channels"],
+        channels.describe_channel(source.channel)
+        if source.channel
+        else ", ".join(source.facts["other_channels"]) or "no channel",
+        "its channel would be overwritten; a source that is a replica as well is not moved",
+    )
+
+
+def of_versions(source: Member, target: Member, members: list[Member]) -> Iterator[Premise]:
+    mine, theirs = version(target), version(source)
+    yield Premise(
+        "its version is not lower than the source's",
+        target.host,
+        mine >= theirs,
+        f"{target.facts['version']}, and {source.host} has {source.facts['version']}",
+        "what the newer version wrote it may not understand; upgrade it first",
+    )
+    for member in members:
+        if member is not target:
+            yield Premise(
+                f"it can follow {target.host}",
+                member.host,
+                version(member)[:2] >= mine[:2],
+                f"{member.facts['version']}, and {target.host} has {target.facts['version']}",
+                "a replica must not be of an older series than its source; upgrade it first",
+            )
+
+
+def version(member: Member) -> tuple[int, ...]:
+    return tuple(int(number) for number in member.facts["version"].split("."))
+
+
+def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterator[Premise]:
+    status = source.facts["semisync"]["source"]["status"]
+    running = source.facts["semisync"]["source"]["variables"]
+    count = int(running.get("wait_for_replica_count") or 1)
+    yield Premise(
+        "it is semi-synchronous",
+        source.host,
+        status["status"] == "ON" and int(status["clients"] or 0) >= count,
+        f"status {status['status']}, {status['clients']} replicas acknowledge, a commit waits for"
+        f" {count}",
+        "run verify.yml, which says why not",
+    )
+    yield Premise(
+        "it acknowledges",
+        target.host,
+        target.facts["semisync"]["replica"]["status"]["status"] == "ON",
+        f"its semi-sync status is {target.facts['semisync']['replica']['status']['status']}",
+        "run site.yml, or name another replica",
+    )
+    yield Premise(
+        "enough replicas are left to acknowledge",
+        target.host,
+        len(members) - 1 >= count,
+        f"{len(members) - 1} other hosts, a commit waits for {count}",
+        "lower semisync_wait_for_replica_count",
+    )
+    sides_after: tuple[tuple[Member, Side], ...] = ((target, "source"), (source, "replica"))
+    for member, side in sides_after:
+        plugin = member.facts["names"][side]["plugin"]
+        loaded = plugin is None or member.facts["plugins"].get(plugin) == "ACTIVE"
+        yield Premise(
+            f"semi-sync's {side} side is loaded",
+            member.host,
+            loaded,
+            "yes" if loaded else f"plugin {plugin} is not",
+            "run site.yml",
+        )
+
+
+def of_positions(
+    source: Member, target: Member, members: list[Member], looks: dict[str, Any], settings: Settings
+) -> Iterator[Premise]:
+    behind = target.channel["seconds_behind"] if target.channel else None
+    limit = settings["switchover_max_lag"]
+    yield Premise(
+        "it is not far behind",
+        target.host,
+        behind is not None and int(behind) <= limit,
+        f"{'unknown how many' if behind is None else behind} seconds behind",
+        f"wait, or raise semisync_switchover_max_lag ({limit} s)",
+    )
+    own = errant(source, target)
+    yield Premise(
+        "it has no transactions of its own",
+        target.host,
+        not own,
+        str(own) or "none",
+        f"everybody would get them; find out what they are, and seed it again from {source.host}",
+    )
+    for member in (source, target):
+        log_updates = member.facts["names"]["log_updates"]
+        on = [member.facts["variables"].get(name) for name in ("log_bin", log_updates)]
+        yield Premise(
+            "it logs what it applies",
+            member.host,
+            on == ["ON", "ON"],
+            f"log_bin is {on[0]}, {log_updates} is {on[1]}",
+            "the others could not go on from it; run site.yml",
+        )
+    for member in members:
+        if member is not target:
+            lacks = purged(target, member, looks)
+            yield Premise(
+                "its binary logs have what the others lack",
+                target.host,
+                not lacks,
+                f"{member.host} lacks {lacks}, which is purged there" if lacks else member.host,
+                f"let {member.host} catch up first, or seed it again",
+            )
+
+
+def errant(source: Member, target: Member) -> Gtids:
+    """What the target has and did not get from its source. The two are not read at one moment: what
+    the source has written meanwhile does not count.
+    """
+    kind = gtids.kind_of(target.facts["engine"])
+    mine, theirs = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (target, source))
+    return mine.beyond(theirs).not_of_server(kind.server_of(source.facts["variables"]))
+
+
+def purged(target: Member, member: Member, looks: dict[str, Any]) -> Gtids:
+    """What another member lacks and the target's binary logs do not have any more."""
+    kind, known = gtids.kind_of(target.facts["engine"]), member.facts["gtid"]
+    if target.facts["engine"] != "mariadb":
+        gone = kind.parse(target.facts["gtid"].get("gtid_purged"))
+        return gone.minus(kind.parse(known.get("gtid_executed")))
+    first = kind.parse((looks.get(target.host) or {}).get("first_gtids"))
+    name = "gtid_binlog_pos" if member.side == "source" else "gtid_slave_pos"
+    return first.minus(kind.parse(known.get(name)))
+
+
+def lock_words(looked: dict[str, Any]) -> str:
+    """Whether the lock of a change of roles is free, and who has it."""
+    if not looked.get("running"):
+        return "free"
+    return f"held by {looked.get('lock_of') or 'a connection'}"
+
+
+def of_work(
+    source: Member, target: Member, looks: dict[str, Any], settings: Settings
+) -> Iterator[Premise]:
+    """What runs on the two servers."""
+    for member in (source, target):
+        looked = looks.get(member.host) or {}
+        yield Premise(
+            "no other switchover is under way",
+            member.host,
+            not looked.get("running"),
+            f"the lock {role_statements.RUN_LOCK} is {lock_words(looked)}",
+            "wait until it has ended; if there is none, end that connection (KILL)",
+        )
+        filters = looked.get("filters") or []
+        yield Premise(
+            "nothing is filtered",
+            member.host,
+            not filters,
+            ", ".join(filters) or "no filter",
+            "it does not have, or pass on, everything; take the filter away, or name another",
+        )
+    here, there = looks.get(source.host) or {}, looks.get(target.host) or {}
+    events = [event for event in here.get("events", []) if event["status"] == "ENABLED"]
+    same = here.get("event_scheduler") == there.get("event_scheduler")
+    yield Premise(
+        "its event scheduler is like the source's",
+        target.host,
+        same or not events,
+        f"{there.get('event_scheduler')}, on {source.host} {here.get('event_scheduler')};"
+        f" {len(events)} events",
+        "set event_scheduler alike in the option files",
+    )
+    yield Premise(
+        "it takes writes",
+        source.host,
+        values.same_value(source.facts["variables"]["read_only"], "OFF"),
+        f"read_only is {source.facts['variables']['read_only']}",
+        "find out who made it read-only",
+    )
+    yield Premise(
+        "it is read-only",
+        target.host,
+        values.same_value(target.facts["variables"]["read_only"], "ON"),
+        f"read_only is {target.facts['variables']['read_only']}",
+        "somebody may write to it; run site.yml, or set read_only=1",
+    )

@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clusters whose source is dead, derived from captured servers: db1 was the source, the others have
+what it committed, and verify.yml looked at it ten minutes ago.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
+from ansible_collections.dbre.semisync.tests.unit import samples
+
+SOURCE = "91c92dd4-e5a0-11f1-9b95-0242ac130002"
+NOW = 1795000000.0
+LOOK = NOW - 600
+
+
+def uuid(host: str) -> str:
+    return f"91c92dd4-e5a0-11f1-9b95-0000000000{host[-1]:0>2}"
+
+
+def replica(engine: str, host: str) -> Any:
+    info = samples.captured(engine, "replica")
+    info["uptime"] = {"seconds": 86400, "since_reset": 86400}
+    info["variables"].update(sync_relay_log="10000", relay_log_recovery="OFF")
+    info["channel"].update(io_running="Connecting", sql_running="Yes", seconds_behind=None)
+    info["channel"]["source_host"] = "db1"
+    # The applier runs since before the last look, whose connection had a higher number.
+    info["applier_ids"] = [5, 6]
+    if engine == "mysql":
+        info["variables"]["server_uuid"] = uuid(host)
+        info["channel"].update(source_uuid=SOURCE, retrieved=f"{SOURCE}:1-100")
+        info["gtid"] = {"gtid_executed": f"{SOURCE}:1-100", "gtid_purged": ""}
+    else:
+        info["variables"]["server_id"] = host[-1]
+        info["channel"].update(source_server_id=1, retrieved="0-1-100")
+        info["gtid"].update(
+            gtid_slave_pos="0-1-100", gtid_binlog_pos="0-1-100", gtid_binlog_state="0-1-100"
+        )
+    return samples.member(host, "replica", info)
+
+
+def look(engine: str, **changes: Any) -> dict[str, Any]:
+    """What verify.yml kept."""
+    kept = {
+        "server": SOURCE if engine == "mysql" else "db1:/var/lib/mysql/",
+        "server_id": "1",
+        "at": survivors.stamp(LOOK),
+        "clock": LOOK,
+        "yes_tx": 90,
+        "no_tx": 0,
+        "no_times": 0,
+        "status": "ON",
+        "clients": "2",
+        "wait_sessions": "0",
+        "calm_at": survivors.stamp(LOOK),
+        "timeout": "3600000",
+        "wait_no_replica": "ON",
+        "wait_for_replica_count": "1" if engine == "mysql" else None,
+        "degraded_since": None,
+        "gtid": f"{SOURCE}:1-95" if engine == "mysql" else "0-1-95",
+        "host": "db1",
+        "acknowledgers": {
+            f"db{number}": {"server_id": str(number), "uuid": None} for number in (2, 3)
+        },
+        "strangers": 0,
+        "replicas": {f"db{number}": {"connection_id": 20} for number in (2, 3, 4)},
+        "past": [],
+        "settings_row": 0,
+    }
+    return dict(kept, **changes)
+
+
+def evidence(engine: str, replicas: int = 2, **changes: Any) -> Any:
+    """Nothing speaks against a failover; read, and not yet frozen."""
+    hosts = [f"db{number + 2}" for number in range(replicas)]
+    members = [
+        samples.member("db1", "source", None, error="nobody listens"),
+        *(replica(engine, host) for host in hosts),
+    ]
+    every = ["db1", *hosts]
+    looks = {
+        host: {
+            "reach": {other: "refused" if other == "db1" else "" for other in every},
+            "answered": hosts,
+            "filters": [],
+            "running": False,
+            "kernel_seconds": 86400.0,
+            "first_gtids": "",
+        }
+        for host in hosts
+    }
+    made = {
+        "members": members,
+        "source": {"failed": True, "reason": "stopped", "msg": "nobody listens"},
+        "looks": dict(looks, db1={"ended": None, "asked_at": NOW, "read_at": NOW}),
+        "frozen": None,
+        "last": look(engine),
+        "settings": samples.settings(failover_to="", failover_accept=[]),
+        "now": NOW,
+    }
+    return survivors.Evidence(**dict(made, **changes))
+
+
+def frozen(evidence_of: Any) -> Any:
+    """The same after the stop."""
+    for member in survivors.readable(evidence_of.members):
+        member.link["io_running"] = "No"
+    stopped = {
+        member.host: {"stopped": True, "changed": True, "at": NOW}
+        for member in survivors.readable(evidence_of.members)
+    }
+    return evidence_of._replace(frozen=stopped)
