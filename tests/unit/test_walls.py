@@ -56,7 +56,7 @@ CONTROLLER_PACKAGES = (
 # The benchmarks have a room of their own: what they need is carried to no host for anything else.
 BENCH_DOORS = {
     "action/semisync_benchmark.py",
-    # It hands the page its chapter of benchmarks.
+    # It hands the core's page the benchmarks' chapter; the page itself knows nothing of them.
     "action/semisync_report.py",
     "modules/netem.py",
     "modules/semisync_benchmark.py",
@@ -64,8 +64,6 @@ BENCH_DOORS = {
     "modules/semisync_load.py",
     "modules/semisync_setting.py",
 }
-# It hands the core's page the benchmarks' chapter, so that the page itself knows nothing of them.
-COMPOSED = "action/semisync_report.py"
 HOST_FILES = sorted((PLUGINS / "module_utils").rglob("*.py"))
 CONTROLLER_FILES = sorted((PLUGINS / "plugin_utils").rglob("*.py"))
 MODULES = sorted((PLUGINS / "modules").glob("*.py"))
@@ -180,13 +178,7 @@ def test_every_package_has_its_place_and_its_line_in_the_readme(path):
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        path
-        for path in sorted(PLUGINS.rglob("*.py"))
-        if not is_bench(path) and named(path) != COMPOSED
-    ],
-    ids=named,
+    "path", [path for path in sorted(PLUGINS.rglob("*.py")) if not is_bench(path)], ids=named
 )
 def test_nothing_outside_the_benchmarks_brings_a_file_of_theirs(path):
     assert [named(file) for file in sorted(closure(path)) if is_bench(file)] == []

@@ -147,7 +147,11 @@ def latency_of(cell: MeasuredCell) -> Latency | None:
     }
 
 
-def ratio_of(cell: MeasuredCell, cells: Sequence[MeasuredCell], metric: str) -> Ratio | None:
+def ratio_of(
+    cell: MeasuredCell,
+    cells: Sequence[MeasuredCell],
+    metric: str,
+) -> Ratio | None:
     """A cell against its baseline; None if one of the two has no figures."""
     base = next((other for other in cells if other["id"] == cell.get("baseline")), None)
     if base is None or base is cell or not (cell["statistics"] and base["statistics"]):
@@ -192,7 +196,9 @@ def waits_together(benchmark: Benchmark) -> bool:
 
 
 def asynchronous_rate(
-    cell: MeasuredCell, cells: Sequence[MeasuredCell], clients: int
+    cell: MeasuredCell,
+    cells: Sequence[MeasuredCell],
+    clients: int,
 ) -> float | None:
     """Operations a second of as many asynchronous clients with the same load and durability, or
     None.
@@ -226,7 +232,11 @@ def rate(entry: Repetition) -> float | None:
     return entry.get("rate")
 
 
-def model_of(cell: MeasuredCell, cells: Sequence[MeasuredCell], together: bool) -> Model | None:
+def model_of(
+    cell: MeasuredCell,
+    cells: Sequence[MeasuredCell],
+    together: bool,
+) -> Model | None:
     """A semi-sync cell against the model's limit, from its own round trip; None if there is nothing
     to compare. Its share is None if the cell is faster than the model can be.
     """
@@ -247,7 +257,11 @@ def model_of(cell: MeasuredCell, cells: Sequence[MeasuredCell], together: bool) 
 
 
 def bound_in_words(
-    bound: float, rtt_ms: float, clients: int, single: float | None, unbound: bool
+    bound: float,
+    rtt_ms: float,
+    clients: int,
+    single: float | None,
+    unbound: bool,
 ) -> str:
     """A limit and where it comes from; unbound if asynchronous clients are no faster."""
     trip = f"a round trip of {short(rtt_ms)} ms"
@@ -260,7 +274,11 @@ def bound_in_words(
     return f"{text} (the round trip alone: one asynchronous client was not measured)"
 
 
-def share_in_words(share: float | None, reached: float, bound: str) -> str:
+def share_in_words(
+    share: float | None,
+    reached: float,
+    bound: str,
+) -> str:
     """The comparison with the limit as the end of a sentence.
 
     Args:

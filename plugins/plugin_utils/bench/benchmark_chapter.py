@@ -118,7 +118,11 @@ def costliest_in_words(benchmark: Benchmark) -> str:
     return f'{name}, {cell["label"]}: {median}; against "{base}" {ratio["words"]}.'
 
 
-def tile_of(benchmark: Benchmark, cell: MeasuredCell, ratio: Ratio) -> Tile:
+def tile_of(
+    benchmark: Benchmark,
+    cell: MeasuredCell,
+    ratio: Ratio,
+) -> Tile:
     """What the costliest cell of a suite costs, in a figure and a few words."""
     summary = figures_of(cell)
     against = f"{cell['label']} against {label_of(benchmark, ratio['to'])}"

@@ -112,7 +112,11 @@ class BenchmarkContext:
         arguments: its options.
     """
 
-    def __init__(self, task_vars: Mapping[str, Any], arguments: BenchmarkOptions) -> None:
+    def __init__(
+        self,
+        task_vars: Mapping[str, Any],
+        arguments: BenchmarkOptions,
+    ) -> None:
         self.task_vars, self.arguments = task_vars, arguments
         try:
             self.name, members = cluster.members(task_vars, arguments["info_from"])
@@ -129,7 +133,11 @@ class BenchmarkContext:
 
     # What other tasks registered.
 
-    def registered(self, host: str, variable: str | None) -> Mapping[str, Any]:
+    def registered(
+        self,
+        host: str,
+        variable: str | None,
+    ) -> Mapping[str, Any]:
         """A host's result in a variable; empty if there is none."""
         return self.task_vars["hostvars"][host].get(variable) or {}
 

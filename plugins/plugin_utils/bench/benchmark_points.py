@@ -25,7 +25,11 @@ BACK_AT_BASELINE = 0.10
 DELAY_TOLERANCE = 0.03
 
 
-def points(result: Benchmark, source: str, restored: Restored) -> list[Check]:
+def points(
+    result: Benchmark,
+    source: str,
+    restored: Restored,
+) -> list[Check]:
     """The checkpoints that a suite's cells carry, and those of its delays; none of a suite without.
 
     Args:
@@ -62,7 +66,11 @@ def ratio_point(cell: MeasuredCell, source: str) -> Check:
     return check.row(point, source, title, expected, observed, good)
 
 
-def delay_point(source: str, delays: list[float], netem: Mapping[str, Delayed]) -> Check:
+def delay_point(
+    source: str,
+    delays: list[float],
+    netem: Mapping[str, Delayed],
+) -> Check:
     """P8.2: each of the suite's delays was put on, and the way to every replica grew by it.
 
     Args:

@@ -78,7 +78,9 @@ def defects(info: Info) -> list[str]:
 
 
 def describe(
-    machines: Iterable[MachineOfRun], rtt_ms: dict[str, float | None], collection: str
+    machines: Iterable[MachineOfRun],
+    rtt_ms: dict[str, float | None],
+    collection: str,
 ) -> Environment:
     """The environment of a run.
 

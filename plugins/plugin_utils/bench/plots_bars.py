@@ -60,7 +60,11 @@ def draw_bars(cells: list[MeasuredCell], narrow: bool) -> plots.Canvas:
 
 
 def draw_bar(
-    canvas: plots.Canvas, axes: Axes, cell: MeasuredCell, place: int, grouped: bool
+    canvas: plots.Canvas,
+    axes: Axes,
+    cell: MeasuredCell,
+    place: int,
+    grouped: bool,
 ) -> None:
     summary = analysis.figures_of(cell)
     label = plots.clean(series_name(cell) if grouped else cell["label"], 34)
@@ -102,7 +106,12 @@ def draw_bar(
     )
 
 
-def write_beside(canvas: plots.Canvas, axes: Axes, label: str, place: float) -> None:
+def write_beside(
+    canvas: plots.Canvas,
+    axes: Axes,
+    label: str,
+    place: float,
+) -> None:
     """A bar's label, left of it."""
     axes.annotate(
         label,
@@ -115,7 +124,12 @@ def write_beside(canvas: plots.Canvas, axes: Axes, label: str, place: float) -> 
     )
 
 
-def ratio_above(canvas: plots.Canvas, axes: Axes, ratio: str, place: float) -> None:
+def ratio_above(
+    canvas: plots.Canvas,
+    axes: Axes,
+    ratio: str,
+    place: float,
+) -> None:
     """A ratio at the right end of a narrow picture, above its bar."""
     axes.annotate(
         ratio,

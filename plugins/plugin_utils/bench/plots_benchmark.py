@@ -46,7 +46,11 @@ def pictures(benchmark: Benchmark) -> list[Picture]:
     return drawn
 
 
-def throughput(name: str, cells: list[MeasuredCell], benchmark: Benchmark) -> Picture:
+def throughput(
+    name: str,
+    cells: list[MeasuredCell],
+    benchmark: Benchmark,
+) -> Picture:
     """The picture of what the suite varies: the distance, the clients, or neither."""
     rates = figures_of(cells[0])["metric"] == "rate"
     distant = {

@@ -65,7 +65,12 @@ def draw_latency(cells: list[tuple[MeasuredCell, Latency]], narrow: bool) -> plo
     return canvas
 
 
-def draw_markers(axes: Axes, latency: Latency, shade: str, place: float) -> None:
+def draw_markers(
+    axes: Axes,
+    latency: Latency,
+    shade: str,
+    place: float,
+) -> None:
     """One row's figures as marks on the scale."""
     median, longest = latency["p50"] or 0.0, latency["max"]
     axes.plot([median, longest], [place] * 2, color=shade, linewidth=2, alpha=0.45)

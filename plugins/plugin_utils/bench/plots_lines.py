@@ -50,7 +50,11 @@ def round_trip(cell: MeasuredCell) -> float:
     return cell["rtt_ms"] or 0.0
 
 
-def draw_distance(cells: list[MeasuredCell], benchmark: Benchmark, narrow: bool) -> plots.Canvas:
+def draw_distance(
+    cells: list[MeasuredCell],
+    benchmark: Benchmark,
+    narrow: bool,
+) -> plots.Canvas:
     """Rate against measured round trip on a logarithmic scale; the model's limit as a line."""
     canvas = plots.Canvas(narrow, 380, 330)
     axes = canvas.axes(58, 16 if narrow else 170, 34, 48)
@@ -79,7 +83,11 @@ def draw_distance(cells: list[MeasuredCell], benchmark: Benchmark, narrow: bool)
     return canvas
 
 
-def of_kind(cells: Sequence[MeasuredCell], kind: str, clients: int) -> list[MeasuredCell]:
+def of_kind(
+    cells: Sequence[MeasuredCell],
+    kind: str,
+    clients: int,
+) -> list[MeasuredCell]:
     """The cells of one kind of replication with as many clients."""
     return [
         cell for cell in cells if cell["replication"] == kind and cell["load"]["clients"] == clients
@@ -87,7 +95,11 @@ def of_kind(cells: Sequence[MeasuredCell], kind: str, clients: int) -> list[Meas
 
 
 def limit_line(
-    axes: Axes, cells: list[MeasuredCell], clients: int, end: float, benchmark: Benchmark
+    axes: Axes,
+    cells: list[MeasuredCell],
+    clients: int,
+    end: float,
+    benchmark: Benchmark,
 ) -> bool:
     """What the model allows that many clients at every round trip; whether it is known."""
     far = of_kind(cells, "semisync", clients)
@@ -158,7 +170,13 @@ def draw_line(
     )[0]
 
 
-def name_line(canvas: plots.Canvas, axes: Axes, cell: MeasuredCell, words: str, shade: str) -> None:
+def name_line(
+    canvas: plots.Canvas,
+    axes: Axes,
+    cell: MeasuredCell,
+    words: str,
+    shade: str,
+) -> None:
     """A line's name at its end: beside it where there is room, above it on a telephone."""
     summary = analysis.figures_of(cell)
     median = analysis.with_unit(summary)
@@ -241,7 +259,12 @@ def draw_legend(canvas: plots.Canvas, lines: list[Series]) -> None:
     )
 
 
-def name_lines(canvas: plots.Canvas, axes: Axes, lines: list[Series], top: float) -> None:
+def name_lines(
+    canvas: plots.Canvas,
+    axes: Axes,
+    lines: list[Series],
+    top: float,
+) -> None:
     """Names at the right end of each line, moved apart where the lines are not."""
     inside = canvas.height - 40 - 48.0
     apart = 20 / inside * top

@@ -79,7 +79,11 @@ def begin(
     }
 
 
-def suite_of_run(suite_id: str, suite: Suite, profile: str) -> SuiteOfRun:
+def suite_of_run(
+    suite_id: str,
+    suite: Suite,
+    profile: str,
+) -> SuiteOfRun:
     """What is kept of a suite besides its cells."""
     kept: SuiteOfRun = {
         "id": suite_id,
@@ -242,7 +246,12 @@ def add(
     return analysis.analyse(result)
 
 
-def spoil(result: Benchmark, cell_id: str, number: int, reason: str) -> Benchmark:
+def spoil(
+    result: Benchmark,
+    cell_id: str,
+    number: int,
+    reason: str,
+) -> Benchmark:
     """A run that was kept does not count after all: it keeps no figure."""
     for entry in cell_of(result, cell_id)["repetitions"]:
         if entry["number"] == number and entry["valid"]:
@@ -288,7 +297,11 @@ def failed_run(reason: str) -> LoadRun:
     }
 
 
-def lapsed_run(run: LoadRun, hosts: list[str], seconds: int) -> LoadRun:
+def lapsed_run(
+    run: LoadRun,
+    hosts: list[str],
+    seconds: int,
+) -> LoadRun:
     """A run that does not count, because hosts restored meanwhile what was set for it."""
     return not_counting(
         run,
@@ -297,7 +310,11 @@ def lapsed_run(run: LoadRun, hosts: list[str], seconds: int) -> LoadRun:
     )
 
 
-def with_known_trip(run: LoadRun, result: Benchmark, cell: Cell) -> LoadRun:
+def with_known_trip(
+    run: LoadRun,
+    result: Benchmark,
+    cell: Cell,
+) -> LoadRun:
     """A client host's run with the round trip that the source measured; it does not count if that
     does not show the delay.
     """
@@ -322,7 +339,11 @@ def known_trip(result: Benchmark, cell: Cell) -> float | None:
     return min(known) if known else None
 
 
-def keep_netem(result: Benchmark, delay_ms: float, netem: Mapping[str, Any]) -> None:
+def keep_netem(
+    result: Benchmark,
+    delay_ms: float,
+    netem: Mapping[str, Any],
+) -> None:
     """Keep what the module netem returned when it added a delay: the evidence of P8.2."""
     kept: Delayed = {
         "command": netem.get("command"),
@@ -335,7 +356,13 @@ def keep_netem(result: Benchmark, delay_ms: float, netem: Mapping[str, Any]) -> 
     result["environment"].setdefault("netem", {})[f"{delay_ms:g}"] = kept
 
 
-def line(cell: MeasuredCell, run: Repetition, position: int, count: int, left: str) -> str:
+def line(
+    cell: MeasuredCell,
+    run: Repetition,
+    position: int,
+    count: int,
+    left: str,
+) -> str:
     """One run in a line for people: what it was, its figure, its share of the limit, and the time
     left.
 

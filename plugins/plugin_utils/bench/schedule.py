@@ -103,7 +103,11 @@ def longest_step(time_limit: int) -> int:
     return min(2 * time_limit + MARGIN, LONGEST_HOLD)
 
 
-def unheard(host: str, seconds: int, otherwise: int) -> str:
+def unheard(
+    host: str,
+    seconds: int,
+    otherwise: int,
+) -> str:
     """A warning that a host gets no signs of life.
 
     Args:
@@ -118,7 +122,9 @@ def unheard(host: str, seconds: int, otherwise: int) -> str:
 
 
 def expected_seconds(
-    suite: Suite | Benchmark, steps: list[Step], measured: Mapping[str, float] | None = None
+    suite: Suite | Benchmark,
+    steps: list[Step],
+    measured: Mapping[str, float] | None = None,
 ) -> float:
     """How many seconds the runs that are left will take.
 

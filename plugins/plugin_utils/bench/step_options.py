@@ -61,7 +61,13 @@ def cell_variables(cell: Cell) -> dict[str, str | int | None]:
     return values
 
 
-def setting_options(cell: Cell, side: str, info: Info, replicas: int, seconds: int) -> Options:
+def setting_options(
+    cell: Cell,
+    side: str,
+    info: Info,
+    replicas: int,
+    seconds: int,
+) -> Options:
     """semisync_setting's options for a cell.
 
     Args:
@@ -79,7 +85,11 @@ def setting_options(cell: Cell, side: str, info: Info, replicas: int, seconds: i
     }
 
 
-def netem_options(cell: Cell, peers: list[str], seconds: int) -> Options:
+def netem_options(
+    cell: Cell,
+    peers: list[str],
+    seconds: int,
+) -> Options:
     """The module netem's options for a cell; as setting_options()."""
     if not cell["delay_ms"]:
         return {"state": "absent", "peers": peers, "ping_count": 0}
@@ -93,7 +103,11 @@ def netem_options(cell: Cell, peers: list[str], seconds: int) -> Options:
 
 
 def load_options(
-    cell: Cell, time_limit: int, schema: str, replicas: int, peers: list[str]
+    cell: Cell,
+    time_limit: int,
+    schema: str,
+    replicas: int,
+    peers: list[str],
 ) -> Options:
     """semisync_load's options for one run.
 

@@ -70,7 +70,11 @@ def find(name: str, folders: list[str]) -> str:
     return known[name]
 
 
-def read(text: str, name: str, profile: str) -> Suite:
+def read(
+    text: str,
+    name: str,
+    profile: str,
+) -> Suite:
     """A suite with its defaults filled in, each cell with all its conditions.
 
     Args:
@@ -166,7 +170,12 @@ def problems_of(cells: list[Cell]) -> list[tuple[str, str]]:
     return problems
 
 
-def lacking(suite: Suite, host: str, tools: Mapping[str, str | None], slapper: str) -> str:
+def lacking(
+    suite: Suite,
+    host: str,
+    tools: Mapping[str, str | None],
+    slapper: str,
+) -> str:
     """Tools that the load needs and the host lacks, as text; empty if none.
 
     Args:

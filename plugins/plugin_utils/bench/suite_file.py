@@ -35,7 +35,11 @@ class Kind(NamedTuple):
     keys: Mapping[str, Kind] = {}
 
 
-def number(least: int, most: int, kind: type = int) -> Kind:
+def number(
+    least: int,
+    most: int,
+    kind: type = int,
+) -> Kind:
     return Kind(kind, least=least, most=most)
 
 
@@ -136,7 +140,12 @@ def read_values(text: str, name: str) -> RawSuite:
     return values
 
 
-def value_of(node: yaml.Node, kind: Kind, key: str, name: str) -> object:
+def value_of(
+    node: yaml.Node,
+    kind: Kind,
+    key: str,
+    name: str,
+) -> object:
     """A YAML node's value, checked.
 
     Raises:
@@ -154,7 +163,12 @@ def line_of(node: yaml.Node) -> int:
     return node.start_mark.line + 1
 
 
-def mapping_of(node: yaml.MappingNode, kind: Kind, key: str, name: str) -> dict[str, object]:
+def mapping_of(
+    node: yaml.MappingNode,
+    kind: Kind,
+    key: str,
+    name: str,
+) -> dict[str, object]:
     """A mapping's values, checked; see value_of()."""
     values: dict[str, object] = {}
     for key_node, value_node in node.value:
@@ -169,7 +183,12 @@ def mapping_of(node: yaml.MappingNode, kind: Kind, key: str, name: str) -> dict[
     return values
 
 
-def scalar_of(node: yaml.Node, kind: Kind, key: str, place: str) -> object:
+def scalar_of(
+    node: yaml.Node,
+    kind: Kind,
+    key: str,
+    place: str,
+) -> object:
     """A scalar's value, checked; see value_of().
 
     Args:

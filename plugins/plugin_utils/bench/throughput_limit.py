@@ -55,7 +55,11 @@ def limit(
     return min(bounds) if bounds else None
 
 
-def taken_in_turn(load: Work, wait_point: str | None, waits_together: bool = True) -> str:
+def taken_in_turn(
+    load: Work,
+    wait_point: str | None,
+    waits_together: bool = True,
+) -> str:
     """What the clients' commits take turns in.
 
     Args:

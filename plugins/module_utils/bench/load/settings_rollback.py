@@ -72,7 +72,13 @@ class SettingsRollback:
                 ) from error
         return {}
 
-    def arm(self, kept: Kept, statements: list[str], seconds: int, now: Readings) -> None:
+    def arm(
+        self,
+        kept: Kept,
+        statements: list[str],
+        seconds: int,
+        now: Readings,
+    ) -> None:
         """Keep everything that a rollback needs, and start its timer.
 
         Args:

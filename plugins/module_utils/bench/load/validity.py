@@ -144,7 +144,11 @@ def invalid(
     )
 
 
-def statements(before: Snapshot, after: Snapshot, own_query: bool) -> int:
+def statements(
+    before: Snapshot,
+    after: Snapshot,
+    own_query: bool,
+) -> int:
     """Statements the server has answered: of one's own queries all kinds, of generated ones those
     that are generated.
     """
@@ -152,7 +156,11 @@ def statements(before: Snapshot, after: Snapshot, own_query: bool) -> int:
     return sum(rises(before["status"], after["status"], counters).values())
 
 
-def unacknowledged(wanted: Expected, before: Snapshot, after: Snapshot) -> str:
+def unacknowledged(
+    wanted: Expected,
+    before: Snapshot,
+    after: Snapshot,
+) -> str:
     """Why a semi-sync run does not count although it was ON before and after: a commit went out
     unacknowledged.
     """
@@ -174,7 +182,12 @@ def unacknowledged(wanted: Expected, before: Snapshot, after: Snapshot) -> str:
     return ""
 
 
-def disturbed(delay_ms: float, asked: bool, dropped: int, rtt_ms: float | None) -> str:
+def disturbed(
+    delay_ms: float,
+    asked: bool,
+    dropped: int,
+    rtt_ms: float | None,
+) -> str:
     """Why the network was not as planned; empty if it was.
 
     Args:

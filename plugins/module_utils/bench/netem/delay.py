@@ -51,7 +51,11 @@ GONE = "Everything that the module added was removed again"
 LEFT = "The rollback timer removes what the module could not remove"
 
 
-def present(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayResult:
+def present(
+    host: NetemHost,
+    params: DelayOptions,
+    check_mode: bool,
+) -> DelayResult:
     """Add the delay, or change it.
 
     Args:
@@ -152,7 +156,11 @@ def add_delay(
     return trips
 
 
-def absent(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayResult:
+def absent(
+    host: NetemHost,
+    params: DelayOptions,
+    check_mode: bool,
+) -> DelayResult:
     """Remove the delay; as present()."""
     peers = parse_peers(params["peers"])
     before = host.read()
@@ -223,7 +231,12 @@ def same_state(first: NetState, second: NetState) -> bool:
     )
 
 
-def begin(host: NetemHost, before: NetState, peers: list[str], params: DelayOptions) -> DelayResult:
+def begin(
+    host: NetemHost,
+    before: NetState,
+    peers: list[str],
+    params: DelayOptions,
+) -> DelayResult:
     """The result's part that is known before anything is changed."""
     now = [tc_output.netem_parameters(qdisc) for qdisc in our_netem(before)]
     counters = host.counters()
@@ -251,7 +264,12 @@ def too_full(dropped: int, now: list[Delay]) -> list[str]:
     ]
 
 
-def end(result: DelayResult, before: NetState, plan: Plan, after: NetState) -> None:
+def end(
+    result: DelayResult,
+    before: NetState,
+    plan: Plan,
+    after: NetState,
+) -> None:
     """The result's part that tells what was, or would be, changed."""
     targets = delayed(after)
     result["changed"] = bool(plan.commands)

@@ -53,7 +53,13 @@ class RefusedError(ValueError):
     """What is asked for cannot or must not be done; the text says why and what to do."""
 
 
-def number(name: str, value: float | None, least: int, most: float, unit: str) -> float:
+def number(
+    name: str,
+    value: float | None,
+    least: int,
+    most: float,
+    unit: str,
+) -> float:
     """The value, where it is in its range.
 
     Raises:
@@ -174,7 +180,11 @@ def has_net_admin(status: str) -> bool:
     return match is not None and bool(int(match.group(1), 16) >> CAP_NET_ADMIN & 1)
 
 
-def missing_modules(config: str, loaded: list[str], loadable: Mapping[str, bool]) -> set[str]:
+def missing_modules(
+    config: str,
+    loaded: list[str],
+    loadable: Mapping[str, bool],
+) -> set[str]:
     """What the kernel surely lacks, of the words of KERNEL.
 
     Args:
@@ -194,7 +204,11 @@ def missing_modules(config: str, loaded: list[str], loadable: Mapping[str, bool]
     return lacking
 
 
-def explain_kernel(word: str, os_release: str, kernel: str) -> str:
+def explain_kernel(
+    word: str,
+    os_release: str,
+    kernel: str,
+) -> str:
     """Why there is no such thing in the kernel and which package has it.
 
     Args:
@@ -219,7 +233,12 @@ def explain_kernel(word: str, os_release: str, kernel: str) -> str:
     )
 
 
-def explain_failure(command: list[str], stderr: str, os_release: str, kernel: str) -> str:
+def explain_failure(
+    command: list[str],
+    stderr: str,
+    os_release: str,
+    kernel: str,
+) -> str:
     """A failed command of ours, in words.
 
     Args:

@@ -163,7 +163,11 @@ def arguments(wanted: Delay, old: Delay | None = None) -> list[str]:
     return words
 
 
-def choose_way(state: NetState, devices: list[str], missing: Collection[str]) -> str:
+def choose_way(
+    state: NetState,
+    devices: list[str],
+    missing: Collection[str],
+) -> str:
     """'redirect' or 'root' for these interfaces.
 
     Args:

@@ -111,7 +111,11 @@ def drain_seconds(delay_ms: float, jitter_ms: float = 0.0) -> int:
     return min(MAX_DRAIN, math.ceil((delay_ms + jitter_ms) / 1000.0 + 0.5))
 
 
-def rollback_script(states: list[NetState], seconds: int, programs: dict[str, str]) -> str:
+def rollback_script(
+    states: list[NetState],
+    seconds: int,
+    programs: dict[str, str],
+) -> str:
     """Shell lines that remove whatever is the module's in any of these states, and try again until
     it is gone.
 

@@ -123,7 +123,11 @@ def parse_filters(text: str) -> list[Filter]:
     return filters
 
 
-def _add_line(item: Filter, words: dict[int, int], line: str) -> None:
+def _add_line(
+    item: Filter,
+    words: dict[int, int],
+    line: str,
+) -> None:
     """What one indented line says about its filter."""
     match = re.match(r"dst_ip (\S+)$", line)
     if match and "/" not in match.group(1):

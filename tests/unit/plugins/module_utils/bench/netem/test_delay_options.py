@@ -212,7 +212,7 @@ FILTER = [
         (NETEM, "Error: Specified qdisc not found.\n", "has no netem"),
         # iproute2 and kernels without extended messages.
         (NETEM, "RTNETLINK answers: No such file or directory\n", "has no netem"),
-        (NETEM, "RTNETLINK answers: Operation not permitted\n", "takes CAP_NET_ADMIN"),
+        (NETEM, "RTNETLINK answers: Operation not permitted\n", "requires CAP_NET_ADMIN"),
         (
             ["ip", "link", "add", "semisync-nm0", "type", "ifb"],
             "Error: Unknown device type.\n",
