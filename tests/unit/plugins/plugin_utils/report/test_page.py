@@ -266,7 +266,7 @@ def test_a_benchmark_that_goes_on_says_so():
     ]
     assert (found["outcome"], found["headline"]) == (
         "attention",
-        "The benchmark four_phases has not ended",
+        "The benchmark four_phases is not complete",
     )
     assert benchmark["statement"][-1] == "asynchronous, 90 ms: not measured yet."
 
