@@ -21,7 +21,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
     interrupted_switchover,
-    switchover_plan,
 )
 
 
@@ -74,7 +73,7 @@ def never_opened() -> None:
 
 def read_whole() -> None:
     """An interrupted switchover is ended only where every host was read."""
-    put(switchover_plan, "half_done", lambda *_known: False)
+    put(interrupted_switchover, "half_done", lambda *_known: False)
 
 
 def attached_later() -> None:
