@@ -14,34 +14,34 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
+    benchmark_points,
     environment,
-    points,
-    record,
+    run_record,
     schedule,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.known import (
-    CLIENT_FILE,
-    Known,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.parts import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_arguments import (
     ARGUMENTS,
     NEEDED,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.step import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_context import (
+    CLIENT_FILE,
+    Known,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.step_options import (
     cell_of,
     load_options,
     netem_options,
     setting_options,
     timer_prefixes,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.lifeline import (
     LEASE,
     Lifeline,
     clock,
     run_lives,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows
 
 display = Display()
 SETTING = "dbre.semisync.semisync_setting"
@@ -92,7 +92,7 @@ class ActionModule(ActionBase):
         for words in environment.defects(known.source.info):
             display.warning(words)
         moment = results.now()
-        result = record.begin(
+        result = run_record.begin(
             known.name,
             suite_id,
             wanted,
@@ -102,13 +102,15 @@ class ActionModule(ActionBase):
         )
         run, interrupted = None, None
         if self.arguments["resume"]:
-            run, interrupted = record.unfinished(known.folder, result)
-        steps = schedule.remaining_steps(wanted, record.done(interrupted) if interrupted else set())
+            run, interrupted = run_record.unfinished(known.folder, result)
+        steps = schedule.remaining_steps(
+            wanted, run_record.done(interrupted) if interrupted else set()
+        )
         expected = schedule.expected_seconds(
-            wanted, steps, record.walls(interrupted) if interrupted else None
+            wanted, steps, run_record.walls(interrupted) if interrupted else None
         )
         if interrupted:
-            result = record.resume(result, interrupted)
+            result = run_record.resume(result, interrupted)
         else:
             result["suite"]["expected_seconds"] = round(expected)
         path = None
@@ -117,9 +119,9 @@ class ActionModule(ActionBase):
                 folder = results.open_run(known.folder, moment, run or self.arguments["run"])
             except ValueError as error:
                 raise AnsibleActionFail(str(error)) from error
-            path = os.path.join(folder, record.file_name(suite_id))
+            path = os.path.join(folder, run_record.file_name(suite_id))
             results.write_json(path, result)
-            record.remove_former(path, suite_id)
+            run_record.remove_former(path, suite_id)
         display.display(
             f"{wanted['title']}\n  cluster {known.name}, {len(wanted['cells'])} cells,"
             f" {wanted['repetitions']} repetitions, profile {self.arguments['profile']}, load from"
@@ -179,7 +181,7 @@ class ActionModule(ActionBase):
             done["netem"] = self.module(NETEM, **netem_options(cell, peers, seconds))
             done["changed"] = done["changed"] or done["netem"]["changed"]
             if cell["delay_ms"] and done["netem"]["changed"]:
-                record.keep_netem(result, cell["delay_ms"], done["netem"])
+                run_record.keep_netem(result, cell["delay_ms"], done["netem"])
                 known.keep(result)
         return done
 
@@ -202,17 +204,17 @@ class ActionModule(ActionBase):
             module_name=LOAD, task_vars=known.task_vars, module_args={**login, **options}
         )
         if loaded.get("failed"):
-            run = record.failed_run(loaded.get("msg") or "the load failed")
+            run = run_record.failed_run(loaded.get("msg") or "the load failed")
         else:
             run = loaded["runs"][0]
         if run["rtt_ms"] is None and run["valid"]:
-            run = record.with_known_trip(run, result, cell)
+            run = run_record.with_known_trip(run, result, cell)
         if not run_lives(main):
             raise AnsibleActionFail("ansible-playbook was killed; the next run measures this again")
         lapsed = [each.host for each in known.servers if self.lifeline(each.host).lapsed()]
         if lapsed:
-            run = record.lapsed_run(run, lapsed, LEASE)
-        record.add(result, cell["id"], step["repetition"], run, moment, time.time() - begin)
+            run = run_record.lapsed_run(run, lapsed, LEASE)
+        run_record.add(result, cell["id"], step["repetition"], run, moment, time.time() - begin)
         known.keep(result)
         self.show(result, step)
         return {"changed": True, "valid": run["valid"], "reason": run["reason"]}
@@ -223,9 +225,9 @@ class ActionModule(ActionBase):
         position = steps.index(step) + 1
         cell = cell_of(result, step)
         run = next(run for run in cell["repetitions"] if run["number"] == step["repetition"])
-        seconds = schedule.expected_seconds(result, steps[position:], record.walls(result))
+        seconds = schedule.expected_seconds(result, steps[position:], run_record.walls(result))
         left = schedule.in_words(seconds)
-        display.display(record.line(cell, run, position, len(steps), left))
+        display.display(run_record.line(cell, run, position, len(steps), left))
 
     def confirm(self) -> dict[str, Any]:
         """Where the load came from another host: whether netem on this one dropped packets, which
@@ -238,7 +240,7 @@ class ActionModule(ActionBase):
         if lost:
             step, result = self.arguments["step"], self.known.kept()
             reason = f"netem dropped {lost} packets"
-            record.spoil(result, step["cell"], step["repetition"], reason)
+            run_record.spoil(result, step["cell"], step["repetition"], reason)
             self.known.keep(result)
             display.display(f"  {step['cell']} does not count: {reason}")
         return {"changed": False, "dropped": now}
@@ -290,12 +292,12 @@ class ActionModule(ActionBase):
             "clients": int(status["clients"] or 0),
             "replicas": len(known.replicas),
         }
-        record.finish(result, results.now())
+        run_record.finish(result, results.now())
         known.keep(result)
-        rows = checkpoint_rows.at(result["ended"], points.points(result, known.me, restored))
+        rows = check.at(result["ended"], benchmark_points.points(result, known.me, restored))
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
-        display.display(record.summary(result, path))
+        display.display(run_record.summary(result, path))
         return {
             "changed": False,
             "path": path,

@@ -11,9 +11,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows
 
 display = Display()
 
@@ -54,7 +54,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error
         rows = results.read_json(os.path.join(path, results.CHECKPOINTS), [])
         if rows:
-            display.display(checkpoint_rows.table(rows, name))
+            display.display(check.table(rows, name))
         lines = [f"Report of cluster {name}: {verdict}", f"  {page or summary}"]
         if page is None:
             lines.append(f"  For report.html with its pictures, on the controller: {plots.INSTALL}")

@@ -16,16 +16,20 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     results,
     settings,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import (
+    check,
+    checkpoints,
+    drill_outcome,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+    backlog,
+    history,
+    listing,
+    rulebook,
+    rules_server,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import (
-    backlog,
-    checkpoint_rows,
-    checkpoints,
-    drill,
-    findings,
-    history,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import HEALTHY, PASSED
 
@@ -103,25 +107,23 @@ class ActionModule(ActionBase):
         info_from, source = arguments["info_from"], source_of(members)
         canary, arrivals = cluster.canary(task_vars, members, arguments["written_from"], info_from)
         recorded = results.observations(shelf.folder)
-        rows = checkpoint_rows.at(
-            shelf.at, checkpoints.evaluate(members, canary, arrivals, recorded)
-        )
+        rows = check.at(shelf.at, checkpoints.evaluate(members, canary, arrivals, recorded))
         state, past, since = history.look_back(shelf.last_state(), members, shelf.at)
         # What is wanted is the source's to say; another host speaks only where the source could not
         # be read.
         spoken_for = task_vars["inventory_hostname"] == source.host
-        entries = findings.evaluate(
+        entries = rulebook.evaluate(
             members,
             past,
             since,
             arguments["lag_limit"],
-            findings.clocks(members, shelf.moment.timestamp()),
+            rules_server.clocks(members, shelf.moment.timestamp()),
             self.wanted(task_vars, COMPARED.values() if spoken_for else ()),
             arguments["failover_limit"],
             cluster.held_hosts(task_vars, info_from),
         )
-        display.display(checkpoint_rows.table(rows, shelf.cluster))
-        display.display(findings.table(entries, shelf.cluster))
+        display.display(check.table(rows, shelf.cluster))
+        display.display(listing.table(entries, shelf.cluster))
         waits = backlog.line(members)
         if waits:
             display.display(f"  {waits}")
@@ -152,7 +154,7 @@ class ActionModule(ActionBase):
 
     def judge_drill(self, shelf: Shelf, seen: dict[str, Any]) -> dict[str, Any]:
         """The checkpoints of a drill, said and kept."""
-        judged = drill.judge(
+        judged = drill_outcome.judge(
             seen["plan"],
             seen["rows"],
             seen["stopped"],
@@ -160,10 +162,10 @@ class ActionModule(ActionBase):
             seen["reason"],
             seen["returned"],
         )
-        judged["checkpoints"] = checkpoint_rows.at(shelf.at, judged["checkpoints"])
+        judged["checkpoints"] = check.at(shelf.at, judged["checkpoints"])
         path = shelf.keep_drill(judged)
-        display.display(checkpoint_rows.table(judged["checkpoints"], shelf.cluster))
-        display.display(f"  {drill.summary(judged)}" + (f"\n  {path}" if path else ""))
+        display.display(check.table(judged["checkpoints"], shelf.cluster))
+        display.display(f"  {drill_outcome.summary(judged)}" + (f"\n  {path}" if path else ""))
         words = f"drill of {judged['replica']} failed: {judged['reason']}"
         failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {words}"}
         return {

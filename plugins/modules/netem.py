@@ -200,7 +200,12 @@ rollback_at:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.netem import host, run, tc, wanted
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import (
+    delay,
+    delay_options,
+    netem_host,
+    tc_output,
+)
 
 
 def main() -> None:
@@ -220,10 +225,10 @@ def main() -> None:
         required_if=[("state", "present", ["peers", "delay_ms"])],
         supports_check_mode=True,
     )
-    task = run.present if module.params["state"] == "present" else run.absent
+    task = delay.present if module.params["state"] == "present" else delay.absent
     try:
-        result = task(host.Host(module), module.params, module.check_mode)
-    except (wanted.RefusedError, tc.UnreadableError) as error:
+        result = task(netem_host.Host(module), module.params, module.check_mode)
+    except (delay_options.RefusedError, tc_output.UnreadableError) as error:
         module.fail_json(msg=str(error))
     for text in result.pop("warnings"):
         module.warn(text)

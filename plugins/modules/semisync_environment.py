@@ -100,15 +100,15 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import validity
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import Host
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import round_trips
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
-from ansible_collections.dbre.semisync.plugins.module_utils.host.ping import round_trips
 from ansible_collections.dbre.semisync.plugins.module_utils.host.process import (
     find_tool,
     program_folders,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.load import rules
-from ansible_collections.dbre.semisync.plugins.module_utils.netem.host import Host
 from ansible_collections.dbre.semisync.plugins.module_utils.server.login import mysql_driver
 
 PINGS = 10
@@ -143,7 +143,7 @@ def fsync(module: Any) -> dict[str, Any] | None:
         )
     except OSError as error:
         module.fail_json(msg=f"cannot write to {module.params['path']}: {error}")
-    latencies = rules.latencies(times)
+    latencies = validity.latencies(times)
     if latencies is None:
         return None
     return {

@@ -186,17 +186,19 @@ import uuid
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.host.ping import round_trips
-from ansible_collections.dbre.semisync.plugins.module_utils.load import (
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import (
+    load_tools,
     mysqlslap,
-    rules,
     sysbench,
-    tools,
+    validity,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.load.disk import DiskWatch
-from ansible_collections.dbre.semisync.plugins.module_utils.netem.guard import drain_seconds
-from ansible_collections.dbre.semisync.plugins.module_utils.netem.host import Host
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.disk_watch import DiskWatch
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import Host
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.safeguards import (
+    drain_seconds,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import round_trips
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     connection,
     login,
@@ -252,15 +254,15 @@ def one_run(module: AnsibleModule, server: Server, names: Names, tool: Any) -> A
     outcome["dropped"] = (
         host.counters()["dropped"] - dropped if params["delay_ms"] and params["peers"] else 0
     )
-    reason = rules.invalid(params, before, after, outcome)
+    reason = validity.invalid(params, before, after, outcome)
     reason += disk.words() if reason else ""
     run = {
         "valid": not reason,
         "reason": reason,
         "rtt_ms": outcome["rtt_ms"],
         "dropped": outcome["dropped"],
-        "commits": rules.committed(before, after) if after else None,
-        "counters": rules.semisync_rises(before, after) if after else {},
+        "commits": validity.committed(before, after) if after else None,
+        "counters": validity.semisync_rises(before, after) if after else {},
     }
     for key in ("seconds", "operations", "rate", "rate_stdev", "latency_ms"):
         run[key] = None if reason else outcome.get(key)
@@ -327,7 +329,7 @@ def check(params: dict[str, Any]) -> str:
         return f"warmup is {params['warmup']}; at least 0 is needed"
     if params["seconds"] is not None and params["seconds"] < 1:
         return f"seconds is {params['seconds']}; at least 1 is needed"
-    reason = rules.unfit(params)
+    reason = validity.unfit(params)
     if not reason and params["tool"] == "sysbench":
         reason = sysbench.unusable_password(params["login_password"])
     return reason
@@ -339,7 +341,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     schema = params["schema"] or "semisync_load_" + uuid.uuid4().hex[:12]
     if schema in server.schemas():
         raise ValueError(f"the schema {schema} exists; the load works only in a schema of its own")
-    tool = tools.TOOLS[params["tool"]](module, server, names, schema)
+    tool = load_tools.TOOLS[params["tool"]](module, server, names, schema)
     try:
         runs = [] if module.check_mode else all_runs(module, server, names, tool)
     finally:
@@ -362,13 +364,13 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
 def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            tool={"type": "str", "choices": list(rules.TOOLS), "default": "mysqlslap"},
+            tool={"type": "str", "choices": list(validity.TOOLS), "default": "mysqlslap"},
             clients={"type": "int", "default": 10},
             queries={"type": "int", "default": 1000},
             seconds={"type": "int"},
             iterations={"type": "int", "default": 5},
             warmup={"type": "int", "default": 1},
-            load_type={"type": "str", "choices": list(rules.LOAD_TYPES), "default": "mixed"},
+            load_type={"type": "str", "choices": list(validity.LOAD_TYPES), "default": "mixed"},
             engine={"type": "str"},
             create={"type": "str"},
             query={"type": "str"},
@@ -376,7 +378,7 @@ def main() -> None:
             table_size={"type": "int", "default": 10000},
             schema={"type": "str"},
             timeout={"type": "int", "default": 300},
-            replication={"type": "str", "choices": list(rules.REPLICATION)},
+            replication={"type": "str", "choices": list(validity.REPLICATION)},
             replicas={"type": "int", "default": 1},
             peers={"type": "list", "elements": "str", "default": []},
             delay_ms={"type": "float", "default": 0},

@@ -140,9 +140,12 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.settings_rollback import (
+    Guard,
+    SettingError,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc, wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.load import setting
-from ansible_collections.dbre.semisync.plugins.module_utils.load.kept import Guard, SettingError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -213,7 +216,9 @@ def check_free(server: Server, kept: dict[str, Any], params: dict[str, Any]) -> 
 
 
 def create_account(server: Server, account: dict[str, str], schema: str) -> None:
-    create, *grants = setting.account_statements(account["user"], account["host"], schema)
+    create, *grants = temporary_settings.account_statements(
+        account["user"], account["host"], schema
+    )
     server.rows(create, (account["password"],))
     for statement in grants:
         server.rows(statement)
@@ -224,18 +229,22 @@ def present(module: AnsibleModule, server: Server, names: Names) -> dict[str, An
     params, guard = module.params, Guard(module)
     side, mode, account = params["side"], params["replication"], params["account"]
     kept, now = guard.kept(), server.variables()
-    wanted = setting.wanted_variables(names, side, mode, params["variables"])
+    wanted = temporary_settings.wanted_variables(names, side, mode, params["variables"])
     runs = side == "replica" and io_runs(server, names)
     wants_io = mode != "none" if side == "replica" and mode else None
     check_free(server, kept, params)
     user_host = (account["user"], account["host"]) if account else None
     new_account = account and list(user_host or ()) not in kept.get("accounts", [])
-    kept = setting.remembered(kept, now, wanted, runs, wants_io, params["schema"], user_host)
-    statements = setting.changes(now, wanted)
+    kept = temporary_settings.remembered(
+        kept, now, wanted, runs, wants_io, params["schema"], user_host
+    )
+    statements = temporary_settings.changes(now, wanted)
     if wants_io is not None and wants_io != runs:
-        statements.append(setting.io_statement(names, wants_io))
+        statements.append(temporary_settings.io_statement(names, wants_io))
     if not module.check_mode:
-        guard.arm(kept, setting.restore_statements(names, kept), params["rollback_after"], now)
+        guard.arm(
+            kept, temporary_settings.restore_statements(names, kept), params["rollback_after"], now
+        )
         for statement in statements:
             server.rows(statement)
         if new_account:
@@ -255,7 +264,7 @@ def present(module: AnsibleModule, server: Server, names: Names) -> dict[str, An
 def absent(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     """Put everything back, and stop the timer."""
     guard = Guard(module)
-    statements = setting.restore_statements(names, guard.kept(), server.variables())
+    statements = temporary_settings.restore_statements(names, guard.kept(), server.variables())
     if not module.check_mode:
         for statement in statements:
             server.rows(statement)

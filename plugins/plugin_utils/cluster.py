@@ -13,9 +13,10 @@ from typing import Any
 from ansible import constants
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import listing
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoint_rows, findings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     HEALTHY,
     UNHEALTHY,
@@ -363,10 +364,10 @@ def verdict(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
         rows: the checkpoints.
         entries: the findings.
     """
-    line, critical = checkpoint_rows.verdict(rows), findings.reasons(entries)
+    line, critical = check.verdict(rows), listing.reasons(entries)
     if not critical:
         return line
-    named = checkpoint_rows.failed(rows) or checkpoint_rows.unknown(rows)
+    named = check.failed(rows) or check.unknown(rows)
     return line + ("; " if named else ": ") + "critical: " + critical
 
 
@@ -374,6 +375,6 @@ def health(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
     """A cluster in a word: healthy where all was seen and nothing is wrong, unknown where nothing
     was seen to be wrong, and not all was seen.
     """
-    if checkpoint_rows.failed(rows) or findings.critical(entries):
+    if check.failed(rows) or listing.critical(entries):
         return UNHEALTHY
-    return UNKNOWN if checkpoint_rows.unknown(rows) else HEALTHY
+    return UNKNOWN if check.unknown(rows) else HEALTHY

@@ -52,8 +52,8 @@ def write_json(path: str, value: Any, private: bool = False) -> None:
 
 
 def make_folder(folder: str) -> None:
-    """Make a cluster's folder in results/, which is closed to others unless somebody opens it: it
-    has names of hosts and accounts, versions, and what servers said.
+    """Make a cluster's folder in results/, which only its owner can read until its mode is changed:
+    it has names of hosts and accounts, versions, and what servers reported.
     """
     # The mode is the last folder's alone.
     os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)

@@ -218,7 +218,7 @@ def from_facts(values: Mapping[str, Any]) -> list[str]:
         " this collection: set inject_facts_as_vars = false in ansible.cfg. If you keep it by"
         " set_fact with cacheable, set it in the inventory; if you do not, look who is on that host"
         for name in sorted(ours)
-        # Facts that no variable comes from harm nobody.
+        # A fact that no variable comes from is harmless.
         if name in values and values[name] == facts[name]
     ]
 

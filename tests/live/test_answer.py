@@ -180,7 +180,7 @@ def test_writers_through_haproxy_survive_a_switchover(cluster):
 
 
 def status_from(asking, host):
-    """What a host's answer says to somebody on another host; None for nothing."""
+    """What a host's answer says to a caller on another host; None if it says nothing."""
     program = (
         "import http.client, sys; c = http.client.HTTPConnection(sys.argv[1], int(sys.argv[2]),"
         " timeout=3); c.request('GET', '/source'); print(c.getresponse().status)"

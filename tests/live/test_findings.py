@@ -5,7 +5,7 @@ import os
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.finding_kinds import TABLE
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import TABLE
 
 from support import moves
 from support.live_hosts import Host, hosts, inventory, playbook, words

@@ -12,6 +12,7 @@ import re
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     certificate,
@@ -20,7 +21,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     readings,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import history
 
 from model.results import LATENCY, Asked, Results, answers, host, server_id, uuid
 from model.state import (

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     assumptions,
     failover_outcome,
@@ -24,7 +25,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     source_log,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED
 
 Make = Callable[[Any], Any]

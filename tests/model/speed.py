@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     last_look,
     relay_logs,
     source_log,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import history
 
 TEXTS = (
     (survivors, "stamp"),

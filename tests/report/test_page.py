@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.report import (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import finding_kinds
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import kinds
 
 from support import pages
 
@@ -38,7 +38,7 @@ def test_a_page_names_alerts_findings_and_playbooks_that_there_are(page):
     made = pages.steps(page.stem)
     said = [line for step in made for line in step.says]
     findings = {name for line in said for name in FINDING.findall(line)}
-    assert findings and findings <= set(finding_kinds.TABLE)
+    assert findings and findings <= set(kinds.TABLE)
     for step in made:
         playbook = re.search(r"dbre\.semisync\.(\w+)", step.command)
         assert step.host or playbook, step.command

@@ -54,8 +54,8 @@ def places(pattern: str) -> list[str]:
         (r"def wait_until\(", "module_utils/host/clock.py"),
         # Counters and figures.
         (r"def rises\(", "module_utils/server/values.py"),
-        (r"def median\(", "module_utils/statistics.py"),
-        (r"def stdev\(", "module_utils/statistics.py"),
+        (r"def median\(", "module_utils/bench/statistics.py"),
+        (r"def stdev\(", "module_utils/bench/statistics.py"),
         # A canary row.
         (r"INSERT INTO \{table\} \(details", "module_utils/canary/rows.py"),
         # A row of the journal.
@@ -80,7 +80,7 @@ def places(pattern: str) -> list[str]:
         (r"%Y-%m-%dT%H%M%S", "plugin_utils/results.py"),
         (r"\.strptime\(words", "module_utils/host/clock.py"),
         # Round trips.
-        (r"def parse_ping\(", "module_utils/host/ping.py"),
+        (r"def parse_ping\(", "module_utils/bench/ping.py"),
     ],
 )
 def test_it_is_done_in_one_place(pattern: str, place: str) -> None:
@@ -121,7 +121,7 @@ GTIDS = "module_utils/replication/gtids.py"
 COLONS = {
     GTIDS,
     "module_utils/answer/place.py",
-    "module_utils/netem/guard.py",
+    "module_utils/bench/netem/safeguards.py",
     "module_utils/server/connection.py",
 }
 

@@ -277,7 +277,7 @@ UNJUDGED = {"judged": False, "why": "no answer", "seconds": 9.0}
     [
         ({}, "", False),
         ({"lost": 1}, "rows or certificate are wrong", False),
-        ({"verdict": REFUSED}, "nobody took over", False),
+        ({"verdict": REFUSED}, "no replica took over", False),
         (UNJUDGED, "it could not be judged: no answer", True),
         ({"case": "phantom", "back": back(equal=False)}, "", False),
         ({"case": "phantom", "back": back()}, "the mistake was not seen", True),

@@ -1,4 +1,4 @@
-"""What is installed or run for this repository is what somebody has looked at: by its hash or its
+"""What is installed or run for this repository is pinned to what was reviewed: by its hash or its
 commit.
 """
 

@@ -19,7 +19,6 @@ PREFIX = "ansible_collections.dbre.semisync.plugins."
 
 # From bottom to top: a package may import those before it.
 HOST_PACKAGES = (
-    "statistics",
     "server",
     "host",
     "replication",
@@ -32,22 +31,26 @@ HOST_PACKAGES = (
     "seed",
     "everything",
     "first_look",
-    "netem",
-    "load",
+    "bench/statistics",
+    "bench/ping",
+    "bench/netem",
+    "bench/load",
 )
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
-    ("task_files", "setting_rows"),
+    ("task_files", "setting_rows", "figures"),
     ("settings", "results", "words", "lifeline"),
     ("member",),
     ("promise",),
     ("plans",),
+    ("checks",),
+    ("findings",),
     ("verdict",),
     ("cluster",),
     ("inventory", "reach"),
     ("role_change",),
     ("goals",),
-    ("benchmark",),
+    ("bench",),
     ("report",),
 )
 HOST_FILES = sorted((PLUGINS / "module_utils").rglob("*.py"))
@@ -100,6 +103,8 @@ def closure(path: Path) -> set[Path]:
 def room(path: Path) -> tuple[str, str]:
     """(module_utils or plugin_utils or another folder of plugins, the package or single file)."""
     parts = path.relative_to(PLUGINS).with_suffix("").parts
+    if parts[:2] == ("module_utils", "bench"):
+        return parts[0], "/".join(parts[1:3])
     return parts[0], parts[1]
 
 

@@ -41,7 +41,7 @@ SOCKETS = (
     "/var/run/mysqld/mysqld.sock",
     "/var/lib/mysql/mysql.sock",
     "/run/mysql/mysql.sock",
-    # Where servers have it that somebody built; asked last.
+    # The default of a server built from source; tried last.
     "/tmp/mysql.sock",  # noqa: S108
 )
 
@@ -145,8 +145,8 @@ def explain(error: ServerError, params: dict[str, Any]) -> str:
 
 
 def kind(error: ServerError) -> str:
-    """Which kind of failure to connect this is: nobody listens, somebody does and says nothing or
-    not to the end, or anything else. A server that hangs is none that has ended: it may yet confirm
+    """Which kind of failure to connect this is: nothing listens, a server listens but does not
+    finish its answer, or anything else. A server that hangs has not ended: it may still confirm
     commits.
     """
     if error.number in NOBODY_LISTENS:
@@ -192,8 +192,8 @@ def connect(module: Any, autocommit: bool = True) -> Any:
             or not needs_tls(error)
         ):
             raise
-        # As the servers' own clients do: TLS where the server wants it, whoever has signed its
-        # certificate.
+        # As the servers' own clients do: TLS if the server requires it, with its certificate
+        # unchecked.
         return open_connection(module, section, autocommit, False)
 
 
@@ -332,7 +332,7 @@ def quoted(value: str) -> str:
 
 def secret_file(text: str, suffix: str = ".cnf") -> str:
     """The path of a new file that only its owner can read, in memory where a host has such a place;
-    whoever asks for it deletes it.
+    the caller deletes it.
     """
     handle, path = tempfile.mkstemp(
         prefix="dbre-semisync-", suffix=suffix, dir=MEMORY if os.path.isdir(MEMORY) else None

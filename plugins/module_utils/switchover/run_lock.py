@@ -4,7 +4,7 @@
 """The lock of the one run that may change a server's role, and whose connection holds it.
 
 Any account may take a lock of any name. One that is neither ours nor an administrator's changes no
-role: its connection is ended, so that nobody keeps a failover from its server.
+role: its connection is ended, so that it cannot block a failover.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Holder(NamedTuple):
     Attributes:
         number: of the connection.
         words: the same with its account, if that is seen.
-        stranger: whether it is seen to be nobody who changes roles.
+        stranger: whether its account is known not to change roles.
     """
 
     number: int
@@ -44,7 +44,7 @@ class Holder(NamedTuple):
 
 
 def holder(server: Server, ours: str) -> Holder | None:
-    """Who has the lock; None if nobody has.
+    """The holder of the lock; None if it is free.
 
     Args:
         server: a connection of an administrator.
@@ -90,14 +90,14 @@ def has_roles(server: Server, statement: str, user: str) -> bool:
 
 
 def take(server: Server, seconds: float, ours: str, anybody: bool = False) -> bool:
-    """Whether the lock could be had; whoever has it and changes no roles is ended.
+    """Whether the lock was taken; a holder that changes no roles is ended.
 
     Args:
         server: a connection of an administrator.
         seconds: for a run that has it to end.
         ours: the replication account.
-        anybody: whether somebody has said by name that no other run is under way: then whoever has
-            it is ended.
+        anybody: whether the operator has confirmed by name that no other run is in progress:
+            then any holder is ended.
 
     Raises:
         ServerError: the server is gone.

@@ -15,10 +15,10 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     plots,
-    who_wrote,
-    words,
-    words_failover,
-    words_switchover,
+    text,
+    text_failover,
+    text_switchover,
+    writability,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import rejoin_record
 
@@ -80,13 +80,13 @@ def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str
             f"{folder} holds no checkpoints, switchover, failover, rejoin, drill or benchmark to"
             " report"
         )
-    overview = words.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
+    overview = text.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
     # What one run's own change began with and ended with; any other run has nothing to say of it.
     if overview["switchover"] or overview["failover"]:
-        overview["changes"] = who_wrote.up_to(folder)
-        overview["who_wrote"] = who_wrote.told(overview["changes"])
+        overview["changes"] = writability.up_to(folder)
+        overview["who_wrote"] = writability.told(overview["changes"])
     summary = os.path.join(folder, SUMMARY)
-    results.write_text(summary, words.markdown(overview))
+    results.write_text(summary, text.markdown(overview))
     page = None
     if plots.HAS_MATPLOTLIB:
         page = os.path.join(folder, HTML)
@@ -106,11 +106,11 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
         undefined=jinja2.ChainableUndefined,
     )
     environment.filters.update(
-        short=words.short,
-        moment=words.moment,
-        name=words.name_of,
-        meaning=words_switchover.meaning,
-        failover_meaning=words_failover.meaning,
+        short=text.short,
+        moment=text.moment,
+        name=text.name_of,
+        meaning=text_switchover.meaning,
+        failover_meaning=text_failover.meaning,
     )
     # Anything else in a link, such as javascript:, would be the page's own doing.
     environment.tests["match_url"] = lambda text: bool(re.match(r"https?://", text))
@@ -129,16 +129,16 @@ def drawn(overview: dict[str, Any]) -> dict[str, Any]:
     """Pictures by what they belong to: all changes of roles, the switchover's, a list of drills',
     lists of suites'.
     """
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import plots_benchmark
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
-        plots_benchmark,
         plots_drill,
         plots_switchover,
-        plots_who_wrote,
+        plots_writability,
     )
 
     drills, moved = enumerate(overview["drills"], 1), overview["switchover"]
     return {
-        "writers": plots_who_wrote.timeline(overview["changes"]),
+        "writers": plots_writability.timeline(overview["changes"]),
         "switchover": plots_switchover.timeline(moved) if moved else None,
         "drills": [plots_drill.timeline(drill, number) for number, drill in drills],
         "suites": [plots_benchmark.pictures(benchmark) for benchmark in overview["benchmarks"]],

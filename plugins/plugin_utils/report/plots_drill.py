@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark.analysis import short
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 
 INK = plots.INK

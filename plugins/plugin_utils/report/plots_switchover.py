@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words_switchover import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchover import (
     meaning,
     milliseconds,
 )

@@ -186,8 +186,8 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
                 "what it has, its own source has; have it follow the source, or take it out of the"
                 " cluster"
                 if following is None
-                else "it counts as unread, and follows whoever takes over: an interrupted failover"
-                " leaves replicas so",
+                else "it counts as unread, and will follow the new source: an interrupted failover"
+                " leaves replicas like this",
                 following is not None,
             )
 

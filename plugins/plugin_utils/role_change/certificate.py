@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     assumptions,
@@ -20,7 +21,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog
 
 PROVEN = "proven"
 WINDOW = "proven but for the degraded window"

@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     UNDONE,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     premises,
@@ -20,7 +21,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     switchover_outcome,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.cases import Case
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
 TITLES = {
@@ -74,9 +74,7 @@ def completed(
     done["reason"] = "; ".join(f"{host}: {words}" for host, words in reasons.items() if words)
     done["premises"] = [shown(row, target) for row in kept["premises"]]
     points = [
-        checkpoints.row(
-            one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"]
-        )
+        check.row(one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"])
         for host, result in parts.items()
         for one in (result or {}).get("points", [])
         if one["id"] in TITLES

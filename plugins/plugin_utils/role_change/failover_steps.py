@@ -26,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     SalvagePlan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, member, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_events
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
@@ -51,7 +52,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import scheduled
 
 Result = dict[str, Any]
 # What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
@@ -293,7 +293,9 @@ def take_over(run: RunContext, planned: FailoverPlan) -> Result:
     salvaged.
     """
     last = run.kept(results.STATE)
-    planned = dataclasses.replace(planned, event_states=scheduled.of_dead(last, planned.source_id))
+    planned = dataclasses.replace(
+        planned, event_states=rules_events.of_dead(last, planned.source_id)
+    )
     ahead = failover_plan.apply_ahead(run.host, planned, run.do, lambda line: run.say([line]))
     tail = {"tail": run.handed_over(f"tail-{run.token}")} if planned.salvage else {}
     done = run.do(planned, **tail)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -28,7 +29,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     FAILED,
     NOT_APPLICABLE,
@@ -133,9 +133,9 @@ def premise(
     """One row; good is None where nobody could see."""
     title = BY_ID[point].title
     row = (
-        checkpoints.unseen(point, host, title, expected, observed)
+        check.unseen(point, host, title, expected, observed)
         if good is None
-        else checkpoints.row(point, host, title, expected, observed, good)
+        else check.row(point, host, title, expected, observed, good)
     )
     return dict(row, statement=statement)
 

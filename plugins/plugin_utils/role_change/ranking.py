@@ -14,6 +14,7 @@ import re
 from typing import Any, NamedTuple, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     last_look,
@@ -22,7 +23,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import backlog
 
 GTIDS, BYTES = "transaction(s)", "byte(s) of the source's binary log"
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Peer
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_failover,
@@ -19,7 +20,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import history
 
 # The module says to start a server that does not run, which is what must not be done now.
 STOPPED = "its server does not run, or does not listen where it was looked for"

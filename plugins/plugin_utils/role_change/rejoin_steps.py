@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     RejoinRecordPlan,
     ReplayPlan,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
@@ -37,7 +38,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_facts import (
     RejoinFacts,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import history
 
 
 def look(facts: RejoinFacts) -> Plan:

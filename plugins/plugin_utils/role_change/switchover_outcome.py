@@ -17,8 +17,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     UNKNOWN,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check, checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import checkpoints
 
 # Of switchover.json; schema.json beside this file describes it.
 FORMAT = 1
@@ -153,9 +153,7 @@ def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
 def points(parts: dict[str, Any]) -> list[dict[str, Any]]:
     """The checkpoints that the parts have seen, as rows."""
     return [
-        checkpoints.row(
-            one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"]
-        )
+        check.row(one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"])
         for host, result in parts.items()
         for one in (result or {}).get("points", [])
     ]
@@ -175,7 +173,7 @@ def settled(
             rows.append(follower(plan, member))
         changes = (plans.get(member.host) or {}).get("server_changes")
         rows.append(
-            checkpoints.row(
+            check.row(
                 "S9",
                 member.host,
                 TITLES["S9"],
@@ -203,7 +201,7 @@ def follower(plan: dict[str, Any], member: Member) -> dict[str, Any]:
         status = member.info["semisync"]["replica"]["status"]["status"] if good else "OFF"
         good, expected = good and status == "ON", f"{expected}, semi-sync status ON"
         observed += f", semi-sync status {status}"
-    return checkpoints.row("S8", member.host, TITLES["S8"], expected, observed, good)
+    return check.row("S8", member.host, TITLES["S8"], expected, observed, good)
 
 
 def table(lines: list[dict[str, Any]]) -> list[str]:

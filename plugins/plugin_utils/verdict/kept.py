@@ -11,8 +11,9 @@ import os
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import drill, history
 
 DRILL = "drill.json"
 
@@ -111,5 +112,5 @@ class Shelf:
         before = results.read_json(path, {}).get("drills", [])
         drills = [known for known in before if known["replica"] != judged["replica"]] + [judged]
         results.write_json(path, {"cluster": self.cluster, "at": self.at, "drills": drills})
-        results.keep_rows(run, drill.merge(drills))
+        results.keep_rows(run, drill_outcome.merge(drills))
         return path

@@ -63,7 +63,7 @@ class Allowed:
             threading.Thread(target=self.look_up, daemon=True).start()
 
     def look_up(self) -> None:
-        """What the names stand for, again and again. Nobody waits for it."""
+        """Look the names up again and again, in a thread of its own."""
         while True:
             for name in self.names:
                 with contextlib.suppress(OSError, UnicodeError):

@@ -31,7 +31,7 @@ SHORT = {
     certificate.WINDOW: "but for a window",
     certificate.NOT_PROVEN: "not proven",
     NEEDLESS: "none needed",
-    REFUSED: "nobody took over",
+    REFUSED: "no takeover",
 }
 # Ink, faint ink, page, line, and what is as it has to be, was to be expected, or must not be.
 LIGHT = ("#1f2328", "#59636e", "#ffffff", "#d1d9e0", "#1a7f37", "#9a6700", "#d1242f")

@@ -27,7 +27,7 @@ def amiss(record: Record) -> str:
         return "" if seen(record) else "the mistake was not seen"
     if wrong(record):
         return "rows or certificate are wrong"
-    return "nobody took over" if record["verdict"] == REFUSED else ""
+    return "no replica took over" if record["verdict"] == REFUSED else ""
 
 
 def again(record: Record) -> bool:

@@ -99,8 +99,8 @@ def of_faults(records: list[Record]) -> list[str]:
 
 
 def seen(record: Record) -> bool:
-    """Whether the checker saw the mistake by the rows; that nobody took over is no sign of it, nor
-    that a former source was refused.
+    """Whether the checker saw the mistake by the rows; a failover that was refused is no sign of
+    it, nor is a former source that was.
     """
     back = record.get("back") or {"wrong": "", "equal": True}
     different = not back["wrong"] and not back["equal"]

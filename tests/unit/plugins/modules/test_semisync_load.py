@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.load import rules, tools
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import load_tools, validity
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.modules import semisync_load
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import suite
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import suite
 
 
 def test_the_tools_login_file_is_for_its_owner_only(tmp_path, monkeypatch):
@@ -18,7 +18,7 @@ def test_the_tools_login_file_is_for_its_owner_only(tmp_path, monkeypatch):
             self.params = {}
 
     monkeypatch.setattr(login, "MEMORY", str(tmp_path))
-    tool = tools.Slap(Module(), None, None, "s")
+    tool = load_tools.Slap(Module(), None, None, "s")
     path = tool.write("secret", ".cnf")
     assert tmp_path.joinpath(path).stat().st_mode & 0o777 == 0o600
     tool.close()
@@ -26,7 +26,7 @@ def test_the_tools_login_file_is_for_its_owner_only(tmp_path, monkeypatch):
 
 
 def test_there_is_a_program_for_every_tool():
-    assert sorted(tools.TOOLS) == sorted(rules.TOOLS)
+    assert sorted(load_tools.TOOLS) == sorted(validity.TOOLS)
 
 
 class Dropping:

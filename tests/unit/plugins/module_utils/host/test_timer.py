@@ -7,9 +7,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards
 from ansible_collections.dbre.semisync.plugins.module_utils.host import timer, unit
-from ansible_collections.dbre.semisync.plugins.module_utils.load import setting
-from ansible_collections.dbre.semisync.plugins.module_utils.netem import guard
 
 LISTED = """\
   dbre-semisync-rescue-1795271384112.timer loaded active waiting Starts mysql, which a drill stopped
@@ -105,8 +105,8 @@ def test_our_timers_are_told_from_others(prefix, expected):
 
 
 def test_the_names_are_those_that_hosts_have_from_older_versions():
-    assert guard.TIMER_PREFIX == "semisync-netem-rollback-"
-    assert setting.TIMER_PREFIX == "semisync-setting-"
+    assert safeguards.TIMER_PREFIX == "semisync-netem-rollback-"
+    assert temporary_settings.TIMER_PREFIX == "semisync-setting-"
     assert unit.TIMER_PREFIX == "dbre-semisync-rescue-"
 
 

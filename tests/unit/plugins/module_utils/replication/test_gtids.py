@@ -145,7 +145,7 @@ def test_local_writes_of_a_mariadb_server_are_found(one, other, rest):
         ("0-1-5", "0-1-7", "", 0),
         ("0-1-7", "0-1-5", "0-1-7", 2),
         ("0-1-7", "", "0-1-7", 7),
-        # A later number stands for all before it, whoever wrote them.
+        # A later number stands for all before it, from any server.
         ("0-1-10", "0-2-12", "", 0),
         ("0-1-10,0-2-12", "0-2-12", "", 0),
         ("0-1-10,0-2-12", "0-1-10", "0-2-12", 2),

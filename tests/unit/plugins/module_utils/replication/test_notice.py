@@ -8,7 +8,7 @@ import time
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.load import kept
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import settings_rollback
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import notice
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -137,7 +137,7 @@ def test_a_look_is_not_trusted_while_another_run_may_be_under_way():
 
 
 def test_a_benchmark_says_where_its_settings_are_in_force():
-    assert notice.IN_FORCE == kept.KEPT
+    assert notice.IN_FORCE == settings_rollback.KEPT
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import findings
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
@@ -56,7 +56,7 @@ def test_whoever_lost_its_role_by_a_failover_is_no_member(engine, read_only):
     decided = sides.decide(members)
     assert (decided.source, decided.problems, decided.outdated) == ("db2", [], False)
     assert "db1 lost the source's role to db2" in held.words(away[0])
-    entries = findings.evaluate(members, away=away)
+    entries = rulebook.evaluate(members, away=away)
     (entry,) = [one for one in entries if one["id"].startswith("held")]
     assert entry["host"] == "db1"
     assert entry["id"] == ("held_takes_writes" if read_only == "OFF" else "held")
@@ -176,7 +176,7 @@ def test_a_replica_that_was_away_follows_who_lost_its_role(engine, there):
     assert held.missed(away, cluster)["host"] == "db1"
     members, apart = held.apart(cluster)
     (entry,) = [
-        one for one in findings.evaluate(members, away=apart) if one["id"] == "follows_held"
+        one for one in rulebook.evaluate(members, away=apart) if one["id"] == "follows_held"
     ]
     assert (entry["host"], entry["severity"]) == ("db3", "critical")
     assert "its channel is to db1, whose role went to db2" in entry["evidence"]

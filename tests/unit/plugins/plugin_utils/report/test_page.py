@@ -16,14 +16,14 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.failover import target
 from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.benchmark import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     page,
     plots,
-    words_failover,
-    words_switchover,
+    text_failover,
+    text_switchover,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
     drill_in_words,
     make_overview,
     name_of,
@@ -368,7 +368,7 @@ def test_a_drill_in_words(change, words):
     ],
 )
 def test_a_switchover_in_words(change, words):
-    assert words_switchover.in_words(switchover(**change)) == words
+    assert text_switchover.in_words(switchover(**change)) == words
 
 
 def test_every_event_of_a_switchover_has_words():
@@ -378,8 +378,8 @@ def test_every_event_of_a_switchover_has_words():
         if name.endswith(".py"):
             with open(os.path.join(folder, name)) as stream:
                 told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
-    assert len(told) > 15 and told == set(words_switchover.EVENTS)
-    assert max(map(len, words_switchover.EVENTS.values())) <= 27
+    assert len(told) > 15 and told == set(text_switchover.EVENTS)
+    assert max(map(len, text_switchover.EVENTS.values())) <= 27
 
 
 def test_every_event_of_a_failover_has_words():
@@ -388,7 +388,7 @@ def test_every_event_of_a_failover_has_words():
         if name.endswith(".py"):
             with open(os.path.join(os.path.dirname(target.__file__), name)) as stream:
                 told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
-    assert {"applied_all", "salvaged"} <= told <= set(words_failover.OWN_EVENTS)
+    assert {"applied_all", "salvaged"} <= told <= set(text_failover.OWN_EVENTS)
 
 
 @needs_matplotlib

@@ -13,7 +13,7 @@ import types
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, plots
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.words import make_overview
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import make_overview
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     methods,
     rejoin_record,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     certificate,
@@ -14,7 +15,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     relay_logs,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import history
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change.remnants import (

@@ -1,0 +1,379 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""netem's input and output: everything that it reads from a host and runs on it."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards, tc_output
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
+    KERNEL,
+    NO_CAPABILITY,
+    RefusedError,
+    explain_failure,
+    explain_kernel,
+    explain_program,
+    explain_rollback,
+    has_net_admin,
+    missing_modules,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
+    DEVICE,
+    ROOT,
+    is_clean,
+    our_netem,
+    trees,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.tc_plan import (
+    Plan,
+    plan_absent,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import (
+    PingError,
+    round_trips,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
+    bytes_if_any,
+    text_if_any,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import (
+    RollbackTimer,
+    TimerError,
+    systemd_runs,
+)
+
+# What systemd shows of a timer.
+DESCRIPTION = "Rollback of the delay that dbre.semisync.netem added"
+# Seconds that a rollback which is just running gets to end.
+ROLLBACK_SECONDS = 20
+
+
+@contextlib.contextmanager
+def refusals() -> Iterator[None]:
+    """What the timer and ping do not do is a refusal of the module's."""
+    try:
+        yield
+    except (PingError, TimerError) as error:
+        raise RefusedError(str(error)) from error
+
+
+class Host:
+    """The host that the module runs on."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.programs: dict[str, str] = {}
+        self.timer = RollbackTimer(module, safeguards.TIMER_PREFIX)
+        self.armed_at = time.time()
+
+    def program(self, name: str) -> str:
+        """The path of a program.
+
+        Raises:
+            RefusedError: it is not there.
+        """
+        if name not in self.programs:
+            path = self.module.get_bin_path(name, opt_dirs=["/sbin", "/usr/sbin"])
+            if not path:
+                raise RefusedError(explain_program(name))
+            self.programs[name] = path
+        return self.programs[name]
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        """A command's exit status and output."""
+        return command.run(self.module, [self.program(words[0]), *words[1:]])
+
+    def output(self, *words: str) -> str:
+        """A command's output.
+
+        Raises:
+            RefusedError: it fails.
+        """
+        status, output, errors = self.run(*words)
+        if status:
+            raise RefusedError(self.explain(words, errors or output))
+        return output
+
+    def explain(self, words: Sequence[str], said: str) -> str:
+        """A command that failed, as text."""
+        return explain_failure(list(words), said, text_if_any("/etc/os-release"), os.uname()[2])
+
+    # What is there.
+
+    def read(self) -> dict[str, Any]:
+        """The state: see state.py."""
+        # All links, because the kind of a device tells ours from another's of the same name.
+        links = {
+            link["ifname"]: link
+            for link in tc_output.parse_json(self.output("ip", "-json", "-details", "link"))
+        }
+        state: dict[str, Any] = {
+            "qdiscs": [tc_output.settled(qdisc) for qdisc in self.qdiscs()],
+            "ifb": None,
+            "links": links,
+            "egress": {},
+            "ingress": {},
+            "tree": {},
+        }
+        ours = links.get(DEVICE)
+        if ours:
+            if ours.get("linkinfo", {}).get("info_kind") != "ifb":
+                raise RefusedError(
+                    f"there is a device {DEVICE} on this host that is not the module's (no ifb)"
+                )
+            state["ifb"] = {"up": "UP" in ours["flags"], "alias": ours.get("ifalias", "")}
+        for qdisc in state["qdiscs"]:
+            if qdisc["kind"] == "clsact":
+                for side in ("egress", "ingress"):
+                    state[side][qdisc["dev"]] = tc_output.parse_filters(
+                        self.output("tc", "filter", "show", "dev", qdisc["dev"], side)
+                    )
+        for device in trees(state):
+            state["tree"][device] = tc_output.parse_filters(
+                self.output("tc", "filter", "show", "dev", device, "parent", ROOT)
+            )
+        return state
+
+    def qdiscs(self, *options: str) -> list[dict[str, Any]]:
+        """All qdiscs, as tc tells them."""
+        return tc_output.parse_json(self.output("tc", "-json", *options, "qdisc", "show"))
+
+    def counters(self) -> dict[str, int]:
+        """Packets that our netem dropped since it was added, and those it holds."""
+        ours = our_netem({"qdiscs": self.qdiscs("-statistics")})
+        return {
+            "dropped": sum(qdisc.get("drops", 0) for qdisc in ours),
+            "backlog": sum(qdisc.get("qlen", 0) for qdisc in ours),
+        }
+
+    def shown(self) -> list[str]:
+        """The lines of `tc qdisc show` with our netem."""
+        ours = our_netem({"qdiscs": self.qdiscs()})
+        places = [("netem", qdisc["handle"], qdisc["dev"]) for qdisc in ours]
+        lines = [line.strip() for line in self.output("tc", "qdisc", "show").splitlines()]
+        return [line for line in lines if tuple(line.split()[1:3] + line.split()[4:5]) in places]
+
+    def targets(
+        self, peers: list[str], interface: str | None, links: dict[str, Any]
+    ) -> list[tuple[str, str]]:
+        """(address, interface) of each peer: the interface given, or that of the route.
+
+        Raises:
+            RefusedError: no such interface, no route, or the peer is this host.
+        """
+        if interface and interface not in links:
+            raise RefusedError(
+                f"there is no interface {interface} on this host; there is:"
+                f" {', '.join(sorted(name for name in links if name != DEVICE))}"
+            )
+        if interface in ("lo", DEVICE):
+            raise RefusedError(f"interface {interface} leads to no other host")
+        targets = []
+        for peer in peers:
+            status, output, errors = self.run("ip", "-json", "route", "get", peer)
+            routes = tc_output.parse_json(output) if not status else []
+            if not routes or not routes[0].get("dev"):
+                reason = " ".join(errors.split()) or "none"
+                raise RefusedError(f"this host has no route to the peer {peer}: {reason}")
+            if routes[0].get("type") in ("local", "broadcast", "multicast"):
+                raise RefusedError(
+                    f"the peer {peer} is no other host: it is this host's own or a group's address"
+                )
+            targets.append((peer, interface or routes[0]["dev"]))
+        return targets
+
+    def speeds(self, devices: list[str], links: dict[str, Any]) -> list[tuple[int | None, int]]:
+        """(bits per second or None, MTU) of each interface."""
+        speeds = []
+        for device in devices:
+            text = text_if_any(f"/sys/class/net/{device}/speed").strip()
+            # The file says -1, or cannot be read, where the driver does not know.
+            speeds.append(
+                (int(text) * 10**6 if text.isdigit() and int(text) else None, links[device]["mtu"])
+            )
+        return speeds
+
+    def missing(self) -> set[str]:
+        """What the kernel surely lacks besides netem: found out without loading anything.
+
+        Raises:
+            RefusedError: it has no netem.
+        """
+        kernel = os.uname()[2]
+        config = text_if_any("/proc/config.gz") or text_if_any(f"/boot/config-{kernel}")
+        loaded = os.listdir("/sys/module") if os.path.isdir("/sys/module") else []
+        loadable = {}
+        modprobe = self.module.get_bin_path("modprobe", opt_dirs=["/sbin", "/usr/sbin"])
+        if modprobe and os.path.exists(f"/lib/modules/{kernel}/modules.dep"):
+            for name, _option in KERNEL.values():
+                if name not in loaded:
+                    loadable[name] = command.run(self.module, [modprobe, "-n", "-q", name])[0] == 0
+        lacking = missing_modules(config, loaded, loadable)
+        if "netem" in lacking:
+            raise RefusedError(explain_kernel("netem", text_if_any("/etc/os-release"), kernel))
+        return lacking
+
+    def clients(self) -> dict[str | None, str]:
+        """Where the connection that the module was started over comes from: address -> how that is
+        known.
+        """
+        address = safeguards.client(os.environ)
+        if address:
+            return {address: "SSH_CONNECTION"}
+        # sudo takes the variable away, the processes above still have it.
+        pid, servers = os.getppid(), []
+        while pid > 0:
+            address = safeguards.client(
+                safeguards.environment(bytes_if_any(f"/proc/{pid}/environ"))
+            )
+            if address:
+                return {address: f"SSH_CONNECTION of process {pid}"}
+            if safeguards.is_sshd(text_if_any(f"/proc/{pid}/comm").strip()):
+                servers.append(pid)
+            stat = text_if_any(f"/proc/{pid}/stat")
+            pid = safeguards.parent(stat) if stat else 0
+        # A task that was put into the background has no parents left to ask: then any connection
+        # may be the one.
+        servers = servers or [
+            int(name)
+            for name in os.listdir("/proc")
+            if name.isdigit() and safeguards.is_sshd(text_if_any(f"/proc/{name}/comm").strip())
+        ]
+        ends = safeguards.connections(text_if_any("/proc/net/tcp"))
+        ends.update(safeguards.connections(text_if_any("/proc/net/tcp6")))
+        return {
+            ends[inode]: f"a connection of sshd, process {server}"
+            for server in servers
+            for inode in _sockets(server)
+            if inode in ends
+        }
+
+    def ping(self, peers: list[str], count: int, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Each peer's round trips: see round_trips(). `wanted` is the delay that may be there."""
+        with refusals():
+            return round_trips(self.module, peers, count, safeguards.drain_seconds(wanted) + 1)
+
+    # What it takes, and the timer.
+
+    def require_timer(self) -> None:
+        """Refuse where a delay could not be taken off again by itself."""
+        # A sleeping process could be killed unseen, and then nothing would ever end the delay.
+        if not systemd_runs():
+            raise RefusedError(
+                "no systemd runs on this host, and no delay is put on without its timer, which"
+                " takes it off again if this controller is lost"
+            )
+        self.program("systemd-run")
+        try:
+            same = os.stat("/proc/self/ns/net").st_ino == os.stat("/proc/1/ns/net").st_ino
+        except OSError:
+            same = True
+        if not same:
+            raise RefusedError(
+                "this process is in another network namespace than systemd, whose timer would not"
+                " find the delay there"
+            )
+
+    def require_capability(self) -> None:
+        for name in ("ip", "tc"):
+            self.program(name)
+        if not has_net_admin(text_if_any("/proc/self/status")):
+            raise RefusedError(NO_CAPABILITY)
+
+    def arm(self, seconds: int, wanted: dict[str, Any], states: list[dict[str, Any]]) -> str:
+        """Start a timer that takes off whatever these states have of ours, then stop older ones.
+
+        Returns:
+            the timer's name, without suffix.
+        """
+        self.armed_at = time.time()
+        script = safeguards.rollback_script(states, safeguards.drain_seconds(wanted), self.programs)
+        with refusals():
+            unit = self.timer.arm(seconds, script, DESCRIPTION)
+            self.await_rollback()
+        return unit
+
+    def timers(self) -> list[str]:
+        """Our timers that are armed."""
+        with refusals():
+            return self.timer.units()
+
+    def disarm(self) -> None:
+        """Stop our timers."""
+        with refusals():
+            self.timer.disarm()
+
+    def await_rollback(self) -> None:
+        """Wait for a rollback that is just running: it would take off what comes now.
+
+        Raises:
+            RefusedError: it does not end.
+        """
+        running = wait_until(
+            lambda: self.timer.units("service"), ROLLBACK_SECONDS, 0.2, enough=operator.not_
+        )
+        if running:
+            raise RefusedError(explain_rollback(running, ROLLBACK_SECONDS))
+
+    # Changing it.
+
+    def execute(self, plan: Plan, wanted: dict[str, Any]) -> None:
+        """Run a plan's commands. What is to be deleted and is gone already is no error.
+
+        Raises:
+            RefusedError: a command fails.
+        """
+        for words in plan.commands:
+            if words[0] == "modprobe":
+                if self.module.get_bin_path("modprobe", opt_dirs=["/sbin", "/usr/sbin"]):
+                    self.run(*words)
+                continue
+            if words[:3] == ["ip", "link", "del"] or ("del" in words and words[-1] == ROOT):
+                self.drain(wanted)
+            status, output, errors = self.run(*words)
+            if status and "del" not in words:
+                raise RefusedError(self.explain(words, errors or output))
+
+    def drain(self, wanted: dict[str, Any]) -> None:
+        """Wait for the packets that our netem holds, which would be lost with it."""
+        wait_until(
+            lambda: self.counters()["backlog"],
+            safeguards.drain_seconds(wanted),
+            0.05,
+            enough=operator.not_,
+        )
+
+    def undo(self, wanted: dict[str, Any]) -> bool:
+        """Take off everything that is ours; True when that worked. The timer stays where it did
+        not.
+        """
+        try:
+            self.execute(plan_absent(self.read()), wanted)
+            gone = is_clean(self.read())
+            if gone:
+                self.disarm()
+        except (RefusedError, tc_output.UnreadableError):
+            return False
+        return gone
+
+
+def _sockets(pid: int) -> list[str]:
+    """The inodes of a process's sockets."""
+    folder, inodes = f"/proc/{pid}/fd", []
+    try:
+        for name in os.listdir(folder):
+            target = os.readlink(os.path.join(folder, name))
+            if target.startswith("socket:["):
+                inodes.append(target[len("socket:[") : -1])
+    except OSError:  # it ended, or is not ours to read
+        pass
+    return inodes

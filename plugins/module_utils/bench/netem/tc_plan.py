@@ -1,0 +1,391 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands that bring a host from its state to a delay, or back to none, and the state they
+lead to.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import tc_output
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
+    DEVICE,
+    FIRST,
+    HANDLE,
+    LEAF,
+    PREF,
+    ROOT,
+    SLOW,
+    alias_of,
+    arguments,
+    choose_way,
+    claims,
+    delayed,
+    options_of,
+    our_netem,
+    ours,
+    protocol,
+    same,
+    trees,
+)
+
+
+def plan_present(
+    state: dict[str, Any],
+    targets: list[tuple[str, str]],
+    wanted: dict[str, Any],
+    missing: Collection[str] = (),
+) -> Plan:
+    """Delay these peers, as wanted, and no others.
+
+    Args:
+        state: see state.py.
+        targets: (address, interface) of each peer.
+        wanted: parameters of netem, with a limit.
+        missing: what the kernel lacks.
+
+    Returns:
+        Plan.
+
+    Raises:
+        RefusedError: it would replace something of an administrator's.
+    """
+    plan = Plan(state)
+    devices = sorted({device for _peer, device in targets})
+    if choose_way(state, devices, missing) == "redirect":
+        plan.redirect(targets, wanted)
+        plan.clear_trees()
+    else:
+        for device in devices:
+            plan.tree(device, [peer for peer, interface in targets if interface == device], wanted)
+        plan.clear_trees(keep=devices)
+        plan.clear_redirect()
+    return plan
+
+
+def plan_absent(state: dict[str, Any]) -> Plan:
+    """Take off whatever is ours."""
+    plan = Plan(state)
+    plan.clear_redirect()
+    plan.clear_trees()
+    return plan
+
+
+class Plan:
+    """Commands, and the state that they lead to, kept in step."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self.before = state
+        self.state = copy.deepcopy(state)
+        self.commands: list[list[str]] = []
+
+    def run(self, *words: str) -> None:
+        self.commands.append(list(words))
+
+    # The way "redirect".
+
+    def redirect(self, targets: list[tuple[str, str]], wanted: dict[str, Any]) -> None:
+        # Those lead to a device that is gone: they drop packets.
+        for device, item in ours(self.state):
+            if item["device"] != DEVICE:
+                self.delete_filter(device, item)
+        if not self.state["ifb"]:
+            # Loaded by itself, ifb makes two devices that nobody asked for.
+            self.run("modprobe", "-q", "ifb", "numifbs=0")
+            self.run("modprobe", "-q", "sch_netem")
+            self.run("ip", "link", "add", DEVICE, "type", "ifb")
+            self.state["ifb"] = {"up": False, "alias": ""}
+        self.set_netem(DEVICE, wanted, ["root"], FIRST)
+        if not self.state["ifb"]["up"]:
+            self.run("ip", "link", "set", "dev", DEVICE, "up")
+            self.state["ifb"]["up"] = True
+        new = [
+            device
+            for device in sorted({pair[1] for pair in targets})
+            if device not in self.state["egress"]
+        ]
+        mine = [
+            device
+            for device in claims(self.state["ifb"]["alias"])
+            if device in self.state["egress"]
+        ]
+        if new or not self.state["ifb"]["alias"]:
+            # Said before it is done, so that a module that is killed in between leaves nothing that
+            # is not known.
+            self.set_alias(mine + new)
+        for device in new:
+            self.run("tc", "qdisc", "add", "dev", device, "clsact")
+            self.add_qdisc(device, "clsact", "ffff:", "ffff:fff1")
+            self.state["egress"][device], self.state["ingress"][device] = [], []
+        filtered = [(item["peer"], device) for device, item in ours(self.state)]
+        for peer, device in targets:
+            if (peer, device) not in filtered:
+                self.add_filter(device, peer)
+        self.clear_redirect(keep=targets)
+
+    def clear_redirect(self, keep: Collection[Any] = ()) -> None:
+        """Our filters off, then clsact that is ours and unused, then our device; all but what
+        `keep` needs.
+        """
+        kept = []
+        for device, item in ours(self.state):
+            pair = (item["peer"], device)
+            if pair in keep and pair not in kept:
+                kept.append(pair)
+            else:
+                self.delete_filter(device, item)
+        if not self.state["ifb"]:
+            return
+        mine = claims(self.state["ifb"]["alias"])
+        for device in mine:
+            used = self.state["egress"].get(device) or self.state["ingress"].get(device)
+            if device in self.state["egress"] and not used:
+                self.delete_clsact(device)
+        if keep:
+            self.set_alias([device for device in mine if device in self.state["egress"]])
+        else:
+            self.run("ip", "link", "del", "dev", DEVICE)
+            self.state["ifb"] = None
+            self.drop_qdiscs(DEVICE)
+
+    def add_filter(self, device: str, peer: str) -> None:
+        pref = free_preference(self.state["egress"][device])
+        self.run(
+            "tc",
+            "filter",
+            "add",
+            "dev",
+            device,
+            "egress",
+            "protocol",
+            protocol(peer),
+            "pref",
+            str(pref),
+            "handle",
+            HANDLE,
+            "flower",
+            "dst_ip",
+            peer,
+            "action",
+            "mirred",
+            "egress",
+            "redirect",
+            "dev",
+            DEVICE,
+        )
+        self.state["egress"][device].append(
+            {
+                "protocol": protocol(peer),
+                "pref": pref,
+                "kind": "flower",
+                "handle": HANDLE,
+                "peer": peer,
+                "device": DEVICE,
+                "flow": None,
+            }
+        )
+
+    def delete_filter(self, device: str, item: dict[str, Any]) -> None:
+        self.run(
+            "tc",
+            "filter",
+            "del",
+            "dev",
+            device,
+            "egress",
+            "protocol",
+            item["protocol"],
+            "pref",
+            str(item["pref"]),
+            "handle",
+            HANDLE,
+            "flower",
+        )
+        # The classifier goes with its last filter.
+        others = [other for other in self.state["egress"][device] if other is not item]
+        busy = [other["pref"] for other in others if other["handle"]]
+        self.state["egress"][device] = [
+            other
+            for other in others
+            if other["handle"] or other["pref"] in busy or other["pref"] != item["pref"]
+        ]
+
+    def set_alias(self, devices: list[str]) -> None:
+        text = alias_of(devices)
+        if self.state["ifb"]["alias"] != text:
+            self.run("ip", "link", "set", "dev", DEVICE, "alias", text)
+            self.state["ifb"]["alias"] = text
+
+    def delete_clsact(self, device: str) -> None:
+        self.run("tc", "qdisc", "del", "dev", device, "clsact")
+        self.state["qdiscs"] = [
+            qdisc
+            for qdisc in self.state["qdiscs"]
+            if (qdisc["dev"], qdisc["kind"]) != (device, "clsact")
+        ]
+        del self.state["egress"][device], self.state["ingress"][device]
+
+    # The way "root".
+
+    def tree(self, device: str, peers: list[str], wanted: dict[str, Any]) -> None:
+        if device not in trees(self.state):
+            self.run(
+                "tc",
+                "qdisc",
+                "add",
+                "dev",
+                device,
+                "root",
+                "handle",
+                ROOT,
+                "htb",
+                "default",
+                "0",
+                "direct_qlen",
+                "1000",
+            )
+            self.drop_qdiscs(device, but=("clsact", "ingress"))
+            self.add_qdisc(device, "htb", ROOT)
+            self.state["tree"][device] = []
+        if not any(qdisc["dev"] == device for qdisc in our_netem(self.state)):
+            self.run(
+                "tc",
+                "class",
+                "replace",
+                "dev",
+                device,
+                "parent",
+                ROOT,
+                "classid",
+                SLOW,
+                "htb",
+                "rate",
+                "100gbit",
+                "quantum",
+                "60000",
+            )
+        self.set_netem(device, wanted, ["parent", SLOW], LEAF)
+        slowed = [peer for peer, interface in delayed(self.state) if interface == device]
+        for peer in peers:
+            if peer not in slowed:
+                self.add_tree_filter(device, peer)
+        self.delete_tree_filters(device, but=peers)
+
+    def add_tree_filter(self, device: str, peer: str) -> None:
+        pref = free_preference(self.state["tree"][device])
+        match = ["ip6", "dst", peer + "/128"] if ":" in peer else ["ip", "dst", peer + "/32"]
+        self.run(
+            "tc",
+            "filter",
+            "add",
+            "dev",
+            device,
+            "parent",
+            ROOT,
+            "protocol",
+            protocol(peer),
+            "pref",
+            str(pref),
+            "u32",
+            "match",
+            *([*match, "flowid", SLOW]),
+        )
+        self.state["tree"][device].append(
+            {
+                "protocol": protocol(peer),
+                "pref": pref,
+                "kind": "u32",
+                "handle": "800::800",
+                "peer": peer,
+                "device": None,
+                "flow": SLOW,
+            }
+        )
+
+    def delete_tree_filters(self, device: str, but: Collection[str] = ()) -> None:
+        for item in [
+            item for item in self.state["tree"][device] if item["flow"] and item["peer"] not in but
+        ]:
+            self.run(
+                "tc",
+                "filter",
+                "del",
+                "dev",
+                device,
+                "parent",
+                ROOT,
+                "protocol",
+                item["protocol"],
+                "pref",
+                str(item["pref"]),
+            )
+            self.state["tree"][device] = [
+                other for other in self.state["tree"][device] if other["pref"] != item["pref"]
+            ]
+
+    def clear_trees(self, keep: Collection[Any] = ()) -> None:
+        """Our root qdiscs off; the kernel puts back its own default, which is not known before."""
+        for device in trees(self.state):
+            if device not in keep:
+                self.delete_tree_filters(device)
+                self.run("tc", "qdisc", "del", "dev", device, "root", "handle", ROOT)
+                self.drop_qdiscs(device, but=("clsact", "ingress"))
+                self.state["tree"].pop(device, None)
+
+    # Both.
+
+    def set_netem(self, device: str, wanted: dict[str, Any], place: list[str], handle: str) -> None:
+        """Add netem at this place (tc's words), or change it; nothing where it is as wanted."""
+        netem = next((qdisc for qdisc in our_netem(self.state) if qdisc["dev"] == device), None)
+        old = tc_output.netem_parameters(netem) if netem else None
+        if old and same(old, wanted):
+            return
+        if netem:
+            self.run(
+                "tc",
+                "qdisc",
+                "change",
+                "dev",
+                device,
+                *([*place, "netem", *arguments(wanted, old)]),
+            )
+        else:
+            words = [*place, "handle", handle, "netem", *arguments(wanted)]
+            self.run("tc", "qdisc", "replace", "dev", device, *words)
+            if place == ["root"]:
+                self.drop_qdiscs(device)
+            netem = self.add_qdisc(device, "netem", handle, place[1] if len(place) > 1 else None)
+        netem["options"] = options_of(wanted)
+
+    def add_qdisc(
+        self, device: str, kind: str, handle: str, parent: str | None = None
+    ) -> dict[str, Any]:
+        """Enter a qdisc into the state, where tc would list it: clsact is the last one of its
+        device.
+        """
+        entry: dict[str, Any] = {"kind": kind, "handle": handle, "dev": device, "options": {}}
+        entry.update({"parent": parent} if parent else {"root": True, "refcnt": 2})
+        here = [index for index, qdisc in enumerate(self.state["qdiscs"]) if qdisc["dev"] == device]
+        before = [
+            index for index in here if self.state["qdiscs"][index]["kind"] in ("clsact", "ingress")
+        ]
+        place = before[0] if before else here[-1] + 1 if here else len(self.state["qdiscs"])
+        self.state["qdiscs"].insert(place, entry)
+        return entry
+
+    def drop_qdiscs(self, device: str, but: tuple[str, ...] = ()) -> None:
+        self.state["qdiscs"] = [
+            qdisc
+            for qdisc in self.state["qdiscs"]
+            if qdisc["dev"] != device or qdisc["kind"] in but
+        ]
+
+
+def free_preference(filters: list[dict[str, Any]]) -> int:
+    """A preference of ours that no filter of a device has."""
+    taken = [item["pref"] for item in filters]
+    return next(number for number in range(PREF, 65536) if number not in taken)

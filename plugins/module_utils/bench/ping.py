@@ -1,0 +1,69 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Round trips from this host to others, by the program ping."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import median
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+
+INTERVAL = "0.2"
+
+
+class PingError(ValueError):
+    """Nothing can be measured; the text says why."""
+
+
+def round_trips(
+    module: Any, peers: list[str], count: int, wait: int = 2
+) -> dict[str, dict[str, Any]]:
+    """The round trips to each peer: address -> parse_ping().
+
+    Args:
+        module: the AnsibleModule.
+        count: pings for each peer; with 0 none is asked.
+        wait: seconds to wait for an answer.
+
+    Raises:
+        PingError: the host has no ping.
+    """
+    if not peers or not count:
+        return {}
+    program = module.get_bin_path("ping", opt_dirs=["/sbin", "/usr/sbin"])
+    if not program:
+        raise PingError(
+            "there is no program ping on this host; it is in the package iputils-ping (Debian,"
+            " Ubuntu) or iputils"
+        )
+    words = [program, "-n", "-c", str(count), "-i", INTERVAL, "-W", str(wait), "--"]
+    return {peer: parse_ping(command.run(module, [*words, peer])[1]) for peer in peers}
+
+
+def parse_ping(text: str) -> dict[str, Any]:
+    """The round trips that `ping` printed, in milliseconds.
+
+    Returns:
+        dict of sent, received, min, median, avg, max; the last four None without an answer.
+    """
+    times = sorted(float(value) for value in re.findall(r"\btime[=<]([\d.]+) ?ms", text))
+    counts = re.search(r"(\d+) packets transmitted, (\d+) (?:packets )?received", text)
+    result: dict[str, Any] = {
+        "sent": int(counts.group(1)) if counts else 0,
+        "received": len(times),
+        "min": None,
+        "median": None,
+        "avg": None,
+        "max": None,
+    }
+    if times:
+        result.update(
+            min=times[0],
+            max=times[-1],
+            median=round(median(times), 3),
+            avg=round(sum(times) / len(times), 3),
+        )
+    return result

@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A benchmark's cells as bars: what each took, or how many operations it did a second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells import (
+    colour,
+    series_name,
+    wide_enough,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
+
+INK = plots.INK
+
+
+def draw_bars(cells: list[dict[str, Any]], narrow: bool) -> Any:
+    """A bar per cell with its median, interval and ratio, grouped by the number of clients where
+    there are several.
+    """
+    groups = sorted({cell["load"]["clients"] for cell in cells})
+    step, gap = (50, 34) if narrow else (36, 34)
+    height = step * len(cells) + (gap * len(groups) if len(groups) > 1 else 0) + 12
+    canvas = plots.Canvas(narrow, height)
+    longest = max(wide_enough(plots.clean(cell["label"], 34), canvas.size) for cell in cells)
+    left = 0 if narrow else min(300, int(longest) + 18)
+    right = 84 if narrow else 290
+    axes = canvas.axes(left, right, 4, 4, grid=None)
+    top = max(cell["statistics"]["high"] for cell in cells)
+    axes.set(xlim=(0, top), ylim=(height - 8, 0))
+    axes.axis("off")
+    place = 4
+    for clients in groups:
+        if len(groups) > 1:
+            axes.text(
+                0,
+                place + 12,
+                "one client" if clients == 1 else f"{clients} clients",
+                fontweight="bold",
+                fontsize=canvas.size,
+                va="center",
+                ha="left",
+            )
+            place += gap
+        for cell in [other for other in cells if other["load"]["clients"] == clients]:
+            draw_bar(canvas, axes, cell, place, len(groups) > 1)
+            place += step
+    return canvas
+
+
+def draw_bar(canvas: Any, axes: Any, cell: dict[str, Any], place: int, grouped: bool) -> None:
+    summary = cell["statistics"]
+    label = plots.clean(series_name(cell) if grouped else cell["label"], 34)
+    middle = place + (31 if canvas.narrow else 14)
+    thick = 18 if canvas.narrow else 22
+    axes.barh(middle, summary["median"], height=thick, color=colour(cell), linewidth=0)
+    axes.plot(
+        [summary["low"], summary["high"]],
+        [middle] * 2,
+        color=INK["ink"],
+        linewidth=1.5,
+        solid_capstyle="butt",
+    )
+    value = axes.annotate(
+        analysis.with_unit(cell["statistics"]),
+        (summary["high"], middle),
+        (8, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=canvas.size,
+        fontweight="bold",
+    )
+    ratio = cell["ratio"]["words"] if cell["ratio"] else ""
+    if canvas.narrow:
+        axes.text(0, place + 10, label, fontsize=canvas.size, va="center")
+        if ratio and wide_enough(label + "  " + ratio, canvas.size) < canvas.width:
+            axes.annotate(
+                ratio,
+                (canvas.width / (canvas.width - 84.0), place + 10),
+                xycoords=axes.get_yaxis_transform(),
+                ha="right",
+                va="center",
+                fontsize=canvas.size,
+                color=INK["muted"],
+            )
+        return
+    axes.annotate(
+        label,
+        (0, middle),
+        (-12, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=canvas.size,
+    )
+    axes.annotate(
+        ratio,
+        (1, 0.5),
+        (12, 0),
+        xycoords=value,
+        textcoords="offset points",
+        va="center",
+        fontsize=canvas.size,
+        color=INK["muted"],
+    )

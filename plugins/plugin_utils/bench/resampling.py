@@ -1,0 +1,97 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How sure medians are, and whether two differ: pure functions, the same figures for the same
+values on every controller.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import (
+    median,
+    percentile,
+    stdev,
+)
+
+RESAMPLES = 2000
+SEED = 20130127
+# Of resampled medians: what a 95 % interval leaves out on each side.
+TAIL = 2.5
+# With fewer repetitions a baseline shows no spread of its own. Restarts alone move results by about
+# this much.
+ENOUGH = 3
+UNKNOWN_SPREAD = 0.03
+
+
+# The same cell is compared with several others, and its figures stand in several places.
+@functools.lru_cache(maxsize=256)
+def resampled_medians(values: tuple[float, ...], seed: int) -> tuple[float, ...]:
+    """Medians of samples drawn from the values with replacement (Efron's bootstrap)."""
+    drawn = random.Random(seed)  # noqa: S311 - nothing secret
+    return tuple(
+        median([values[drawn.randrange(len(values))] for dummy in values])
+        for dummy in range(RESAMPLES)
+    )
+
+
+def interval(values: list[float], seed: int = SEED) -> tuple[float, float]:
+    """(low, high): the bootstrap 95 % interval of the median, by percentiles. A single value is its
+    own interval.
+    """
+    medians = resampled_medians(tuple(values), seed)
+    return percentile(medians, TAIL), percentile(medians, 100 - TAIL)
+
+
+def summary(values: list[float]) -> dict[str, Any] | None:
+    """What a list of figures comes to: n, median, low, high, min, max, stdev; None for an empty
+    one.
+    """
+    if not values:
+        return None
+    low, high = interval(values)
+    return {
+        "n": len(values),
+        "median": median(values),
+        "low": low,
+        "high": high,
+        "min": min(values),
+        "max": max(values),
+        "stdev": stdev(values),
+    }
+
+
+def ratio(values: list[Any], baseline: list[Any]) -> tuple[float, float, float]:
+    """(value, low, high): how the medians of two samples relate, with its bootstrap 95 % interval.
+
+    Raises:
+        ValueError: a sample is empty or the baseline's median is not above 0.
+    """
+    below = median(baseline)
+    if below <= 0:
+        raise ValueError(f"the baseline's median is {below!r}")
+    pairs = zip(
+        resampled_medians(tuple(values), SEED),
+        resampled_medians(tuple(baseline), SEED + 1),
+        strict=False,
+    )
+    ratios = [above / other for above, other in pairs if other > 0]
+    return median(values) / below, percentile(ratios, TAIL), percentile(ratios, 100 - TAIL)
+
+
+def difference(values: list[float], baseline: list[float]) -> str:
+    """none, higher or lower: where a sample's median stands against a baseline.
+
+    It is none where the median lies inside the baseline's own spread, or where the ratio's interval
+    holds 1.
+    """
+    value, low, high = ratio(values, baseline)
+    spread = [min(baseline) / median(baseline), max(baseline) / median(baseline)]
+    if len(baseline) < ENOUGH:
+        spread = [spread[0] - UNKNOWN_SPREAD, spread[1] + UNKNOWN_SPREAD]
+    if low <= 1 <= high or spread[0] <= value <= spread[1]:
+        return "none"
+    return "higher" if value > 1 else "lower"

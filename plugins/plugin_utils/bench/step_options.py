@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step asks of the modules: the options of semisync_setting, netem and semisync_load for one
+run of one cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
+
+# What the cells before may have set on the source goes back to what it had, as durability does.
+OF_SOURCE = ("timeout", "wait_point")
+PINGS = 5
+
+
+def cell_of(result: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
+    """The cell that a step runs, as plan kept it."""
+    return next(cell for cell in result["cells"] if cell["id"] == step["cell"])
+
+
+def timer_prefixes(side: str) -> list[str]:
+    """What the names of the timers begin with that put a host of this side back."""
+    return [
+        temporary_settings.TIMER_PREFIX,
+        *([safeguards.TIMER_PREFIX] if side == "source" else []),
+    ]
+
+
+def own_variables(info: dict[str, Any], side: str) -> dict[str, Any]:
+    """What a server had before the run, under our keys."""
+    values = {key: info["variables"][key] for key in DURABILITY}
+    if side == "source":
+        variables = info["semisync"]["source"]["variables"]
+        values.update((key, variables[key]) for key in OF_SOURCE if variables.get(key) is not None)
+    return values
+
+
+def cell_variables(cell: dict[str, Any]) -> dict[str, Any]:
+    """What a cell sets, under our keys."""
+    values = dict(cell["durability"] or {})
+    if cell["wait_point"]:
+        values["wait_point"] = cell["wait_point"]
+    if cell["timeout_ms"] is not None:
+        values["timeout"] = cell["timeout_ms"]
+    return values
+
+
+def setting_options(
+    cell: dict[str, Any], side: str, info: dict[str, Any], replicas: int, seconds: int
+) -> dict[str, Any]:
+    """semisync_setting's options for a cell.
+
+    Args:
+        side: source or replica.
+        info: the server's semisync_info from before the run.
+        replicas: how many the source has.
+        seconds: after which the host puts everything back by itself.
+    """
+    return {
+        "side": side,
+        "replication": cell["replication"],
+        "replicas": replicas,
+        "variables": {**own_variables(info, side), **cell_variables(cell)},
+        "rollback_after": seconds,
+    }
+
+
+def netem_options(cell: dict[str, Any], peers: list[str], seconds: int) -> dict[str, Any]:
+    """The module netem's options for a cell; as setting_options()."""
+    if not cell["delay_ms"]:
+        return {"state": "absent", "peers": peers, "ping_count": 0}
+    return {
+        "state": "present",
+        "peers": peers,
+        "ping_count": PINGS,
+        "delay_ms": cell["delay_ms"],
+        "rollback_after": seconds,
+    }
+
+
+def load_options(
+    cell: dict[str, Any], time_limit: int, schema: str, replicas: int, peers: list[str]
+) -> dict[str, Any]:
+    """semisync_load's options for one run.
+
+    Args:
+        time_limit: seconds that it may take.
+        schema: that it works in.
+        replicas: how many the source has.
+        peers: addresses to which the round trip is measured.
+    """
+    return {
+        "iterations": 1,
+        "warmup": 0,
+        "schema": schema,
+        "timeout": time_limit,
+        "replication": cell["replication"],
+        "replicas": replicas,
+        "delay_ms": cell["delay_ms"],
+        "peers": peers,
+        # What only the limit of a cell depends on is nothing for the tool.
+        **{
+            key: value
+            for key, value in cell["load"].items()
+            if value is not None and key != "same_row"
+        },
+    }

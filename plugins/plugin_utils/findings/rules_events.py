@@ -1,0 +1,72 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scheduled events: what a look keeps of them for the next source, and what is wrong where one runs
+nowhere, or on a replica.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import WARNING
+
+ENABLED = "ENABLED"
+# An event that its source's server is to run.
+ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
+# How many are named.
+NAMED = 5
+
+
+def of_dead(last: Any, source_id: str) -> list[dict[str, Any]] | None:
+    """The events of a dead source, as the last look saw them; None where that was another server,
+    or saw none.
+
+    Args:
+        last: what was kept.
+        source_id: what the journal knows the dead one by.
+    """
+    if not isinstance(last, dict) or not source_id:
+        return None
+    known = (str(last.get("server") or "").lower(), str(last.get("server_id")))
+    seen: list[dict[str, Any]] | None = last.get("events")
+    return seen if source_id.lower() in known else None
+
+
+def of_source(member: Member) -> list[dict[str, Any]]:
+    """Events that run nowhere; none where they could not be read."""
+    info = member.info or {}
+    away = [one for one in info.get("events") or [] if one["status"] in ELSEWHERE]
+    own = [one for one in info.get("events") or [] if one["status"] == ENABLED]
+    said = []
+    if away:
+        said.append(f"{named(away)} {'is' if len(away) == 1 else 'are'} {away[0]['status']}")
+    scheduler = str(info.get("variables", {}).get("event_scheduler") or "")
+    if own and scheduler and values.canonical_value(scheduler) != "1":
+        said.append(f"event_scheduler is {scheduler}, and {named(own)} would run")
+    return [finding("events_nowhere", member, "; ".join(said))] if said else []
+
+
+def of_replica(member: Member) -> list[dict[str, Any]]:
+    """Events that a replica runs itself; a warning where something keeps them from writing now."""
+    info = member.info or {}
+    own = [one for one in info.get("events") or [] if one["status"] == ENABLED]
+    if not own:
+        return []
+    variables = info["variables"]
+    scheduler = str(variables.get("event_scheduler") or "")
+    words = f"{named(own)} {'is' if len(own) == 1 else 'are'} ENABLED"
+    if scheduler and values.canonical_value(scheduler) != "1":
+        return [finding("events_on_replica", member, f"{words}; event_scheduler OFF", WARNING)]
+    if values.same_value(variables.get("super_read_only"), "ON"):
+        return [finding("events_on_replica", member, f"{words}; super_read_only ON", WARNING)]
+    return [finding("events_on_replica", member, words)]
+
+
+def named(events: list[dict[str, Any]]) -> str:
+    names = [f"{one['schema']}.{one['name']}" for one in events]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -1,0 +1,162 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a replica lacks to be the source tomorrow, and a source to come back as a replica.
+
+Each would be seen on the night of the promotion otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL
+
+
+def of_target(member: Member, read: list[Member], settings: Settings) -> list[dict[str, Any]]:
+    """The findings of one host in the place it does not have today.
+
+    Args:
+        read: the Members of its cluster that could be read; what needs the source is left out
+            where that is not among them.
+        settings: what the inventory wants of the source; a value that is not among them is not
+            compared.
+    """
+    if member.side == "source":
+        missing = of_missing_side(member, "replica", "source_without_replica_side", [])
+        return missing + of_answer(member)
+    source = next((other for other in read if other.side == "source"), None)
+    differing = [
+        f"{name} is {running}, {variable} is {wanted}"
+        for variable, name, running, wanted in option_lines.differing_from_inventory(
+            member.info, settings
+        )
+    ]
+    return (
+        of_address(member)
+        + of_binary_log(member)
+        + of_missing_side(member, "source", "target_without_source_side", differing)
+        + of_start(member)
+        + of_answer(member)
+        + (of_account(member, source, read) + of_durability(member, source) if source else [])
+    )
+
+
+def of_address(member: Member) -> list[dict[str, Any]]:
+    info = member.info
+    if info["variables"].get("skip_networking") == "ON":
+        return [finding("target_loopback_only", member, "skip_networking is ON")]
+    if not option_lines.listens_on_loopback_only(info):
+        return []
+    running = info["variables"]["bind_address"]
+    after = info["option_files"]["options"].get("bind_address")
+    evidence = f"bind_address is {running}"
+    if after is not None and not values.same_value(running, after):
+        evidence += f", after a restart it is {after}"
+    return [finding("target_loopback_only", member, evidence)]
+
+
+def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[str, Any]]:
+    """The accounts that the replicas log in with, which must be on whoever they follow next.
+
+    One that the source does not show either (it has more privileges than replication needs) is not
+    judged.
+    """
+    users = {
+        other.channel["source_user"] for other in read if other.side == "replica" and other.channel
+    }
+    have = [(account["user"], account["host"]) for account in member.info["accounts"]]
+    missing = [
+        f"{account['user']}@{account['host']}"
+        for account in source.info["accounts"]
+        if account["user"] in users and (account["user"], account["host"]) not in have
+    ]
+    if not missing:
+        return []
+    return [
+        finding(
+            "target_without_account",
+            member,
+            f"{', '.join(missing)} of {source.host} is not on {member.host}",
+        )
+    ]
+
+
+def of_answer(member: Member) -> list[dict[str, Any]]:
+    """What routers are told by a host that has an HTTP answer, where that is not what is."""
+    now = member.info.get("answer")
+    if now is None:
+        return []
+    said, is_source = now["said"], member.side == "source"
+    if said["status"] is not None and said["yes"] is is_source:
+        return []
+    status = "nobody answers" if said["status"] is None else said["status"]
+    return [
+        finding(
+            "answer_wrong",
+            member,
+            f"GET /source of this {member.side}: {status} ({said['why']})",
+            CRITICAL if said["yes"] else None,
+        )
+    ]
+
+
+def of_binary_log(member: Member) -> list[dict[str, Any]]:
+    variables, updates = member.info["variables"], member.info["names"]["log_updates"]
+    off = [name for name in ("log_bin", updates) if variables.get(name) != "ON"]
+    if not off:
+        return []
+    return [
+        finding(
+            "target_without_binary_log",
+            member,
+            ", ".join(f"{name} is {variables.get(name)}" for name in off),
+        )
+    ]
+
+
+def of_missing_side(
+    member: Member, side: str, kind: str, differing: list[str]
+) -> list[dict[str, Any]]:
+    """The side of semi-sync that a host does not have today: loaded, set as is wanted, and off.
+
+    Args:
+        differing: what is set otherwise, in words.
+    """
+    names = member.info["names"][side]
+    plugin = names["plugin"]
+    if plugin and member.info["plugins"].get(plugin) != "ACTIVE":
+        return [finding(kind, member, f"the plugin {plugin} is not loaded")]
+    on = values.canonical_value(member.info["semisync"][side]["variables"]["enabled"] or "OFF")
+    if on != "0":
+        differing = [f"{names['variables']['enabled']} is ON on a {member.side}", *differing]
+    return [finding(kind, member, "; ".join(differing))] if differing else []
+
+
+def of_durability(member: Member, source: Member) -> list[dict[str, Any]]:
+    """Where the replica would confirm what its own disk does not have, and the source does not."""
+    mine, theirs = member.info["variables"], source.info["variables"]
+    differing = [
+        f"{name} is {mine[name]}, on {source.host} {theirs[name]}"
+        for name in DURABILITY
+        if mine.get(name) not in (None, "1") and theirs.get(name) not in (None, mine[name])
+    ]
+    return [finding("target_durability_differs", member, ", ".join(differing))] if differing else []
+
+
+def of_start(member: Member) -> list[dict[str, Any]]:
+    value, origin = at_start(member.info, "read_only")
+    if value is None or values.canonical_value(value) != "0":
+        return []
+    return [
+        finding(
+            "target_writable_at_start", member, f"after a restart read_only is {value} ({origin})"
+        )
+    ]

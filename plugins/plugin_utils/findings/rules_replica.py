@@ -1,0 +1,115 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with a replica: it does not acknowledge, apply, keep or verify what it receives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.server import skipping, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+    INFO,
+    WARNING,
+)
+
+
+def off(value: str | None) -> bool:
+    """True where a server says that it is off; one that does not say is not taken for it."""
+    return value is not None and values.canonical_value(value) == "0"
+
+
+def of_skipping(member: Member) -> list[dict[str, Any]]:
+    said = [
+        f"{name} is {member.info['variables'][name]}"
+        for name in skipping.VARIABLES
+        if skipping.passes_over(member.info["variables"].get(name))
+    ]
+    return [finding("applier_skips", member, ", ".join(said))] if said else []
+
+
+def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
+    info, variables, entries = member.info, member.info["variables"], []
+    enabled = info["semisync"]["replica"]["variables"]["enabled"]
+    if enabled != "ON":
+        entries.append(
+            finding(
+                "semisync_off",
+                member,
+                f"{info['names']['replica']['variables']['enabled']} is {enabled or 'not there'}",
+                WARNING,
+                why=(
+                    "The replica acknowledges nothing, so that commits wait for others, or for the"
+                    " timeout."
+                ),
+            )
+        )
+    if variables.get("sync_relay_log") not in (None, "1"):
+        entries.append(
+            finding(
+                "relay_log_not_synced", member, f"sync_relay_log is {variables['sync_relay_log']}"
+            )
+        )
+    if member.channel and not member.channel["gtid"] and off(variables.get("relay_log_recovery")):
+        entries.append(
+            finding(
+                "relay_log_not_recovered",
+                member,
+                "relay_log_recovery is OFF, and the channel follows by file and position",
+            )
+        )
+    if off(variables.get("read_only")):
+        # Ours is read-only unless somebody undid it; whether others' applications write there is
+        # not for us to judge.
+        ours = "read_only" in option_files.parse_ours(info["option_files"]["ours"])
+        entries.append(
+            finding("replica_writable", member, "read_only is OFF", WARNING if ours else INFO)
+        )
+    return entries
+
+
+def of_way(member: Member) -> list[dict[str, Any]]:
+    """Whether a replica can know that who answers is its source: by an authority, or from MariaDB
+    11.4 on by the account's password.
+    """
+    channel = member.channel
+    if channel is None or (channel["tls"] and (channel["tls_ca"] or channel["tls_verify"])):
+        return []
+    seen = "TLS, and no authority" if channel["tls"] else "no TLS"
+    return [
+        finding(
+            "replication_unverified",
+            member,
+            f"the channel to {channel['source_host']} has {seen}",
+        )
+    ]
+
+
+def of_applier(member: Member, lag_limit: int) -> list[dict[str, Any]]:
+    """A replica whose IO thread acknowledges what its SQL thread does not apply."""
+    channel = member.channel
+    if not channel or channel["io_running"] != "Yes":
+        return []
+    if channel["sql_running"] != "Yes":
+        return [
+            finding(
+                "applier_stopped",
+                member,
+                f"SQL thread {channel['sql_running']}"
+                + (f": {channel['last_sql_error']}" if channel["last_sql_error"] else ""),
+            )
+        ]
+    behind = channel["seconds_behind"]
+    if behind is not None and int(behind) > lag_limit:
+        return [
+            finding(
+                "applier_behind",
+                member,
+                f"{int(behind)} seconds behind its source (more than {lag_limit})"
+                + (f", of which {channel['delay']} are configured" if channel["delay"] else ""),
+            )
+        ]
+    return []

@@ -1,0 +1,149 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The newest changes of roles side by side, each at a scale of its own: who took writes when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchover import (
+    milliseconds,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
+    FAILOVER,
+    NOBODY,
+    UNSEEN,
+    WRITES,
+    Change,
+    Stretch,
+    clock,
+    stretches,
+)
+
+INK = plots.INK
+MOST = 3
+# Of the time in which nobody took writes, so much is shown before and after it; of the time in
+# which nobody looked, at most so much.
+BEFORE, AFTER, LOOKED = 0.5, 0.9, 1.4
+# Pixels: a host, its bar, and what is above, below and between the panels.
+LANE, BAR, TOP, BOTTOM, SIDE, BETWEEN = 44, 7, 54, 44, 8, 28
+TITLE = "Who could write when: each change of roles, at a scale of its own"
+
+
+def timeline(changes: list[Change]) -> dict[str, Any] | None:
+    """The picture; None where one switchover is all there is, which has a picture of its own."""
+    shown = [change for change in changes if change.gap is not None][-MOST:]
+    if len(shown) < 2 and not any(change.operation == FAILOVER for change in shown):
+        return None
+    every = stretches(changes)
+    return plots.picture("writers", TITLE, lambda narrow: draw(shown, every, narrow))
+
+
+def window(change: Change) -> tuple[float, float]:
+    """The seconds that are shown of a change."""
+    if change.closed is None or change.opened is None:
+        raise ValueError("it has no such time")
+    gap = max(0.001, change.opened - change.closed)
+    seen = change.closed if change.seen is None else change.seen
+    before = max(BEFORE * gap, min(change.closed - seen + BEFORE * gap, LOOKED * gap))
+    return change.closed - before, change.opened + AFTER * gap
+
+
+def hosts(shown: list[Change]) -> list[str]:
+    """Everybody who took writes, in that order."""
+    named = [host for change in shown for host in (change.before, change.after)]
+    return list(dict.fromkeys(host for host in named if host is not None))
+
+
+def draw(shown: list[Change], every: list[Stretch], narrow: bool) -> Any:
+    lanes = hosts(shown)
+    panel = TOP + len(lanes) * LANE + BOTTOM
+    columns = 1 if narrow else len(shown)
+    height = panel * (len(shown) if narrow else 1)
+    canvas = plots.Canvas(narrow, height)
+    wide = (canvas.width - 2 * SIDE - (columns - 1) * BETWEEN) / columns
+    for number, change in enumerate(shown):
+        left = int(SIDE + (number % columns) * (wide + BETWEEN))
+        above = panel * (number // columns)
+        axes = canvas.axes(
+            left,
+            int(canvas.width - left - wide),
+            above + TOP,
+            height - above - panel + BOTTOM,
+            grid="x",
+        )
+        axes.set_yticks([])
+        axes.set_ylim(len(lanes) * LANE, 0)
+        one(canvas, axes, change, every, lanes)
+    return canvas
+
+
+def one(canvas: Any, axes: Any, change: Change, every: list[Stretch], lanes: list[str]) -> None:
+    """One change: a lane for each host, from the moment at which writers were kept out."""
+    begin, end = window(change)
+    zero, gap = change.closed or 0.0, change.gap or 0.0
+    scale, unit = (1000.0, "ms") if gap < 1 else (1.0, "s")
+    axes.set_xlim((begin - zero) * scale, (end - zero) * scale)
+    axes.axvspan(0, gap * scale, color=INK["shade"], linewidth=0, zorder=0)
+    heading(canvas, axes, 28, f"{change.operation}, {clock(change.closed)[:-8]} UTC", "ink")
+    heading(canvas, axes, 8, kept_out(change), "bad")
+    for number, host in enumerate(lanes):
+        middle = number * LANE + 31
+        axes.annotate(
+            plots.clean(host, 24),
+            ((begin - zero) * scale, number * LANE + 22),
+            fontsize=canvas.size,
+            color=INK["muted"],
+            va="bottom",
+        )
+        span = [(begin - zero) * scale, (end - zero) * scale]
+        axes.plot(span, [middle] * 2, color=INK["rule"], linewidth=1.5)
+        for stretch in every:
+            if stretch.host == host and stretch.kind != NOBODY:
+                stretch_of(axes, change, stretch, middle, scale)
+    axes.set_xlabel(
+        f"{unit} from the {'stop' if change.operation == FAILOVER else 'freeze'}",
+        fontsize=canvas.size,
+        labelpad=6,
+    )
+    axes.xaxis.get_major_locator().set_params(nbins=4)
+
+
+def kept_out(change: Change) -> str:
+    """For how long nobody took writes, and before that nobody knows."""
+    words = milliseconds(1000 * (change.gap or 0.0))
+    unseen = (change.closed or 0.0) - (change.seen or change.closed or 0.0)
+    if not unseen:
+        return f"nobody takes writes: {words}"
+    return f"nobody: {words}; not known before: {milliseconds(1000 * unseen)}"
+
+
+def heading(canvas: Any, axes: Any, above: int, words: str, colour: str) -> None:
+    axes.annotate(
+        words,
+        (0, 1),
+        (0, above),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=canvas.size,
+        color=INK[colour],
+        fontweight="bold",
+        va="bottom",
+    )
+
+
+def stretch_of(axes: Any, change: Change, stretch: Stretch, middle: int, scale: float) -> None:
+    """A host that takes writes; dashed where nobody looked whether it does."""
+    begin, end = window(change)
+    zero = change.closed or 0.0
+    left = begin if stretch.begin is None else max(begin, stretch.begin)
+    right = end if stretch.end is None else min(end, stretch.end)
+    if left >= right:
+        return
+    style = {
+        WRITES: {"color": INK["semisync"], "linewidth": BAR, "solid_capstyle": "butt"},
+        UNSEEN: {"color": INK["delay"], "linewidth": 3, "linestyle": (0, (2, 1.5))},
+    }[stretch.kind]
+    axes.plot([(left - zero) * scale, (right - zero) * scale], [middle] * 2, **style)
