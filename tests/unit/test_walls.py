@@ -45,13 +45,13 @@ CONTROLLER_PACKAGES = (
     ("plans",),
     ("checks",),
     ("findings",),
-    ("verdict",),
+    ("store",),
     ("cluster",),
     ("inventory", "reach"),
     ("role_change",),
     ("goals",),
-    ("bench",),
     ("report",),
+    ("bench",),
 )
 HOST_FILES = sorted((PLUGINS / "module_utils").rglob("*.py"))
 CONTROLLER_FILES = sorted((PLUGINS / "plugin_utils").rglob("*.py"))

@@ -19,7 +19,7 @@ from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
+from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
 # Under which name the roles register what a step returned.
@@ -243,7 +243,9 @@ class RunContext:
 
     def keep_look(self, members: list[Member]) -> None:
         """Keep a look at the source, for a later failover."""
-        shelf = Shelf(self.options.results_dir, self.name, None, results.now(), self.check_mode)
+        shelf = ResultStore(
+            self.options.results_dir, self.name, None, results.now(), self.check_mode
+        )
         shelf.keep_look(members)
 
     # What only this run has

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Peer
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, store
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     context,
@@ -29,7 +29,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
     reached,
     untried,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import kept as kept_by
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
@@ -526,7 +525,7 @@ def test_what_a_follower_acknowledged_after_it_was_first_read_is_compared_once_m
 def test_a_look_at_a_source_that_lives_ends_a_begun_certificate(run):
     opened(run)
     begun = run.folder / "default" / "failover_begun.json"
-    shelf = kept_by.Shelf(str(run.folder), "default", None, results.now(), False)
+    shelf = store.ResultStore(str(run.folder), "default", None, results.now(), False)
     shelf.keep_state({"host": "db7"})
     assert begun.exists()
     shelf.keep_state({"host": "db1"})
