@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils import everything
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
-    end,
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    failover_facts,
     last_words,
-    salvage,
-    witness,
 )
 
 
@@ -24,9 +24,9 @@ def read(module: Any) -> dict[str, Any]:
         failure = everything.unreadable(error, module.params)
         seen: dict[str, Any] = {}
         if failure["reason"] == "stopped":
-            seen["ended"] = end.read(module)
+            seen["ended"] = unit_exit.read(module)
             seen["log"] = last_words.read(module, module.params["error_log"])
             if module.params["files"]:
                 seen["salvage"] = salvage.look(module)
         module.fail_json(look=seen, **failure)
-    return dict(everything.beside(module, info, True), look=witness.read(module, info))
+    return dict(everything.beside(module, info, True), look=failover_facts.read(module, info))

@@ -191,7 +191,11 @@ statements:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, replay, start
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
+    former_facts,
+    prepare,
+    replay,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
 
@@ -227,27 +231,27 @@ def main() -> None:
     module.params.update(module.params["plan"] or {})
     step = module.params["step"]
     if step == "hold":
-        held = start.unfence if module.params["opened"] else start.hold
+        held = prepare.unfence if module.params["opened"] else prepare.hold
         module.exit_json(**held(module))
     login.require_driver(module)
     if step == "look" and module.params["part"] == "source":
-        connection.work(module, look.begins, "the new source cannot be asked")
+        connection.work(module, former_facts.begins, "the new source cannot be asked")
     if step in ("release", "settle", "record", "replay"):
         works = {
-            "release": start.release,
-            "settle": start.settle,
-            "record": start.record,
+            "release": prepare.release,
+            "settle": prepare.settle,
+            "record": prepare.record,
             "replay": replay.replay,
         }
         connection.work(module, works[step], f"step {step} failed")
     steps = {
-        "look": look.former,
+        "look": former_facts.former,
         "carry": replay.carry,
-        "ready": start.ready,
+        "ready": prepare.ready,
     }
     try:
         result = steps[step](module)
-    except (*replay.ERRORS, start.ReadyError, OSError) as error:
+    except (*replay.ERRORS, prepare.ReadyError, OSError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 

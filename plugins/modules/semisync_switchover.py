@@ -312,16 +312,17 @@ path:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import first_look
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
-    ahead,
-    keeper,
-    parts,
-    receiver,
-    salvage,
-    witness,
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    cleanup,
+    drain,
+    facts,
+    failover_facts,
+    io_thread,
+    io_thread_resume,
+    part_run,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import after, look
 
 STEPS = ["look", "reach", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
 
@@ -355,21 +356,21 @@ def main() -> None:
     login.require_driver(module)
     if renews:
         connection.work(
-            module, keeper.keep_still, "the IO thread's process cannot be asked to stay"
+            module, io_thread_resume.keep_still, "the IO thread's process cannot be asked to stay"
         )
     if (module.params["operation"], module.params["step"]) == ("failover", "look"):
         module.exit_json(**first_look.read(module))
     if module.params["step"] == "reach":
-        module.exit_json(tried=witness.try_all(module.params["places"], module.params))
+        module.exit_json(tried=failover_facts.try_all(module.params["places"], module.params))
     if module.params.get("mode") == "apply":
-        connection.work(module, ahead.work, "applying what was received failed")
+        connection.work(module, drain.work, "applying what was received failed")
     if module.params["step"] == "part":
-        module.exit_json(**parts.run(module))
+        module.exit_json(**part_run.run(module))
     work = {
-        ("switchover", "look"): look.answer,
-        ("switchover", "after"): after.settle,
-        ("failover", "freeze"): receiver.stop,
-        ("failover", "thaw"): receiver.start,
+        ("switchover", "look"): facts.answer,
+        ("switchover", "after"): cleanup.settle,
+        ("failover", "freeze"): io_thread.stop,
+        ("failover", "thaw"): io_thread.start,
     }[module.params["operation"], module.params["step"]]
     connection.work(module, work, f"step {module.params['step']} failed")
 

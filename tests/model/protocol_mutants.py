@@ -9,14 +9,14 @@ import subprocess
 import sys
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import start
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
-    fence,
-    flags,
-    rules,
-    source,
-    source_back,
-    target,
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+    read_only_dropin,
+    role_statements,
+    source_part,
+    source_rollback,
+    target_part,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
@@ -39,26 +39,26 @@ def by_the_row_alone() -> None:
 
 def no_fence() -> None:
     """A source that is started again while its role moves takes writes."""
-    put(fence, "put", lambda path, *_words: path)
+    put(read_only_dropin, "put", lambda path, *_words: path)
 
 
 def no_word() -> None:
     """The source takes its role back, whatever the target says."""
-    closed = (source_back.CLOSED, "")
-    put(source_back.SourceBack, "state_of_target", lambda _self, _deadline: closed)
+    closed = (source_rollback.CLOSED, "")
+    put(source_rollback.SourceBack, "state_of_target", lambda _self, _deadline: closed)
 
 
 def neither_word_nor_lock() -> None:
     """The target opens without the source's word, and the source does not ask for its lock: each
     alone suffices here.
     """
-    put(target.TargetPart, "is_granted", lambda _self: True)
-    take = flags.take
+    put(target_part.TargetPart, "is_granted", lambda _self: True)
+    take = locks.take
 
     def taken(server: Any, name: str, seconds: float) -> bool:
-        return take(server, name, seconds) or name == rules.RUN_LOCK
+        return take(server, name, seconds) or name == role_statements.RUN_LOCK
 
-    put(flags, "take", taken)
+    put(locks, "take", taken)
 
 
 def no_chain() -> None:
@@ -88,7 +88,7 @@ def attached_later() -> None:
         self.until("open", self.left(), self.is_open)
         self.attach()
 
-    put(source.SourcePart, "hand_over", hand_over)
+    put(source_part.SourcePart, "hand_over", hand_over)
 
 
 def anything_is_clean() -> None:
@@ -98,13 +98,13 @@ def anything_is_clean() -> None:
 
 def unfenced_first() -> None:
     """rejoin.yml takes the file away that keeps writers out before the server is a replica."""
-    close = start.close
+    close = prepare.close
 
     def closed(module: Any) -> Any:
-        start.unfence(module)
+        prepare.unfence(module)
         return close(module)
 
-    put(start, "close", closed)
+    put(prepare, "close", closed)
 
 
 MUTANTS = {

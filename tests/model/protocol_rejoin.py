@@ -10,10 +10,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import start
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    read_only_dropin,
+    role_statements,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence, rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
 from ansible_collections.dbre.semisync.tests.unit import samples
@@ -39,7 +42,7 @@ class Ready:
         self.params = params
 
     def fail_json(self, msg: str) -> None:
-        raise start.ReadyError(msg)
+        raise prepare.ReadyError(msg)
 
 
 class Sequence(Run):
@@ -60,7 +63,7 @@ class Sequence(Run):
         try:
             steps(self.connect)
             self.results["rejoin"] = "done"
-        except (ServerError, start.ReadyError) as error:
+        except (ServerError, prepare.ReadyError) as error:
             self.results["rejoin"] = f"failed: {error}"
 
 
@@ -68,9 +71,9 @@ def install() -> None:
     """Let the steps connect in here."""
     ours: Any
     for place, name, ours in (
-        (start, "Server", lambda made: made),
-        (start, "identify", lambda _server: NAMES),
-        (start.login, "connect", lambda module: LOCAL.task.run.connect(module.params["host"])),
+        (prepare, "Server", lambda made: made),
+        (prepare, "identify", lambda _server: NAMES),
+        (prepare.login, "connect", lambda module: LOCAL.task.run.connect(module.params["host"])),
     ):
         setattr(place, name, ours)
 
@@ -161,18 +164,18 @@ class Rejoin:
             module = Ready(params)
             finishing = self.host not in away(self.world)
             if not finishing:
-                fence.put(self.host, "drop-in", "mysqld", start.WORDS)
-                start.close(module)
+                read_only_dropin.put(self.host, "drop-in", "mysqld", prepare.WORDS)
+                prepare.close(module)
             assert self.judge(to).verdict == errant.CLEAN
             connection: Any = connect(self.host)
             if not finishing:
-                start.release(module, connection, NAMES)
+                prepare.release(module, connection, NAMES)
             server.role = "replica"
-            connection.rows(rules.side_statement(NAMES, REPLICA, True))
-            for statement, arguments in rules.redirect_steps(NAMES, to, 3306):
+            connection.rows(role_statements.side_statement(NAMES, REPLICA, True))
+            for statement, arguments in role_statements.redirect_steps(NAMES, to, 3306):
                 connection.rows(statement, arguments)
-            start.unfence(module)
-            start.record(module, connect(to), NAMES)
+            prepare.unfence(module)
+            prepare.record(module, connect(to), NAMES)
 
         return go
 

@@ -12,20 +12,22 @@ import threading
 import time as real_time
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.parts import FAILOVER_PARTS
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
-    fence,
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     freeze,
-    guard,
-    part,
-    rules,
+    io_thread_resume,
+    participant,
+    read_only_dropin,
+    role_statements,
+    watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.parts import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.part_run import (
+    FAILOVER_PARTS,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.switchover_parts import (
     PARTS,
     RESTART,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 from model.protocol_world import Connection, World
 
@@ -137,7 +139,7 @@ def connect(_this: Any, host: str) -> Connection:
 
 def freezes(server: Any, _other: Any, names: Any, seconds: float) -> str:
     """freeze.freeze() without a thread of its own: it waits for what is under way."""
-    statement, limit = rules.freeze_statement(names), Time.monotonic() + seconds
+    statement, limit = role_statements.freeze_statement(names), Time.monotonic() + seconds
     while server.server.pending:
         if Time.monotonic() > limit:
             raise freeze.FrozenError(f"{statement} did not end")
@@ -162,13 +164,13 @@ def install() -> None:
                 setattr(module, constant, value)
     ours: Any
     for place, name, ours in (
-        (part.Part, "local", local),
-        (part.Part, "connect", connect),
+        (participant.Part, "local", local),
+        (participant.Part, "connect", connect),
         (freeze, "freeze", freezes),
-        (fence, "put", fenced(True)),
-        (fence, "take_away", fenced(False)),
-        (keeper, "release", lambda _name: True),
-        (keeper, "address", lambda params: params["host"]),
+        (read_only_dropin, "put", fenced(True)),
+        (read_only_dropin, "take_away", fenced(False)),
+        (io_thread_resume, "release", lambda _name: True),
+        (io_thread_resume, "address", lambda params: params["host"]),
     ):
         setattr(place, name, ours)
     for name, module in list(sys.modules.items()):
@@ -232,7 +234,7 @@ class Run:
 
         def work() -> None:
             try:
-                made, error = part.try_again(
+                made, error = participant.try_again(
                     RESTART, lambda: self.kind(host)(Module(self.params(host)))
                 )
                 if not error:
@@ -273,7 +275,7 @@ class Run:
     def hanging(self) -> None:
         """A guard ends a part that hangs, and does its own."""
         for host, plan in self.plans.items():
-            longest = guard.seconds(plan) + plan["catch_up"] * self.failing
+            longest = watchdog.seconds(plan) + plan["catch_up"] * self.failing
             stage = self.wardens[host].stage if host in self.wardens else ""
             for task in self.tasks:
                 late = task.host == host and not (task.ended or task.guards or task.dead)

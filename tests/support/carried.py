@@ -25,9 +25,11 @@ for name, content in OTHERS.items():
     sys.modules[name] = types.ModuleType(name)
     vars(sys.modules[name]).update(content)
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import (  # noqa: E402
-    roll_forward,
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (  # noqa: E402
     salvage,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (  # noqa: E402
+    roll_forward,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (  # noqa: E402
     Server,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
@@ -119,7 +119,7 @@ def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
     begins, wrote = (
         source.info["gtid"].get(name) or "" for name in ("gtid_slave_pos", "gtid_binlog_pos")
     )
-    return rules.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
+    return role_statements.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
 
 
 def took_back(members: list[Member], row: dict[str, Any]) -> bool:

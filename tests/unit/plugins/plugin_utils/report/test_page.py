@@ -13,8 +13,10 @@ import os
 import re
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import target
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    failover_target,
+    role_statements,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
@@ -372,7 +374,7 @@ def test_a_switchover_in_words(change, words):
 
 
 def test_every_event_of_a_switchover_has_words():
-    folder = os.path.join(os.path.dirname(rules.__file__))
+    folder = os.path.join(os.path.dirname(role_statements.__file__))
     told = set()
     for name in os.listdir(folder):
         if name.endswith(".py"):
@@ -384,9 +386,9 @@ def test_every_event_of_a_switchover_has_words():
 
 def test_every_event_of_a_failover_has_words():
     told = set()
-    for name in os.listdir(os.path.dirname(target.__file__)):
+    for name in os.listdir(os.path.dirname(failover_target.__file__)):
         if name.endswith(".py"):
-            with open(os.path.join(os.path.dirname(target.__file__), name)) as stream:
+            with open(os.path.join(os.path.dirname(failover_target.__file__), name)) as stream:
                 told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
     assert {"applied_all", "salvaged"} <= told <= set(text_failover.OWN_EVENTS)
 
