@@ -89,7 +89,7 @@ class ActionModule(ActionBase):
             seen = {"seen_as": self.seen_as()} if known.me == known.client() else {}
             return {"changed": False, "source": known.source.host, **seen}
         known.refuse_missing_tools(wanted)
-        for words in environment.defects(known.source.info):
+        for words in environment.defects(known.source.facts):
             display.warning(words)
         moment = results.now()
         result = run_record.begin(
@@ -167,7 +167,7 @@ class ActionModule(ActionBase):
             anew = True
             display.warning(schedule.unheard(known.me, seconds, LEASE))
         if step[known.side] or anew:
-            info = next(member.info for member in known.servers if member.host == known.me)
+            info = next(member.facts for member in known.servers if member.host == known.me)
             options = setting_options(cell, known.side, info, len(known.replicas), seconds)
             if known.side == "source":
                 options["schema"] = known.planned()["schema"]

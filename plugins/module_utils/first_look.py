@@ -29,4 +29,4 @@ def read(module: Any) -> dict[str, Any]:
             if module.params["files"]:
                 seen["salvage"] = salvage.look(module)
         module.fail_json(look=seen, **failure)
-    return dict(everything.beside(module, info, True), look=failover_facts.read(module, info))
+    return {**everything.beside(module, info, True), "look": failover_facts.read(module, info)}

@@ -111,7 +111,7 @@ def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
     """Wait, and note that a replica that was seeded has caught up."""
     result = catch_up.wait(module, server, names)
     if module.params["target"] is not None and result["caught_up"] and not module.check_mode:
-        marker.caught_up(server.variables()["port"])
+        marker.caught_up(server.variables()["port"] or "")
     return result
 
 

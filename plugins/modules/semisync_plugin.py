@@ -121,6 +121,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side, Variables
 
 SETTLE_SECONDS = 10
 # A source on which nobody waits for so long has no writers that could be held up.
@@ -129,11 +130,11 @@ IDLE_SECONDS = 1
 
 def plan(
     names: Names,
-    side: str,
+    side: Side,
     wanted_state: str,
     variables: dict[str, Any],
     plugins: dict[str, str],
-    current: dict[str, str],
+    current: Variables,
 ) -> tuple[list[str], list[str]]:
     """The statements to run, in order, and those that follow once a source that is switched on
     waits for its replicas.
@@ -152,7 +153,7 @@ def assignments(changes: dict[str, tuple[Any, Any]]) -> list[str]:
     return [set_statement(name, changes[name][1]) for name in plugin.in_order(changes)]
 
 
-def statuses(server: Server, names: Names, side: str) -> dict[str, Any]:
+def statuses(server: Server, names: Names, side: Side) -> dict[str, Any]:
     return by_key(names.statuses(side), server.semisync_status())
 
 
@@ -189,7 +190,7 @@ def restart_io(names: Names) -> list[str]:
     return [f"{word} {names.replica_word} IO_THREAD" for word in ("STOP", "START")]
 
 
-def describe(plugins: dict[str, Any], variables: dict[str, Any], wanted: dict[str, Any]) -> str:
+def describe(plugins: dict[str, str], variables: Variables, wanted: dict[str, Any]) -> str:
     """One side of the diff: the plugins and the variables in question."""
     lines = [f"plugin {name}: {status}" for name, status in sorted(plugins.items())]
     lines += [f"{name} = {variables.get(name.lower())}" for name in sorted(wanted)]
@@ -197,12 +198,12 @@ def describe(plugins: dict[str, Any], variables: dict[str, Any], wanted: dict[st
 
 
 def predict(
-    plugins: dict[str, Any],
-    variables: dict[str, Any],
+    plugins: dict[str, str],
+    variables: Variables,
     wanted: dict[str, Any],
     wanted_plugin: tuple[str, str] | None,
     wanted_state: str,
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, str], Variables]:
     """Plugins and variables as they would be after the statements, for the diff of check mode."""
     plugins, variables = dict(plugins), dict(variables)
     if wanted_plugin and wanted_state == "present":
@@ -265,7 +266,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
         },
         "diff": {
             "before": describe(plugins, variables, wanted),
-            "after": describe(*after, wanted=wanted),
+            "after": describe(after[0], after[1], wanted),
         },
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import listing
@@ -23,7 +24,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     UNKNOWN,
 )
 
-GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
+GROUPS: tuple[tuple[Side, str], ...] = (
+    ("source", "semisync_source"),
+    ("replica", "semisync_replica"),
+)
 DEFAULT = "default"
 # The fact that rejoin.yml gives a host which may come back, for the rest of its run.
 CLEARED = "__semisync_rejoin_cleared"
@@ -212,9 +216,9 @@ def lost(task_vars: Any, host: str) -> bool:
     )
 
 
-def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: str) -> Member:
+def one_member(host: str, side: Side, variables: Mapping[str, Any], info_from: str) -> Member:
     """One host with its state, or with the reason why there is none."""
-    info = variables.get(info_from) or {}
+    info: Any = variables.get(info_from) or {}
     usable = "variables" in info
     member = Member(
         host,

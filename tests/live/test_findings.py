@@ -1,4 +1,4 @@
-"""Every finding is brought about on a real pair, named by verify.yml, and gone once mended."""
+"""Every finding is brought about on a real pair, named by verify.yml, and gone once repaired."""
 
 import json
 import os

@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -80,7 +81,7 @@ def captured() -> str:
     return json.dumps(info)
 
 
-def read(server: Server) -> dict[str, Any] | None:
+def read(server: Server) -> Any:
     """What semisync_info returns of a server; None where it, or its host, is gone."""
     if not server.up:
         return None
@@ -230,7 +231,7 @@ class Person:
         )
         return self.run(plan["hosts"])
 
-    def mend(self, members: list[Member], row: dict[str, Any]) -> None:
+    def mend(self, members: list[Member], row: JournalRow) -> None:
         """switchover.yml, of one that was interrupted."""
         looks = looks_of(self.world, members)
         mode = switchover_plan.mode_of(members, row, looks, self.target)

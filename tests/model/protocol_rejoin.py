@@ -113,7 +113,7 @@ class Rejoin:
         if not (server.up and new.up):
             raise gone()
         judged = errant.judge(
-            errant.from_info(self.host, read(server) or {}), errant.from_info(to, read(new) or {})
+            errant.from_info(self.host, read(server)), errant.from_info(to, read(new))
         )
         own = server.executed - new.executed
         if judged.verdict == errant.CLEAN:

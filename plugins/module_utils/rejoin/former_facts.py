@@ -34,6 +34,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import OptionFiles
 
 WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)
 # Behind the description of a file and the GTIDs before it, in every version.
@@ -110,7 +111,12 @@ def of_place(module: Any, there: offline_server.Place) -> dict[str, Any]:
         "scheduler": there.options.get("event-scheduler", ""),
         "sync_binlog": there.options.get("sync-binlog", ""),
         "datadir": there.datadir,
-        "option_file": {name: options[name] for name in ("path", "kind", "group", "unknown")},
+        "option_file": {
+            "path": options["path"],
+            "kind": options["kind"],
+            "group": options["group"],
+            "unknown": options["unknown"],
+        },
         "read_only_by": read_only_by(options),
     }
 
@@ -120,7 +126,7 @@ def kind_of(module: Any) -> type[Gtids]:
     return gtids.kind_of("mariadb" if module.params["mariadb"] else "mysql")
 
 
-def read_only_by(options: dict[str, Any]) -> str:
+def read_only_by(options: OptionFiles) -> str:
     """The option file that lets its next start be read-only, where a failover wrote one."""
     ours = (options["path"], options["kind"])
     return (

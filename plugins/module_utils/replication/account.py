@@ -16,6 +16,7 @@ import json
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Reader
 
 # Plugins whose accounts have a password that the server keeps; '' is the native one of old servers.
 NATIVE, SHA2, SHA256 = "mysql_native_password", "caching_sha2_password", "sha256_password"
@@ -303,7 +304,7 @@ def predict(user: str, accounts: list[dict[str, Any]], keep_old: bool) -> str:
     )
 
 
-def strangers(sessions: list[dict[str, Any]], user: str, expected: int) -> list[str]:
+def strangers(sessions: list[Reader], user: str, expected: int) -> list[str]:
     """Addresses of the binary log's readers with this account, where there are more than the
     cluster has replicas.
     """

@@ -26,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import channe
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 POLL_SECONDS = 0.05
 # An error that stands so long after the start is none of before.
@@ -41,11 +42,11 @@ class Replica:
     def __init__(self, module: Any, server: Server, names: Names) -> None:
         self.module, self.server, self.names = module, server, names
 
-    def channel(self) -> dict[str, Any] | None:
+    def channel(self) -> Channel | None:
         """The default channel, or None."""
         return channels.default_channel(self.server.channels(self.names))
 
-    def existing_channel(self) -> dict[str, Any]:
+    def existing_channel(self) -> Channel:
         """The default channel; ValueError where somebody has removed it meanwhile."""
         channel = self.channel()
         if channel is None:
@@ -96,7 +97,7 @@ class Replica:
                 )
             )
 
-    def settle(self) -> dict[str, Any]:
+    def settle(self) -> Channel:
         """The channel, once it runs or an error of it stands."""
         begin = time.monotonic()
 
@@ -130,7 +131,7 @@ class Replica:
             reason = channels.describe_channel(self.existing_channel())
             self.module.fail_json(msg=f"the replica does not reach its source: {reason}")
 
-    def update(self, changes: list[Any], before: dict[str, Any], known: str | None) -> None:
+    def update(self, changes: list[Any], before: Channel, known: str | None) -> None:
         """Change the login; back to the old one where the source does not take the new one.
 
         Args:
@@ -146,7 +147,7 @@ class Replica:
         back = way_back(changes, before, known)
         outcome = "there is no old one to go back to"
         if back:
-            self.run(login_steps(self.names, back, dict(before, sql_running="No")))
+            self.run(login_steps(self.names, back, {**before, "sql_running": "No"}))
             outcome = "the old one is back"
         self.module.fail_json(
             msg=f"the channel did not connect with its new login, {outcome}: {reason}"
@@ -200,7 +201,7 @@ class Replica:
             seconds: how long it may take.
         """
 
-        def passed(channel: dict[str, Any]) -> bool:
+        def passed(channel: Channel) -> bool:
             return position.passed(channel, place["file"], place["position"])
 
         now = wait_until(

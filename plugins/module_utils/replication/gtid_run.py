@@ -122,14 +122,14 @@ def drain(module: Any, server: Server) -> None:
         status = server.pairs(f"SHOW GLOBAL STATUS LIKE '{WITHOUT_GTID}'")
         if WITHOUT_GTID not in status:
             raise ValueError(f"nothing is known of transactions under way: no {WITHOUT_GTID} here")
-        return int(status[WITHOUT_GTID])
+        return int(status[WITHOUT_GTID] or 0)
 
     seconds = 0 if module.check_mode else module.params["wait"]
-    count = wait_until(under_way, seconds, POLL_SECONDS, enough=lambda number: not number)
-    if count and not module.check_mode:
+    left = wait_until(under_way, seconds, POLL_SECONDS, enough=lambda number: not number)
+    if left and not module.check_mode:
         module.fail_json(
             msg=(
-                f"{count} transactions without a GTID are still under way after {seconds} s; end"
+                f"{left} transactions without a GTID are still under way after {seconds} s; end"
                 " them and run again"
             )
         )

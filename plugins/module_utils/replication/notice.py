@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
 
 # Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
 # then it is degraded, and says so itself.
@@ -128,9 +129,7 @@ def closing(left: dict[str, int], mine: str | None, in_force: bool) -> list[str]
     return [] if in_force else [run for run, age in left.items() if age >= STALE]
 
 
-def entry_of(
-    params: dict[str, Any], variables: dict[str, Any], run: str, state: str
-) -> journal.Entry:
+def entry_of(params: dict[str, Any], variables: Variables, run: str, state: str) -> journal.Entry:
     """A row about this source."""
     number = journal.identity(variables)
     return journal.Entry(

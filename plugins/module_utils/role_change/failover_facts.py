@@ -25,13 +25,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.peer import TLS_FAILED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import State
 
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
 UPTIME = "/proc/uptime"
 
 
-def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
+def read(module: Any, info: State) -> dict[str, Any]:
     """look() by a connection of its own; where that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
@@ -40,9 +41,7 @@ def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
         return {"failed": True, "msg": str(error)}
 
 
-def look(
-    params: dict[str, Any], server: Server, names: Names, info: dict[str, Any]
-) -> dict[str, Any]:
+def look(params: dict[str, Any], server: Server, names: Names, info: State) -> dict[str, Any]:
     """`look` of the RETURN section of semisync_switchover.
 
     Args:
@@ -61,15 +60,15 @@ def look(
     }
 
 
-def places_of(others: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
+def places_of(others: list[dict[str, Any]], info: State) -> list[dict[str, Any]]:
     """Where the others may be reached, each place once: where the controller thinks, and where this
     server's own source is. Whether they have TLS is not known yet; likely they do as this one.
     """
-    channel = info["channel"] or {}
-    source = {"address": channel.get("source_host"), "port": channel.get("source_port")}
+    channel = info["channel"]
+    own = {"address": channel["source_host"], "port": channel["source_port"]} if channel else None
     tls_at = {
         (str(place["address"]), int(place["port"] or 3306)): bool(info["tls"]["on"])
-        for place in [*others, source]
+        for place in [*others, *([own] if own else [])]
         if place["address"]
     }
     return [

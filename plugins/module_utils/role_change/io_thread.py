@@ -29,7 +29,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
     run_steps,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.read import GTID_VARIABLES
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import gtids_of
 
 # Seconds until a server that was restarted meanwhile answers again.
 RESTART = 120
@@ -80,9 +80,9 @@ def read(server: Server, names: Names) -> dict[str, Any]:
         "server_seconds": int(server.uptime()["seconds"]),
         "kernel_seconds": failover_facts.kernel_seconds(),
         "applier_ids": sessions.read(server, names, variables, all_channels)["applier_ids"],
-        "stopped": bool(channel) and (channel or {})["io_running"] == "No",
+        "stopped": channel is not None and channel["io_running"] == "No",
         "channel": channel,
-        "gtid": {key: variables[key] for key in GTID_VARIABLES if key in variables},
+        "gtid": gtids_of(variables),
     }
 
 

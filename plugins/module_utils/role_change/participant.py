@@ -36,6 +36,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 # A statement that takes so many seconds is in the timeline.
 SLOW = 0.1
@@ -263,7 +264,7 @@ class Part(ABC):
             self.hand, seconds, self.params["user"], bool(self.params.get("ends_lock"))
         )
 
-    def channel(self) -> dict[str, Any] | None:
+    def channel(self) -> Channel | None:
         return channels.default_channel(self.hand.channels(self.names))
 
     def follows(self, host: str) -> bool:

@@ -141,16 +141,17 @@ class ReplicaPart(Part):
         Raises:
             StepBackError: the applier does not run.
         """
-        channel = self.channel() or {}
-        if not self.names.mariadb or channel.get("io_running") == "No":
+        channel = self.channel()
+        if not self.names.mariadb or not channel or channel["io_running"] == "No":
             self.run(role_statements.renew_steps(self.names))
             return
         if channel["sql_running"] != "Yes":
             self.run([role_statements.start_thread(self.names, "SQL")])
         self.run([role_statements.stop_thread(self.names, "IO")])
-        channel = self.channel() or {}
-        left = gtids.missing(self.names.engine, channel.get("retrieved") or "", self.applied())
-        if channel.get("sql_running") != "Yes" and left:
+        channel = self.channel()
+        retrieved = channel["retrieved"] if channel else ""
+        left = gtids.missing(self.names.engine, retrieved, self.applied())
+        if left and not (channel and channel["sql_running"] == "Yes"):
             raise StepBackError(
                 f"{self.params['host']} has received {left} transactions of {host} that it does not"
                 f" apply ({position.stopped(channel) or 'its applier stands still'}), and would"

@@ -25,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     quote_text,
     set_statement,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 
 # Held by every run on the server of the old and of the new source, on the connection that opens
 # and freezes: who does not hold it can do neither.
@@ -54,7 +55,7 @@ def open_statement() -> str:
     return set_statement("read_only", 0)
 
 
-def side_statement(names: Names, side: str, on: bool) -> str:
+def side_statement(names: Names, side: Side, on: bool) -> str:
     return set_statement(names.variables(side)["enabled"], int(on))
 
 

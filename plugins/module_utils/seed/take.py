@@ -28,7 +28,7 @@ DECLINE_SECONDS = 5
 def names_and_port(module: Any) -> tuple[Names, str]:
     """What the replica's server calls things, and its port."""
     server = connection.Server(login.connect(module))
-    return connection.identify(server), server.variables()["port"]
+    return connection.identify(server), server.variables()["port"] or ""
 
 
 def decline(params: dict[str, Any]) -> None:
@@ -55,15 +55,16 @@ def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
     params, began = module.params, time.monotonic()
     marker = Marker(port, source=params["source"], method=params["method"])
     marker.hold()
-    before = read_marker(port) or {}
+    before = read_marker(port)
     if ended_since(before, params["seen_at"]):
-        marker.facts = before
+        marker.facts = dict(before or {})
         decline(params)
         return marker, False
-    if before.get("state") == "loading" and "plugins" in before:
+    loading = before is not None and before.get("state") == "loading"
+    if before and loading and "plugins" in before:
         marker.facts["plugins"] = before["plugins"]
     marker.write(
-        state=before.get("state") if before.get("state") == "loading" else "copying",
+        state="loading" if loading else "copying",
         stage="starts",
         began=time.time(),
         bytes=0,

@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     Names,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 
 # Milliseconds a commit waits at most while a source begins to wait for its replicas.
 GENTLE_MS = 100
@@ -76,7 +77,7 @@ def way_out(names: list[str], plugins: dict[str, Any]) -> str:
     return "; ".join(loaded)
 
 
-def install_statements(names: Names, side: str, plugins: dict[str, Any]) -> list[str]:
+def install_statements(names: Names, side: Side, plugins: dict[str, Any]) -> list[str]:
     """Statements that install this side's plugin; none where it is active or built in.
 
     Raises:
@@ -94,7 +95,7 @@ def install_statements(names: Names, side: str, plugins: dict[str, Any]) -> list
     return [f"INSTALL PLUGIN {name} SONAME '{library}'"]
 
 
-def uninstall_statements(names: Names, side: str, plugins: dict[str, Any]) -> list[str]:
+def uninstall_statements(names: Names, side: Side, plugins: dict[str, Any]) -> list[str]:
     """Statements that remove this side's plugin; none where it is absent or built in."""
     plugin = names.plugin(side)
     if plugin is None or plugin[0] not in plugins:
@@ -126,7 +127,7 @@ def in_order(changes: dict[str, Any]) -> list[str]:
 
 
 def gentle_start(
-    names: Names, side: str, changes: dict[str, Any], current: dict[str, Any]
+    names: Names, side: Side, changes: dict[str, Any], current: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Changes that switch a source on without making its writers wait for a replica that is behind,
     and what to set then.

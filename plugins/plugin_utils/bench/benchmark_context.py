@@ -12,6 +12,7 @@ import secrets
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import environment, suite
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.suite_file import SuiteError
@@ -107,13 +108,13 @@ class Known:
                 f"Nothing was changed. {self.client()}, from which the load is to come, is not part"
                 " of this run; see --limit"
             )
-        missing = suite.lacking(wanted, self.client(), tools, self.source.info["names"]["slapper"])
+        missing = suite.lacking(wanted, self.client(), tools, self.source.facts["names"]["slapper"])
         if missing:
             raise AnsibleActionFail(f"Nothing was changed. The suite's load cannot run: {missing}")
 
     def describe(self) -> dict[str, Any]:
         """The run's environment."""
-        machines: list[tuple[str, str, dict[str, Any] | None, dict[str, Any]]] = [
+        machines: list[tuple[str, str, Info | None, dict[str, Any]]] = [
             (member.host, member.side, member.info, self.machine(member.host))
             for member in self.servers
         ]

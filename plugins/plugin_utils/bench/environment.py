@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from ansible.release import __version__ as ansible_version
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import known_bad
 
@@ -40,7 +41,7 @@ def collection_version() -> str:
         return yaml.safe_load(stream)["version"]
 
 
-def defects(info: dict[str, Any]) -> list[str]:
+def defects(info: Info) -> list[str]:
     """The known defects of a server's version, in words: a suite's own conditions may bring each of
     them about.
 
@@ -56,7 +57,7 @@ def defects(info: dict[str, Any]) -> list[str]:
 
 
 def describe(
-    machines: list[tuple[str, str, dict[str, Any] | None, dict[str, Any]]],
+    machines: list[tuple[str, str, Info | None, dict[str, Any]]],
     rtt_ms: dict[str, float | None],
     collection: str,
 ) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def describe(
     }
 
 
-def settings_of(info: dict[str, Any]) -> dict[str, Any]:
+def settings_of(info: Info) -> dict[str, Any]:
     """What a server is, and how it is set, as far as a benchmark depends on it."""
     variables, source = info["variables"], info["semisync"]["source"]["variables"]
     return {

@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 
 # What the cells before may have set on the source goes back to what it had, as durability does.
 OF_SOURCE = ("timeout", "wait_point")
@@ -31,7 +32,7 @@ def timer_prefixes(side: str) -> list[str]:
     ]
 
 
-def own_variables(info: dict[str, Any], side: str) -> dict[str, Any]:
+def own_variables(info: Info, side: str) -> dict[str, Any]:
     """What a server had before the run, under our keys."""
     values = {key: info["variables"][key] for key in DURABILITY}
     if side == "source":
@@ -51,7 +52,7 @@ def cell_variables(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def setting_options(
-    cell: dict[str, Any], side: str, info: dict[str, Any], replicas: int, seconds: int
+    cell: dict[str, Any], side: str, info: Info, replicas: int, seconds: int
 ) -> dict[str, Any]:
     """semisync_setting's options for a cell.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import row, unseen
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -103,7 +104,7 @@ def once(
     return row(point, member.host, title, expected, "", None, reason)
 
 
-def identity(info: dict[str, Any]) -> str:
+def identity(info: Info) -> str:
     """What tells this server from any other: MySQL's server_uuid, MariaDB's host and data
     directory.
     """
@@ -229,8 +230,8 @@ def points_of_side(member: Member) -> list[dict[str, Any]]:
     ]
 
 
-def plugin_active(point: str, member: Member, side: str) -> dict[str, Any]:
-    name = member.info["names"][side]["plugin"]
+def plugin_active(point: str, member: Member, side: Side) -> dict[str, Any]:
+    name = member.facts["names"][side]["plugin"]
     if name is None:
         return row(
             point,
@@ -239,9 +240,9 @@ def plugin_active(point: str, member: Member, side: str) -> dict[str, Any]:
             "",
             "",
             None,
-            f"semi-sync is built into {member.info['engine']} {member.info['version']}",
+            f"semi-sync is built into {member.facts['engine']} {member.facts['version']}",
         )
-    status = member.info["plugins"].get(name)
+    status = member.facts["plugins"].get(name)
     return row(
         point,
         member.host,
@@ -252,13 +253,13 @@ def plugin_active(point: str, member: Member, side: str) -> dict[str, Any]:
     )
 
 
-def in_option_files(point: str, member: Member, side: str) -> dict[str, Any]:
-    name = member.info["names"][side]["variables"]["enabled"]
+def in_option_files(point: str, member: Member, side: Side) -> dict[str, Any]:
+    name = member.facts["names"][side]["variables"]["enabled"]
     title = f"the option files set {name}"
-    unknown = option_lines.unknown(member.info)
+    unknown = option_lines.unknown(member.facts)
     if unknown:
         return unseen(point, member.host, title, "1", unknown)
-    value = member.info["option_files"]["options"].get(name)
+    value = member.facts["option_files"]["options"].get(name)
     return row(
         point,
         member.host,
@@ -269,10 +270,10 @@ def in_option_files(point: str, member: Member, side: str) -> dict[str, Any]:
     )
 
 
-def variable_on(point: str, member: Member, side: str) -> dict[str, Any]:
+def variable_on(point: str, member: Member, side: Side) -> dict[str, Any]:
     names, values = (
-        member.info["names"][side]["variables"],
-        member.info["semisync"][side]["variables"],
+        member.facts["names"][side]["variables"],
+        member.facts["semisync"][side]["variables"],
     )
     enabled = values["enabled"]
     rest = ", ".join(
@@ -290,9 +291,9 @@ def variable_on(point: str, member: Member, side: str) -> dict[str, Any]:
     )
 
 
-def status_on(point: str, member: Member, side: str) -> dict[str, Any]:
-    name = member.info["names"][side]["statuses"]["status"]
-    status = member.info["semisync"][side]["status"]["status"]
+def status_on(point: str, member: Member, side: Side) -> dict[str, Any]:
+    name = member.facts["names"][side]["statuses"]["status"]
+    status = member.facts["semisync"][side]["status"]["status"]
     return row(
         point, member.host, f"{name} is ON", "ON", status or "no such status", status == "ON"
     )
@@ -342,7 +343,7 @@ def acknowledged(source: Member, canary: dict[str, Any] | None) -> dict[str, Any
 
 
 def observation(
-    point: str, host: str, observed: str, good: bool, info: dict[str, Any], at: str
+    point: str, host: str, observed: str, good: bool, info: Info, at: str
 ) -> dict[str, Any]:
     """What once() looks for: a point seen at the only time it can be seen, and on which server."""
     return {

@@ -41,7 +41,7 @@ def of_member(member: Member) -> Estimate | None:
     """The estimate of a replica that was read and measured (semisync_info's measure_backlog), None
     of any other host.
     """
-    seen = (member.info or {}).get("backlog")
+    seen = member.info.get("backlog") if member.info else None
     if not seen or not member.channel:
         return None
     left, unit = seen["left"], seen["unit"]
@@ -54,9 +54,10 @@ def of_member(member: Member) -> Estimate | None:
         unknown = "what it has to apply is in several files"
     if not unknown and not seen["applied"]:
         unknown = f"it applied nothing in {seen['seconds']:.1f} s"
-    if unknown:
+    applied, seconds = seen["applied"], seen["seconds"]
+    if unknown or left is None or not applied or not seconds:
         return Estimate(left, unit, None, None, False, unknown)
-    rate = seen["applied"] / seen["seconds"]
+    rate = applied / seconds
     return Estimate(left, unit, left / rate, rate, bool(seen["busy"]), "")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises, same_value
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -29,12 +30,12 @@ PAST = 24
 TOLERANCE_SECONDS = 3
 
 
-def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
+def snapshot(info: Info, at: str) -> dict[str, Any] | None:
     """What is kept of a source for the next run, or None where its counters cannot be read."""
     status = info["semisync"]["source"]["status"]
     if any(status.get(key) is None for key in COUNTERS):
         return None
-    state: dict[str, Any] = {key: int(status[key]) for key in COUNTERS}
+    state: dict[str, Any] = {key: int(status[key] or 0) for key in COUNTERS}
     since = info["uptime"]["since_reset"]
     state.update(
         server=checkpoints.identity(info),
@@ -62,7 +63,7 @@ def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
     return state
 
 
-def settings_row(info: dict[str, Any]) -> int:
+def settings_row(info: Info) -> int:
     """The newest row of settings that a look covers. A change that is begun may be made after the
     look, which covers the rows before it only.
     """
@@ -70,7 +71,7 @@ def settings_row(info: dict[str, Any]) -> int:
     return begun - 1 if begun else int(info.get("settings_row") or 0)
 
 
-def files_of(info: dict[str, Any]) -> dict[str, Any]:
+def files_of(info: Info) -> dict[str, Any]:
     """Where its binary log is, and what shows that nobody writes there any more."""
     variables = info["variables"]
     return {
@@ -112,7 +113,7 @@ def began_anew(saved: dict[str, Any], now: dict[str, Any]) -> bool:
     )
 
 
-def degraded_since(saved: dict[str, Any] | None, info: dict[str, Any], at: str) -> str | None:
+def degraded_since(saved: dict[str, Any] | None, info: Info, at: str) -> str | None:
     """When a run first saw that the source replicates asynchronously; None where it does not."""
     if not apply.fell_back(info):
         return None
@@ -151,7 +152,7 @@ def look_back(
     return state, past, since
 
 
-def of_replicas(info: dict[str, Any], replicas: list[Member]) -> dict[str, Any]:
+def of_replicas(info: Info, replicas: list[Member]) -> dict[str, Any]:
     """Who could acknowledge at a look, and by which a later run sees whether they still have it.
 
     Args:
@@ -172,11 +173,11 @@ def of_replicas(info: dict[str, Any], replicas: list[Member]) -> dict[str, Any]:
 
 def who(member: Member) -> dict[str, Any]:
     """What a replica is known by to its source."""
-    variables = (member.info or {}).get("variables") or {}
+    variables = member.info["variables"] if member.info else {}
     return {"server_id": variables.get("server_id"), "uuid": variables.get("server_uuid")}
 
 
-def is_client(info: dict[str, Any], member: Member) -> bool:
+def is_client(info: Info, member: Member) -> bool:
     """Whether a replica of the inventory may be one of the source's semi-sync clients; one that is
     none must not hide a stranger among them.
     """

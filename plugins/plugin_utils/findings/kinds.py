@@ -381,7 +381,7 @@ def finding(
     entry = dict(TABLE[kind]._asdict(), **words)
     source = entry["source"]
     if isinstance(source, tuple):
-        source = source[1] if member.info["engine"] == "mariadb" else source[0]
+        source = source[1] if member.facts["engine"] == "mariadb" else source[0]
     return {
         "id": kind,
         "severity": severity or entry["severity"],

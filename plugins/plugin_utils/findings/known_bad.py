@@ -17,6 +17,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import NEVER
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 
 MYSQL = ("mysql", "percona")
 MARIADB = ("mariadb",)
@@ -188,7 +189,7 @@ CONDITIONS = {
 }
 
 
-def semisync(info: dict[str, Any], key: str) -> str | None:
+def semisync(info: Info, key: str) -> str | None:
     return info["semisync"]["source"]["variables"].get(key)
 
 
@@ -202,7 +203,7 @@ def of_version(engine: str, version: tuple[int, ...]) -> list[Any]:
     ]
 
 
-def of_source(info: dict[str, Any], replicas: list[dict[str, Any]]) -> list[Any]:
+def of_source(info: Info, replicas: list[Info]) -> list[Any]:
     """The defects that matter on a source.
 
     Args:

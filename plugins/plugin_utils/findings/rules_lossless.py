@@ -71,7 +71,7 @@ def of_source(member: Member, able: int) -> list[dict[str, Any]]:
     Args:
         able: replicas that acknowledge, or may.
     """
-    side, names = member.info["semisync"]["source"], member.info["names"]["source"]
+    side, names = member.facts["semisync"]["source"], member.facts["names"]["source"]
     running, status, entries = side["variables"], side["status"], []
     broken = []
     timeout = running.get("timeout")
@@ -120,16 +120,16 @@ def of_closed(member: Member, differs: dict[str, str]) -> list[dict[str, Any]]:
     Args:
         differs: what the finding says by a promise that is not lossless.
     """
-    running = (member.info or {}).get("variables", {}).get("read_only")
+    running = member.info["variables"].get("read_only") if member.info else None
     if member.side != "source" or running is None or values.canonical_value(running) == "0":
         return []
-    up = member.info["uptime"]["seconds"]
+    up = member.facts["uptime"]["seconds"]
     words = f"read_only is {running}; its server runs since {up} s"
     return [finding("source_closed", member, words, **differs)]
 
 
 def of_replica(member: Member) -> list[dict[str, Any]]:
-    entries, running = [], member.info["variables"].get("sync_relay_log")
+    entries, running = [], member.facts["variables"].get("sync_relay_log")
     if running not in (None, "1"):
         words = f"sync_relay_log is {running}: what it acknowledged may be in its memory alone"
         entries.append(finding("promise_not_kept", member, words))
@@ -140,11 +140,11 @@ def of_recovery(member: Member) -> list[dict[str, Any]]:
     """A replica on MySQL whose next start throws away what it has received and not applied. On
     MariaDB each start does, whatever this is set to, where it follows by GTID.
     """
-    value, origin = at_start(member.info, "relay_log_recovery")
+    value, origin = at_start(member.facts, "relay_log_recovery")
     if value is None:
-        value, origin = member.info["variables"].get("relay_log_recovery"), "as it runs"
-    by_position = bool(member.channel) and not member.channel["gtid"]
-    if member.info["engine"] == "mariadb" or by_position or not values.same_value(value, "ON"):
+        value, origin = member.facts["variables"].get("relay_log_recovery"), "as it runs"
+    by_position = bool(member.link) and not member.link["gtid"]
+    if member.facts["engine"] == "mariadb" or by_position or not values.same_value(value, "ON"):
         return []
     words = (
         f"relay_log_recovery is ON at its next start ({origin}): it throws away what it has"
@@ -154,7 +154,7 @@ def of_recovery(member: Member) -> list[dict[str, Any]]:
 
 
 def of_start(member: Member) -> list[dict[str, Any]]:
-    value, origin = at_start(member.info, "read_only")
+    value, origin = at_start(member.facts, "read_only")
     if value is None or values.canonical_value(value) != "0":
         return []
     words = f"after a restart read_only is {value} ({origin})"

@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -36,7 +37,7 @@ def of_target(member: Member, read: list[Member], settings: Settings) -> list[di
     differing = [
         f"{name} is {running}, {variable} is {wanted}"
         for variable, name, running, wanted in option_lines.differing_from_inventory(
-            member.info, settings
+            member.facts, settings
         )
     ]
     return (
@@ -50,7 +51,7 @@ def of_target(member: Member, read: list[Member], settings: Settings) -> list[di
 
 
 def of_address(member: Member) -> list[dict[str, Any]]:
-    info = member.info
+    info = member.facts
     if info["variables"].get("skip_networking") == "ON":
         return [finding("target_loopback_only", member, "skip_networking is ON")]
     if not option_lines.listens_on_loopback_only(info):
@@ -72,10 +73,10 @@ def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[
     users = {
         other.channel["source_user"] for other in read if other.side == "replica" and other.channel
     }
-    have = [(account["user"], account["host"]) for account in member.info["accounts"]]
+    have = [(account["user"], account["host"]) for account in member.facts["accounts"]]
     missing = [
         f"{account['user']}@{account['host']}"
-        for account in source.info["accounts"]
+        for account in source.facts["accounts"]
         if account["user"] in users and (account["user"], account["host"]) not in have
     ]
     if not missing:
@@ -91,7 +92,7 @@ def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[
 
 def of_answer(member: Member) -> list[dict[str, Any]]:
     """What routers are told by a host that has an HTTP answer, where that is not what is."""
-    now = member.info.get("answer")
+    now = member.facts.get("answer")
     if now is None:
         return []
     said, is_source = now["said"], member.side == "source"
@@ -109,7 +110,7 @@ def of_answer(member: Member) -> list[dict[str, Any]]:
 
 
 def of_binary_log(member: Member) -> list[dict[str, Any]]:
-    variables, updates = member.info["variables"], member.info["names"]["log_updates"]
+    variables, updates = member.facts["variables"], member.facts["names"]["log_updates"]
     off = [name for name in ("log_bin", updates) if variables.get(name) != "ON"]
     if not off:
         return []
@@ -123,18 +124,18 @@ def of_binary_log(member: Member) -> list[dict[str, Any]]:
 
 
 def of_missing_side(
-    member: Member, side: str, kind: str, differing: list[str]
+    member: Member, side: Side, kind: str, differing: list[str]
 ) -> list[dict[str, Any]]:
     """The side of semi-sync that a host does not have today: loaded, set as is wanted, and off.
 
     Args:
         differing: what is set otherwise, in words.
     """
-    names = member.info["names"][side]
+    names = member.facts["names"][side]
     plugin = names["plugin"]
-    if plugin and member.info["plugins"].get(plugin) != "ACTIVE":
+    if plugin and member.facts["plugins"].get(plugin) != "ACTIVE":
         return [finding(kind, member, f"the plugin {plugin} is not loaded")]
-    on = values.canonical_value(member.info["semisync"][side]["variables"]["enabled"] or "OFF")
+    on = values.canonical_value(member.facts["semisync"][side]["variables"]["enabled"] or "OFF")
     if on != "0":
         differing = [f"{names['variables']['enabled']} is ON on a {member.side}", *differing]
     return [finding(kind, member, "; ".join(differing))] if differing else []
@@ -142,7 +143,7 @@ def of_missing_side(
 
 def of_durability(member: Member, source: Member) -> list[dict[str, Any]]:
     """Where the replica would confirm what its own disk does not have, and the source does not."""
-    mine, theirs = member.info["variables"], source.info["variables"]
+    mine, theirs = member.facts["variables"], source.facts["variables"]
     differing = [
         f"{name} is {mine[name]}, on {source.host} {theirs[name]}"
         for name in DURABILITY
@@ -152,7 +153,7 @@ def of_durability(member: Member, source: Member) -> list[dict[str, Any]]:
 
 
 def of_start(member: Member) -> list[dict[str, Any]]:
-    value, origin = at_start(member.info, "read_only")
+    value, origin = at_start(member.facts, "read_only")
     if value is None or values.canonical_value(value) != "0":
         return []
     return [

@@ -24,15 +24,15 @@ def off(value: str | None) -> bool:
 
 def of_skipping(member: Member) -> list[dict[str, Any]]:
     said = [
-        f"{name} is {member.info['variables'][name]}"
+        f"{name} is {member.facts['variables'][name]}"
         for name in skipping.VARIABLES
-        if skipping.passes_over(member.info["variables"].get(name))
+        if skipping.passes_over(member.facts["variables"].get(name))
     ]
     return [finding("applier_skips", member, ", ".join(said))] if said else []
 
 
 def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
-    info, variables, entries = member.info, member.info["variables"], []
+    info, variables, entries = member.facts, member.facts["variables"], []
     enabled = info["semisync"]["replica"]["variables"]["enabled"]
     if enabled != "ON":
         entries.append(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names, values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -44,13 +45,13 @@ def clocks(members: list[Member], now: float) -> dict[str, tuple[float, float]]:
     A server's clock was read after it was asked for, and before now.
     """
     return {
-        member.host: (member.info["clock"] - now, member.info["clock_ahead"])
+        member.host: (member.facts["clock"] - now, member.facts["clock_ahead"])
         for member in members
         if member.info is not None and member.info.get("clock_ahead") is not None
     }
 
 
-def loading_options(info: dict[str, Any]) -> list[str]:
+def loading_options(info: Info) -> list[str]:
     """The semi-sync plugins that options load at start: their names."""
     loaded = []
     places = (info["option_files"]["options"], option_lines.command_line(info))
@@ -70,7 +71,7 @@ def loading_options(info: dict[str, Any]) -> list[str]:
 
 
 def of_plugins(member: Member) -> list[dict[str, Any]]:
-    info, entries = member.info, []
+    info, entries = member.facts, []
     unknown = option_lines.unknown(info)
     if unknown:
         entries.append(finding("option_files_unknown", member, unknown))
@@ -108,7 +109,7 @@ def of_plugins(member: Member) -> list[dict[str, Any]]:
 
 def watched(member: Member) -> dict[str, Any]:
     """Variable -> its running value, for what a restart must not change on this host."""
-    info = member.info
+    info = member.facts
     watching = {
         name: info["semisync"][side]["variables"][key]
         for side in (names.SOURCE, names.REPLICA)
@@ -124,7 +125,7 @@ def watched(member: Member) -> dict[str, Any]:
 def of_restart(member: Member) -> list[dict[str, Any]]:
     entries = []
     for name, running in sorted(watched(member).items()):
-        value, origin = at_start(member.info, name)
+        value, origin = at_start(member.facts, name)
         if value is not None and not values.same_value(running, value):
             entries.append(
                 finding(
@@ -157,7 +158,7 @@ def of_clocks(read: list[Member], ahead: dict[str, Any]) -> list[dict[str, Any]]
 def of_identities(read: list[Member]) -> list[dict[str, Any]]:
     by_id: dict[str, list[Member]] = {}
     for member in read:
-        by_id.setdefault(member.info["variables"]["server_id"], []).append(member)
+        by_id.setdefault(member.facts["variables"]["server_id"] or "", []).append(member)
     return [
         finding(
             "server_id_clash",

@@ -51,14 +51,14 @@ def of_service(
     member: Member, past: dict[str, Any] | None, since: str | None
 ) -> list[dict[str, Any]]:
     """Does the source wait for acknowledgements, and did it since the last run?"""
-    side = member.info["semisync"]["source"]
+    side = member.facts["semisync"]["source"]
     status, words = side["status"], rise(past)
     if side["variables"]["enabled"] != "ON":
         return [
             finding(
                 "semisync_off",
                 member,
-                f"{member.info['names']['source']['variables']['enabled']} is"
+                f"{member.facts['names']['source']['variables']['enabled']} is"
                 f" {side['variables']['enabled'] or 'not there'}",
             )
         ]
@@ -67,7 +67,7 @@ def of_service(
             finding(
                 "degraded",
                 member,
-                f"{member.info['names']['source']['statuses']['status']} is {status['status']},"
+                f"{member.facts['names']['source']['statuses']['status']} is {status['status']},"
                 f" {status['clients']} client(s); first seen"
                 f" {since}{'; ' + words if words else ''}",
             )
@@ -110,7 +110,7 @@ def rise(past: dict[str, Any] | None) -> str:
 
 
 def of_clients(member: Member, count: int) -> list[dict[str, Any]]:
-    side = member.info["semisync"]["source"]
+    side = member.facts["semisync"]["source"]
     if side["status"]["clients"] is None or side["variables"]["enabled"] != "ON":
         return []
     connected, enough = (
@@ -123,7 +123,7 @@ def of_clients(member: Member, count: int) -> list[dict[str, Any]]:
         finding(
             "clients_missing",
             member,
-            f"{member.info['names']['source']['statuses']['clients']} is {connected}, the cluster"
+            f"{member.facts['names']['source']['statuses']['clients']} is {connected}, the cluster"
             f" has {count} replica(s), a commit waits for {enough}",
             CRITICAL if connected < enough else WARNING,
         )
@@ -131,7 +131,7 @@ def of_clients(member: Member, count: int) -> list[dict[str, Any]]:
 
 
 def of_inventory(member: Member, settings: Settings) -> list[dict[str, Any]]:
-    if member.info["semisync"]["source"]["variables"]["enabled"] != "ON":
+    if member.facts["semisync"]["source"]["variables"]["enabled"] != "ON":
         # That is the finding then, and site.yml sets the values as it switches semi-sync on.
         return []
     return [
@@ -142,33 +142,33 @@ def of_inventory(member: Member, settings: Settings) -> list[dict[str, Any]]:
             " collection's default)",
         )
         for variable, name, running, wanted in option_lines.differing_from_inventory(
-            member.info, settings
+            member.facts, settings
         )
     ]
 
 
 def of_journal(member: Member) -> list[dict[str, Any]]:
-    number = member.info.get("settings_open")
+    number = member.facts.get("settings_open")
     if not number:
         return []
     return [finding("settings_unfinished", member, f"row {number} of the journal is begun")]
 
 
 def of_settings(member: Member) -> list[dict[str, Any]]:
-    variables, entries = member.info["variables"], []
+    variables, entries = member.facts["variables"], []
     semisync, names = (
-        member.info["semisync"]["source"]["variables"],
-        member.info["names"]["source"]["variables"],
+        member.facts["semisync"]["source"]["variables"],
+        member.facts["names"]["source"]["variables"],
     )
     if semisync.get("wait_point") == "AFTER_COMMIT":
         entries.append(finding("after_commit", member, f"{names['wait_point']} is AFTER_COMMIT"))
     if semisync.get("wait_no_replica") == "OFF":
         evidence = f"{names['wait_no_replica']} is OFF"
-        if member.info["engine"] == "mariadb":
+        if member.facts["engine"] == "mariadb":
             evidence += "; the status of MariaDB stays ON then, whether anybody acknowledges or not"
         entries.append(finding("no_wait_without_replica", member, evidence))
     if int(semisync.get("timeout") or 0) >= known_bad.VERY_LONG:
-        milliseconds = int(semisync["timeout"])
+        milliseconds = int(semisync["timeout"] or 0)
         entries.append(
             finding(
                 "timeout_freezes_writers",
@@ -188,15 +188,15 @@ def of_settings(member: Member) -> list[dict[str, Any]]:
 
 
 def of_version(member: Member, replicas: list[Member]) -> list[dict[str, Any]]:
-    version = parse_version(member.info["version"])
+    version = parse_version(member.facts["version"])
     entries = []
-    for defect in known_bad.of_source(member.info, [replica.info for replica in replicas]):
+    for defect in known_bad.of_source(member.facts, [replica.facts for replica in replicas]):
         good = known_bad.first_good(defect, version)
         entries.append(
             finding(
                 "known_bad_version",
                 member,
-                f"{member.info['engine']} {member.info['version_full']}: {defect.id}",
+                f"{member.facts['engine']} {member.facts['version_full']}: {defect.id}",
                 why=defect.what[0].upper() + defect.what[1:] + ".",
                 source=defect.source,
                 remedy=f"Upgrade to {good} or later." if good else "Do not use the two together.",

@@ -57,9 +57,9 @@ def related(member: Member, source: Member) -> bool:
     """True where two servers have transactions of one origin."""
     both = executed(member).same_places(executed(source))
     mine, theirs = (
-        str(int(which.info["variables"]["server_id"] or 0)) for which in (member, source)
+        str(int(which.facts["variables"]["server_id"] or 0)) for which in (member, source)
     )
-    if member.info["engine"] == "mariadb" and mine == theirs:
+    if member.facts["engine"] == "mariadb" and mine == theirs:
         # Servers without a configured server_id have the same one.
         both = both.not_of_server(mine)
     return bool(both)
@@ -67,7 +67,7 @@ def related(member: Member, source: Member) -> bool:
 
 def executed(member: Member) -> Gtids:
     """What a server has in its binary log or has applied, as a state."""
-    known, kind = member.info["gtid"], gtids.kind_of(member.info["engine"])
+    known, kind = member.facts["gtid"], gtids.kind_of(member.facts["engine"])
     return kind.of(known.get(kind.STATE), known.get(kind.APPLIED))
 
 
@@ -88,6 +88,6 @@ def alone(member: Member, other: Member) -> str:
     """What one server has and another lacks, in words."""
     mine, theirs = executed(member), executed(other)
     lacking = mine.beyond(theirs)
-    if not lacking or member.info["engine"] == "mariadb":
+    if not lacking or member.facts["engine"] == "mariadb":
         return str(lacking) or "nothing"
     return f"{lacking} ({theirs.missing_of(mine)} transactions)"

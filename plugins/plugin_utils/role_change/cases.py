@@ -171,7 +171,7 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
         if against:
             yield Case("interrupted", *against)
     for member in survivors.readable(evidence.members):
-        if values.same_value(member.info["variables"].get("read_only"), "OFF"):
+        if values.same_value(member.facts["variables"].get("read_only"), "OFF"):
             yield Case(
                 f"writable:{member.host}",
                 f"{member.host} takes writes beside its source",
@@ -179,7 +179,7 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
             )
         following = sides.target_of(member, evidence.members, decided.row)
         if following is None or relay_logs.pointed_elsewhere(evidence, member):
-            whom = following or f"{member.channel['source_host']}, outside this cluster"
+            whom = following or f"{member.link['source_host']}, outside this cluster"
             yield Case(
                 f"chain:{member.host}",
                 f"{member.host} follows {whom}, and not {source.host}",
@@ -202,8 +202,8 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
                 "gtid.yml goes over to GTIDs, while the source lives",
             )
     for member in survivors.readable(evidence.members):
-        if member.info["engine"] == "mariadb" and member.channel["sql_running"] != "Yes":
-            both = member.channel["io_running"] == "No"
+        if member.facts["engine"] == "mariadb" and member.link["sql_running"] != "Yes":
+            both = member.link["io_running"] == "No"
             yield Case(
                 f"applier:{member.host}",
                 f"{member.host}'s applier is stopped"

@@ -36,7 +36,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
     follows,
     peers_of,
-    port_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -56,10 +55,12 @@ def source_id(members: list[Member]) -> str:
     read.sort(key=lambda one: not follows(one, source, members))
     channels = [member.channel for member in read if member.channel]
     numbers = [one["source_uuid"] or one["source_server_id"] for one in channels]
-    row = sides.newest_row(members)[0] or {}
-    numbers += [row[f"{end}_id"] for end in ("from", "to") if row.get(f"{end}_host") == source.host]
+    named = [str(one or "") for one in numbers]
+    row = sides.newest_row(members)[0]
+    ends = reversed(journal.ends(row)) if row else ()
+    named += [identity for identity, host in ends if host == source.host]
     known = {sides.identity(member) for member in read}
-    return next((str(one) for one in numbers if one and str(one) not in known), "")
+    return next((one for one in named if one and one not in known), "")
 
 
 class Common(NamedTuple):
@@ -110,7 +111,7 @@ def part_of(
         part=TARGET if is_target else REPLICA,
         host=member.host,
         target=chosen.host,
-        target_id=journal.identity(chosen.info["variables"]),
+        target_id=journal.identity(chosen.facts["variables"]),
         members=peers_of(members, member),
         others=[follower.host for follower in followers],
         user=settings["replication_user"],
@@ -202,7 +203,7 @@ def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]
     """
     if not settings["failover_fast_apply"] or to_apply < FEW:
         return {}
-    running = member.info["variables"]
+    running = member.facts["variables"]
     return {name: "1" for name in DURABILITY if running.get(name) == "1"}
 
 
@@ -281,7 +282,7 @@ def statements(
             (member.host, words)
             for words in role_statements.shown(
                 role_statements.redirect_steps(
-                    switchover_plan.names_of(member), chosen.address, port_of(chosen)
+                    switchover_plan.names_of(member), chosen.address, chosen.port
                 )
             )
         ]

@@ -225,8 +225,8 @@ def salvage(run: RunContext, facts: Facts, chosen: Member | None) -> Result:
     if not (able and chosen and files):
         raise NotMeantError("nothing is salvaged here")
     wanted = SalvagePlan(
-        files=dataclasses.replace(files, first=chosen.channel["read_file"]),
-        engine=chosen.info["engine"],
+        files=dataclasses.replace(files, first=chosen.link["read_file"]),
+        engine=chosen.facts["engine"],
         received=str(survivors.received(chosen)),
     )
     result = run.do(wanted)

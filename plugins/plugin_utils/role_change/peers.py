@@ -12,15 +12,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
 
-def port_of(member: Member) -> int:
-    return int(member.info["variables"]["port"])
-
-
 def where_they_listen(members: list[Member]) -> list[Peer]:
     """Where each member is reached; they were read."""
-    return [
-        Peer(one.host, one.address, port_of(one), bool(one.info["tls"]["on"])) for one in members
-    ]
+    return [Peer(one.host, one.address, one.port, bool(one.facts["tls"]["on"])) for one in members]
 
 
 def peers_of(members: list[Member], asking: Member) -> list[Peer]:
@@ -30,12 +24,12 @@ def peers_of(members: list[Member], asking: Member) -> list[Peer]:
     source = source_of(members)
     made = where_they_listen([member for member in members if member.info is not None])
     if source.info is None:
-        channel = (asking.channel if follows(asking, source, members) else None) or {}
+        channel = asking.channel if follows(asking, source, members) else None
         made.append(
             Peer(
                 host=source.host,
-                address=channel.get("source_host") or source.address,
-                port=int(channel.get("source_port") or 3306),
+                address=(channel["source_host"] if channel else None) or source.address,
+                port=int((channel["source_port"] if channel else None) or 3306),
                 # Asked whether it answers, and for nothing else: who demands TLS answers.
                 tls=False,
             )

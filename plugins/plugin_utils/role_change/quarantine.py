@@ -7,12 +7,11 @@ read-only, whoever starts it, until rejoin.yml has brought it back.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     HoldPlan,
     OpenedPlan,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
@@ -25,7 +24,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 UNITS = ("mysql", "mariadb", "mysqld")
 
 
-def units_of(own: settings.Settings, info: dict[str, Any]) -> list[str]:
+def units_of(own: settings.Settings, info: Info) -> list[str]:
     """What the unit of a server may be called, by a member's that was read; the likeliest first."""
     return list(dict.fromkeys(filter(None, [own["service"], info["unit"], *UNITS])))
 

@@ -70,7 +70,7 @@ class Standing(TypedDict):
     unit: str
     missing: str
     receives: bool
-    sql_running: str
+    sql_running: str | None
     last_sql_error: str
     acknowledges: bool
 
@@ -137,7 +137,7 @@ def by_gtid(read: list[Member]) -> list[Standing]:
 
 def by_position(read: list[Member]) -> list[Standing]:
     """The same by file and position; none if they follow different sources."""
-    channels = [member.channel for member in read]
+    channels = [member.link for member in read]
     sources = {(channel["source_host"], channel["source_port"]) for channel in channels}
     if len(sources) != 1 or not all(channel["read_file"] for channel in channels):
         return []
@@ -145,7 +145,7 @@ def by_position(read: list[Member]) -> list[Standing]:
     whole = max(received)
     standings = []
     for member, mine in zip(read, received, strict=True):
-        channel = member.channel
+        channel = member.link
         applied = log_position(channel["applied_file"], channel["applied_position"])
         lacks, to_apply = mine.missing_of(whole), applied.missing_of(mine)
         standings.append(standing(member, lacks, to_apply, BYTES, ""))
@@ -156,8 +156,8 @@ def standing(
     member: Member, lacks: int | None, to_apply: int | None, unit: str, missing: str
 ) -> Standing:
     """How one replica stands."""
-    channel = member.channel
-    enabled = member.info["semisync"]["replica"]["variables"].get("enabled")
+    channel = member.link
+    enabled = member.facts["semisync"]["replica"]["variables"].get("enabled")
     return {
         "host": member.host,
         "lacks": lacks,

@@ -82,7 +82,7 @@ def of_results(
         target = next(one for one in every if one.host == opened.target.host)
         opened = opened._replace(target=target)
     first = {
-        member.host: {"gtid": member.info["gtid"], "channel": member.channel}
+        member.host: {"gtid": member.facts["gtid"], "channel": member.channel}
         for member in survivors.readable(every)
     }
     every = [as_frozen(member, (read.frozen or {}).get(member.host) or {}) for member in every]

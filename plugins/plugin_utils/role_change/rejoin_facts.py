@@ -105,7 +105,7 @@ class RejoinFacts:
 
     @property
     def engine(self) -> str:
-        return str(self.source.info["engine"])
+        return str(self.source.facts["engine"])
 
     @property
     def mariadb(self) -> bool:
@@ -118,7 +118,7 @@ class RejoinFacts:
 
     def new_has(self) -> Has:
         first = self.run.result_of("look", self.source.host).get("first_gtids")
-        return errant.from_info(self.source.host, self.source.info, first)
+        return errant.from_info(self.source.host, self.source.facts, first)
 
     def old_has(self) -> Has | None:
         """What the former source has; None where it could not be read."""

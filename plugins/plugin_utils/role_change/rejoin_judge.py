@@ -94,8 +94,9 @@ def judge(facts: RejoinFacts) -> Result:
 
 def look_of(facts: RejoinFacts) -> dict[str, Any]:
     """What the former source's host said, with its version."""
-    look, info = facts.looked, facts.former.info or {}
-    return dict(look, version=look.get("version") or info.get("version_full"))
+    look, info = facts.looked, facts.former.info
+    version = info.get("version_full") if info else None
+    return dict(look, version=look.get("version") or version)
 
 
 def ways_of(facts: RejoinFacts, judged: Judged, look: dict[str, Any]) -> list[methods.Way]:
@@ -198,7 +199,7 @@ def former_plan(facts: RejoinFacts, way: str, look: dict[str, Any]) -> RejoinPla
         down=bool(look.get("down")),
         missed=bool(facts.missed),
         leaves=facts.leaves,
-        unit=own["service"] or (info or {}).get("unit") or look.get("unit"),
+        unit=own["service"] or (info.get("unit") if info else None) or look.get("unit"),
         datadir=info["variables"]["datadir"] if info else look.get("datadir"),
         option_file=place,
         lines=first_lines(facts, way),
@@ -240,7 +241,7 @@ def first_lines(facts: RejoinFacts, way: str) -> list[str]:
     The replica's side of semi-sync is switched on where it runs: an old MariaDB that starts
     with it cuts its log's end (MDEV-33465).
     """
-    names = facts.source.info["names"]
+    names = facts.source.facts["names"]
     lines = [f"loose_{names['source']['variables']['enabled']} = OFF"]
     lines += ["loose_skip_slave_start = ON", "loose_skip_replica_start = ON"]
     # Its accounts with SUPER write although it is read-only, and so do their events.
@@ -282,7 +283,7 @@ def report(facts: RejoinFacts) -> Result:
 
 def asynchronous_words(facts: RejoinFacts) -> str:
     """That semi-sync is off on the new source, if it is."""
-    if facts.source.info["semisync"]["source"]["variables"].get("enabled") == "ON":
+    if facts.source.facts["semisync"]["source"]["variables"].get("enabled") == "ON":
         return ""
     return (
         f". Run site.yml now: semi-sync is off on {facts.source.host}, and the cluster is"

@@ -66,8 +66,8 @@ def log_of_former(facts: RejoinFacts) -> dict[str, Any]:
     return {
         "known": facts.new_has().gtids,
         "files": LogFiles(**history.files_of(info)) if info else None,
-        "units": quarantine.units_of(facts.own, facts.source.info),
-        "program": facts.source.info["program"] or "",
+        "units": quarantine.units_of(facts.own, facts.source.facts),
+        "program": facts.source.facts["program"] or "",
         "since": facts.row["happened"] if facts.row else "",
     }
 
@@ -106,7 +106,7 @@ def replay(facts: RejoinFacts) -> dict[str, Any]:
         raise NotMeantError("it is not the source")
     old = facts.old_has()
     known = str(errant.with_copied(old, facts.new_has().state)) if old else ""
-    plan = ReplayPlan(LogFiles(**history.files_of(facts.source.info)), known)
+    plan = ReplayPlan(LogFiles(**history.files_of(facts.source.facts)), known)
     return facts.run.do(plan, tail=facts.run.handed_over(f"replay-{facts.former.host}"))
 
 

@@ -59,7 +59,7 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
         lax = [
             member.host
             for member in survivors.readable(evidence.members)
-            if not values.same_value(member.info["variables"].get("gtid_strict_mode"), "ON")
+            if not values.same_value(member.facts["variables"].get("gtid_strict_mode"), "ON")
         ]
         if not values.same_value(last.get("gtid_strict_mode"), "ON"):
             lax.insert(0, source.host)

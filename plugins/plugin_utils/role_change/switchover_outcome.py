@@ -198,7 +198,7 @@ def follower(plan: dict[str, Any], member: Member) -> dict[str, Any]:
         observed += f", from {channel['source_host']}:{channel['source_port']}"
     good, expected = there and channels.running(channel), f"it follows {plan['to']}"
     if member.host == plan["from"]:
-        status = member.info["semisync"]["replica"]["status"]["status"] if good else "OFF"
+        status = member.facts["semisync"]["replica"]["status"]["status"] if good else "OFF"
         good, expected = good and status == "ON", f"{expected}, semi-sync status ON"
         observed += f", semi-sync status {status}"
     return check.row("S8", member.host, TITLES["S8"], expected, observed, good)

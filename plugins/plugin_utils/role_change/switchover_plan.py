@@ -27,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -38,7 +39,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     switchover_premises,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
-    port_of,
     where_they_listen,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -51,7 +51,7 @@ Looks = dict[str, dict[str, Any]]
 
 def names_of(member: Member) -> Names:
     """What a member's server calls things."""
-    info = member.info
+    info = member.facts
     return Names(info["engine"], parse_version(info["version"]), info["plugins"])
 
 
@@ -59,7 +59,7 @@ def member_of(members: list[Member], host: str) -> Member:
     return next(member for member in members if member.host == host)
 
 
-def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Member]:
+def taking_part(members: list[Member], row: JournalRow | None) -> list[Member]:
     """Who has a part: in the end of a switchover that was interrupted, everybody who was read."""
     return (
         [one for one in members if one.info is not None]
@@ -68,7 +68,7 @@ def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Membe
     )
 
 
-def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
+def unread(members: list[Member], row: JournalRow | None) -> list[str]:
     """Hosts that could not be read, and without which nothing can be done, in words."""
     if row is None or not interrupted_switchover.half_done(members, row):
         return problems.of_reading(members)
@@ -76,7 +76,7 @@ def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
     return said or problems.of_reading(taking_part(members, row))
 
 
-def mode_of(members: list[Member], row: dict[str, Any] | None, looks: Looks, to: str) -> str:
+def mode_of(members: list[Member], row: JournalRow | None, looks: Looks, to: str) -> str:
     """What a run has to do first: switch, or finish, undo or settle what was interrupted.
 
     Args:
@@ -102,26 +102,26 @@ def astray(members: list[Member], source: str) -> list[str]:
     everybody else follows it.
     """
     target = member_of(members, source)
-    frozen = values.same_value(target.info["variables"]["read_only"], "ON")
+    frozen = values.same_value(target.facts["variables"]["read_only"], "ON")
     others = [member for member in members if member is not target]
     return [source] * frozen + [
         member.host for member in others if sides.target_of(member, members, None) != source
     ]
 
 
-def was_opened(members: list[Member], row: dict[str, Any]) -> bool:
+def was_opened(members: list[Member], row: JournalRow) -> bool:
     """Whether the target of an interrupted switchover took writes: it does, or it has what the old
     source lacks.
     """
     target, source = member_of(members, row["to_host"]), member_of(members, row["from_host"])
-    if not values.same_value(target.info["variables"]["read_only"], "ON"):
+    if not values.same_value(target.facts["variables"]["read_only"], "ON"):
         return True
-    kind = gtids.kind_of(target.info["engine"])
-    there, here = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (target, source))
+    kind = gtids.kind_of(target.facts["engine"])
+    there, here = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (target, source))
     return bool(there.beyond(here))
 
 
-def without_target(members: list[Member], row: dict[str, Any]) -> bool:
+def without_target(members: list[Member], row: JournalRow) -> bool:
     """Whether an interrupted switchover is undone without its target, which is not there: it was
     never allowed to open, or its source is the source again already.
     """
@@ -133,7 +133,7 @@ def without_target(members: list[Member], row: dict[str, Any]) -> bool:
     )
 
 
-def interrupted_problems(members: list[Member], row: dict[str, Any], looks: Looks) -> list[str]:
+def interrupted_problems(members: list[Member], row: JournalRow, looks: Looks) -> list[str]:
     """Why an interrupted switchover can neither be finished nor undone now."""
     members = taking_part(members, row)
     running = [host for host, looked in looks.items() if looked.get("running")]
@@ -154,7 +154,7 @@ def interrupted_problems(members: list[Member], row: dict[str, Any], looks: Look
         host
         for host in (row["from_host"], row["to_host"])
         if host not in gone
-        and values.same_value(member_of(members, host).info["variables"]["read_only"], "OFF")
+        and values.same_value(member_of(members, host).facts["variables"]["read_only"], "OFF")
     ]
     if len(writing) > 1:
         return [
@@ -172,7 +172,7 @@ def make(
     settings: Settings,
     token: str,
     mode: str,
-    row: dict[str, Any] | None,
+    row: JournalRow | None,
 ) -> dict[str, Any]:
     """The plan of a cluster; see the RETURN section of semisync_switchover.
 
@@ -228,12 +228,12 @@ def taken_back(
     source: Member,
     looks: Looks,
     settings: Settings,
-    row: dict[str, Any],
+    row: JournalRow,
 ) -> dict[str, SwitchoverPlan]:
     """What each host does of a cluster whose source takes its role back without the target."""
     # It is asked all the same, where it can be: perhaps only the controller does not reach it.
     asked = [
-        Peer(one.host, one.address, port_of(source), tls=False)
+        Peer(one.host, one.address, source.port, tls=False)
         for one in members
         if one.host == row["to_host"]
     ]
@@ -255,7 +255,7 @@ def taken_back(
 
 def wait_count(source: Member) -> int:
     """How many acknowledgements a commit waits for, on the source as it runs."""
-    count = source.info["semisync"]["source"]["variables"].get("wait_for_replica_count")
+    count = source.facts["semisync"]["source"]["variables"].get("wait_for_replica_count")
     return int(count or 1)
 
 
@@ -272,7 +272,7 @@ def part_of(
     """What one host is given, without the password."""
     part = {source.host: SOURCE, target.host: TARGET}.get(member.host, REPLICA)
     looked = looks.get(source.host) or {}
-    super_read_only = target.info["variables"].get("super_read_only")
+    super_read_only = target.facts["variables"].get("super_read_only")
     return SwitchoverPlan(
         mode=mode,
         part=part,
@@ -280,8 +280,8 @@ def part_of(
         token=token,
         source=source.host,
         target=target.host,
-        source_id=journal.identity(source.info["variables"]),
-        target_id=journal.identity(target.info["variables"]),
+        source_id=journal.identity(source.facts["variables"]),
+        target_id=journal.identity(target.facts["variables"]),
         members=where_they_listen(members),
         user=settings["replication_user"],
         connect_retry=settings["replication_connect_retry"],
@@ -303,7 +303,7 @@ def part_of(
 
 def option_file(member: Member) -> OptionFile:
     """Where the collection's lines are."""
-    place = member.info["option_files"]
+    place = member.facts["option_files"]
     return OptionFile(place["path"], place["kind"], place["group"], place["reader"])
 
 
@@ -316,11 +316,11 @@ def tls_of(source: Member, target: Member, settings: Settings) -> ChannelTls:
     """How the old source follows the new one: as the inventory wants it, else as that followed it
     until now.
     """
-    want = tls.wanted(settings, target.info, source.info, True)
+    want = tls.wanted(settings, target.facts, source.facts, True)
     if settings["replication_ssl"] == "auto" and target.channel and not target.channel["tls"]:
         want = {"ssl": False, "ca": None, "verify": None}
     want = want or {"ssl": False, "ca": None, "verify": None}
-    silent = source.info["names"]["verifies_source_by_default"]
+    silent = source.facts["names"]["verifies_source_by_default"]
     if not want["ssl"] and silent and want["verify"] is None:
         want = dict(want, verify=False)
     return ChannelTls(**want)
@@ -354,15 +354,13 @@ def statements(
             lines += [
                 (member.host, words)
                 for words in role_statements.shown(
-                    role_statements.redirect_steps(
-                        names_of(member), target.address, port_of(target)
-                    )
+                    role_statements.redirect_steps(names_of(member), target.address, target.port)
                 )
             ]
     channel = role_statements.channel_of(
         {
             "source_host": target.address,
-            "source_port": port_of(target),
+            "source_port": target.port,
             "source_user": settings["replication_user"],
             "source_password": "",
             "connect_retry": settings["replication_connect_retry"],
@@ -372,8 +370,8 @@ def statements(
     begins = (
         str(
             role_statements.merged(
-                source.info["gtid"].get("gtid_slave_pos"),
-                source.info["gtid"].get("gtid_binlog_pos"),
+                source.facts["gtid"].get("gtid_slave_pos"),
+                source.facts["gtid"].get("gtid_binlog_pos"),
             )
         )
         if here.mariadb

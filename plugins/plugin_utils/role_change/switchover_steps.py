@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     LookPlan,
     SwitchoverPlan,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
@@ -38,10 +39,9 @@ LEFT_OUT = "it could not be read, and has no part in this"
 # The checkpoints of what is settled.
 SETTLED = ("  S8", "  S9")
 Result = dict[str, Any]
-Row = dict[str, Any] | None
 
 
-def take_cluster(run: RunContext) -> Row:
+def take_cluster(run: RunContext) -> JournalRow | None:
     """Take the cluster, if it is the one that is meant; the newest row of its journal.
 
     Raises:
@@ -77,7 +77,7 @@ def clusters_of(run: RunContext) -> dict[str, str]:
     }
 
 
-def look(run: RunContext, row: Row) -> LookPlan:
+def look(run: RunContext, row: JournalRow | None) -> LookPlan:
     """What is read of this host, and the server that it tries: the target; the target tries the
     source.
     """
@@ -91,7 +91,9 @@ def look(run: RunContext, row: Row) -> LookPlan:
     return LookPlan(tried, run.own["replication_user"], switchover_plan.option_file(mine))
 
 
-def ends(members: list[Member], row: Row, own: settings.Settings) -> tuple[Member, Member]:
+def ends(
+    members: list[Member], row: JournalRow | None, own: settings.Settings
+) -> tuple[Member, Member]:
     """The old source and the target, of this switchover or of one that was interrupted."""
     by_host = {member.host: member for member in members}
     if interrupted_switchover.begun(row) and row:
@@ -100,7 +102,7 @@ def ends(members: list[Member], row: Row, own: settings.Settings) -> tuple[Membe
     return source_of(members), by_host[own["switchover_to"]]
 
 
-def plan(run: RunContext, row: Row) -> Result:
+def plan(run: RunContext, row: JournalRow | None) -> Result:
     """Judge all premises, and plan."""
     members, own = run.members, run.own
     taking_part = switchover_plan.taking_part(members, row)
@@ -113,7 +115,9 @@ def plan(run: RunContext, row: Row) -> Result:
     return dict(made, changed=False)
 
 
-def refusals(run: RunContext, row: Row, looks: switchover_plan.Looks, mode: str) -> list[str]:
+def refusals(
+    run: RunContext, row: JournalRow | None, looks: switchover_plan.Looks, mode: str
+) -> list[str]:
     """Why nothing is done, in words."""
     members = run.members
     failed = [
@@ -126,7 +130,7 @@ def refusals(run: RunContext, row: Row, looks: switchover_plan.Looks, mode: str)
     if mode == SWITCH:
         wrong = problems.of_reading(members) or sides.decide(members).problems
         return wrong or switchover_premises.refusals(members, looks, run.own)
-    return switchover_plan.interrupted_problems(members, row or {}, looks)
+    return switchover_plan.interrupted_problems(members, row, looks) if row else []
 
 
 def part_of(run: RunContext) -> SwitchoverPlan:

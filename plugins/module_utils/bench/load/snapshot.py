@@ -8,8 +8,11 @@ replicates as a measurement wants it.
 from __future__ import annotations
 
 import time
-from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    Mode,
+    Snapshot,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
@@ -18,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.read import b
 UPTIME_TOLERANCE = 2
 
 
-def take_snapshot(server: Server, names: Names) -> dict[str, Any]:
+def take_snapshot(server: Server, names: Names) -> Snapshot:
     """What changes while a source is at work.
 
     Returns:
@@ -31,7 +34,7 @@ def take_snapshot(server: Server, names: Names) -> dict[str, Any]:
     gtids = server.pairs("SHOW GLOBAL VARIABLES LIKE 'gtid\\_%'")
     return {
         "status": status,
-        "uptime": int(status["uptime"]),
+        "uptime": int(status["uptime"] or 0),
         "at": time.monotonic(),
         "senders": len(server.senders()),
         "semisync": by_key(names.statuses(SOURCE), status),
@@ -39,7 +42,7 @@ def take_snapshot(server: Server, names: Names) -> dict[str, Any]:
     }
 
 
-def restarted(before: dict[str, Any], after: dict[str, Any]) -> bool:
+def restarted(before: Snapshot, after: Snapshot) -> bool:
     """Whether the server was started between two snapshots: it is younger than it was, or has not
     grown older by the time that passed.
     """
@@ -47,7 +50,7 @@ def restarted(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return lived < 0 or lived < passed - UPTIME_TOLERANCE
 
 
-def unready(wanted: dict[str, Any], snapshot: dict[str, Any]) -> str:
+def unready(wanted: Mode, snapshot: Snapshot) -> str:
     """Why a source is not in the replication mode that is wanted; empty when it is.
 
     Args:
