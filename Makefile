@@ -112,6 +112,10 @@ lint: ## yamllint, ansible-lint's production profile, zizmor, ruff, mypy, defaul
 	  python tests/tools/check_roles.py || status=1; ruff check . || status=1; ruff format --check . || status=1; \
 	  $(MAKE) types || status=1; exit $$status
 
+.PHONY: generated
+generated: ## write what pages have from tables in the code: findings, known-bad versions, premises
+	@$(tools) PYTHONPATH=.config/collections python tests/tools/docs_tables.py
+
 .PHONY: types
 types: ## mypy alone
 	@$(tools) mypy $(typed)
