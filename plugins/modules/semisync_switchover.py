@@ -408,7 +408,7 @@ def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
     operation, step = module.params["operation"], module.params["step"]
     if step == "salvage" and given.get("mode") != RENEW:
         wanted = SalvagePlan.from_dict(given)
-        read = salvage.read(module, wanted.files, wanted.engine, wanted.received)
+        read = salvage.read_salvage(module, wanted.files, wanted.engine, wanted.received)
         module.exit_json(changed=False, salvage=read)
     login.require_driver(module)
     if step == "salvage":
