@@ -34,6 +34,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
 
 MODULE = "dbre.semisync.semisync_switchover"
+# What only reads a host is a module of its own, which carries less.
+LOOK_MODULE = "dbre.semisync.semisync_role_look"
+LOOKS = ("look", "reach")
 FILE = "switchover.json"
 # What only the controller needs.
 OURS = (
@@ -147,7 +150,8 @@ class ActionModule(Reaching):
         arguments = {name: value for name, value in self._task.args.items() if name not in OURS}
         arguments.update(plan=plan, **more)
         asked = time.time()
-        result = self._execute_module(MODULE, arguments, task_vars=task_vars)
+        name = LOOK_MODULE if self._task.args["step"] in LOOKS else MODULE
+        result = self._execute_module(name, arguments, task_vars=task_vars)
         if self._task.args["step"] in DATED:
             result.update(asked_at=asked, answered_at=time.time())
         return result

@@ -85,6 +85,12 @@ def test_what_a_failover_reads_beside_the_info_is_read_with_little():
     assert beside <= 2200
 
 
+def test_a_look_carries_no_part_of_a_role_change():
+    files = test_walls.closure(PLUGINS / "modules" / "semisync_role_look.py")
+    parts = {"participant.py", "part_run.py", "watchdog.py", "freeze.py", "log_transactions.py"}
+    assert parts & {path.name for path in files} == set()
+
+
 def test_every_invariant_names_a_test_that_is_there():
     bullets = re.findall(r"^- .*(?:\n  .*)*", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(bullets) >= 10
