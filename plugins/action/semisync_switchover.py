@@ -14,3 +14,4 @@ class ActionModule(RoleChange):
     """The steps of a switchover, or of a failover."""
 
     MODULE = "dbre.semisync.semisync_switchover"
+    LOOK_MODULE = "dbre.semisync.semisync_role_look"

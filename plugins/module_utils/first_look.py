@@ -31,6 +31,6 @@ def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
             seen["ended"] = unit_exit.read_exit(module, plan.unit)
             seen["log"] = last_words.read_log(module, plan.unit, plan.error_log)
             if plan.files:
-                seen["salvage"] = log_access.look(module, plan.files)
+                seen["salvage"] = log_access.check_access(module, plan.files)
         module.fail_json(look=seen, **failure)
     return {**everything.beside(module, info, True), "look": failover_facts(module, plan, info)}

@@ -3,7 +3,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The controller's steps are in plugin_utils/role_change/switchover.py and failover.py.
+# The controller's steps are in plugin_utils/role_change/switchover.py and failover.py; on a host,
+# the steps look and reach are semisync_role_look's.
 
 from __future__ import annotations
 
@@ -67,9 +68,6 @@ options:
   password:
     description: The replication account's.
     type: str
-  error_log:
-    description: RV(dbre.semisync.semisync_info#module:error_log) of the last look at this server.
-    type: dict
   tail:
     description: What was salvaged, which the action gives the module on the candidate.
     type: str
@@ -314,13 +312,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import first_look
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     cleanup,
     drain,
-    facts,
-    failover_facts,
     io_thread,
     io_thread_resume,
     part_run,
@@ -329,11 +324,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     APPLY,
     RENEW,
     FailoverPlan,
-    FirstLookPlan,
     IoThreadPlan,
-    LookPlan,
     PlanError,
-    ReachPlan,
     SalvagePlan,
     SwitchoverPlan,
 )
@@ -362,7 +354,6 @@ def main() -> None:
             option_file={"type": "path"},
             journal_schema={"type": "str", "default": "important"},
             plan={"type": "dict"},
-            error_log={"type": "dict"},
             password={"type": "str", "no_log": True},
             tail={"type": "str", "no_log": True},
         ),
@@ -386,15 +377,12 @@ def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
     operation, step = module.params["operation"], module.params["step"]
     if step == "salvage" and given.get("mode") != RENEW:
         wanted = SalvagePlan.from_dict(given)
-        read = salvage.read(module, wanted.files, wanted.engine, wanted.received)
+        read = salvage.read_salvage(module, wanted.files, wanted.engine, wanted.received)
         module.exit_json(changed=False, salvage=read)
     login.require_driver(module)
     if step == "salvage":
         stopped = IoThreadPlan.from_dict(given)
         module.exit_json(**io_thread_resume.keep_stopped(module, stopped))
-    if step == "reach":
-        reach = ReachPlan.from_dict(given)
-        module.exit_json(tried=failover_facts.try_all(module, reach.user, reach.places))
     if step == "part" and operation == "switchover":
         module.exit_json(**part_run.run_part(module, SwitchoverPlan.from_dict(given)))
     if step == "part":
@@ -403,10 +391,6 @@ def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
             work(module, drain.apply_round, part, "applying what was received failed")
         module.exit_json(**part_run.run_part(module, part))
     failed = f"step {step} failed"
-    if (operation, step) == ("failover", "look"):
-        module.exit_json(**first_look.read(module, FirstLookPlan.from_dict(given)))
-    if step == "look":
-        work(module, facts.switchover_facts, LookPlan.from_dict(given), failed)
     if step == "after":
         work(module, cleanup.settle, SwitchoverPlan.from_dict(given), failed)
     what = {"freeze": io_thread.stop, "thaw": io_thread.start}[step]

@@ -49,7 +49,7 @@ class Module:
 if what == "read":
     with open(given, encoding="utf-8") as stream:
         wanted = SalvagePlan.from_dict(json.load(stream))
-    seen = salvage.read(Module(), wanted.files, wanted.engine, wanted.received)
+    seen = salvage.read_salvage(Module(), wanted.files, wanted.engine, wanted.received)
     with open(carried, "w", encoding="utf-8") as stream:
         json.dump(seen, stream)
 else:

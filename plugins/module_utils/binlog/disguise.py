@@ -106,13 +106,13 @@ class Disguise:
     def copy(
         self, stream: BinaryIO, end: int, begin: int = 4, stop: int | None = None
     ) -> Iterator[bytes]:
-        """The pieces of a file that can be printed; see events.read().
+        """The pieces of a file that can be printed; see events.read_events().
 
         Raises:
             EventError, UnknownError: what is wrong.
         """
         yield log_file.PLAIN
-        for event, known in events.read(stream, end, begin, stop):
+        for event, known in events.read_events(stream, end, begin, stop):
             if event.kind == events.DESCRIPTION:
                 open_mark = bytes([event.data[events.FLAGS] & ~events.IN_USE])
                 data = event.data[: events.FLAGS] + open_mark + event.data[events.FLAGS + 1 :]
@@ -322,7 +322,7 @@ class Disguise:
 
     def original(self, data: bytes) -> bytes:
         """An event as it was, from its bytes with or without a checksum."""
-        if events.parse(data).kind != events.TABLE_MAP:
+        if events.parse_event(data).kind != events.TABLE_MAP:
             return data
         for summed in (True, False):
             body = data[HEAD : -4 if summed else None]

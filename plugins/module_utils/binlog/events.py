@@ -110,7 +110,7 @@ def describe(event: Event) -> Description:
     return Description(body[-1] == 1, heads, engine)
 
 
-def parse(data: bytes) -> Event:
+def parse_event(data: bytes) -> Event:
     """An event from its bytes."""
     _time, kind, _server, _length, _next, flags = log_file.HEADER.unpack_from(data)
     return Event(kind, data, flags)
@@ -123,7 +123,7 @@ def joined(data: bytes, summed: bool) -> bytes:
     return data + SIZE.pack(zlib.crc32(data)) if summed else data
 
 
-def read(
+def read_events(
     stream: BinaryIO, end: int, begin: int = 4, stop: int | None = None
 ) -> Iterator[tuple[Event, Description]]:
     """The events of a file, its description first, those of compressed transactions one by one.
@@ -149,7 +149,7 @@ def read(
         if len(data) != length:
             raise EventError(f"there is no event at {place}")
         if known is None:
-            event = parse(data[:-4])
+            event = parse_event(data[:-4])
             known = describe(event)
             # It has one in any case; the mark was not there when it was made.
             plain = event.data[:FLAGS] + bytes([event.flags & 0xFF & ~IN_USE]) + event.data[18:]
@@ -162,7 +162,7 @@ def read(
             data, summed = data[:-4], data[-4:]
             if SIZE.unpack(summed)[0] != zlib.crc32(data):
                 raise EventError(f"the event at {place} has a wrong checksum")
-        event = parse(data)
+        event = parse_event(data)
         for one in unpacked(event) if event.kind == PAYLOAD else (event,):
             yield one, known
         place += length
@@ -221,7 +221,7 @@ def unpacked(event: Event) -> Iterator[Event]:
         length = log_file.HEADER.unpack_from(inner, place)[3]
         if length < log_file.HEADER.size or place + length > len(inner):
             raise EventError("a compressed transaction ends within an event")
-        one = parse(inner[place : place + length])
+        one = parse_event(inner[place : place + length])
         if one.kind in (PAYLOAD, DESCRIPTION):
             raise UnknownError("a compressed transaction has what does not belong there")
         yield one

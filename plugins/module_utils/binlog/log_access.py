@@ -35,7 +35,7 @@ class SalvageError(Exception):
         self.case = case
 
 
-def look(module: AnsibleModule, known: LogFiles) -> dict[str, str]:
+def check_access(module: AnsibleModule, known: LogFiles) -> dict[str, str]:
     """Whether it can be read: {'case', 'words'} of what is in the way, both empty where nothing
     is.
     """

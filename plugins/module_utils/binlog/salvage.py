@@ -42,7 +42,9 @@ def lacking(received: Gtids) -> Callable[[str], bool]:
     return lambda one: not received.covers(received.parse(one))
 
 
-def read(module: AnsibleModule, known: LogFiles, engine: str, received: str) -> dict[str, object]:
+def read_salvage(
+    module: AnsibleModule, known: LogFiles, engine: str, received: str
+) -> dict[str, object]:
     """What the candidate lacks, and the transactions themselves; see the RETURN section of
     semisync_switchover.
 

@@ -35,10 +35,10 @@ def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | No
         return None
     words = [systemctl, "show", "--property=" + ",".join(PROPERTIES), service_name(unit)]
     _status, printed, _errors = command.run(module, words)
-    return parse(printed, time.monotonic())
+    return parse_exit(printed, time.monotonic())
 
 
-def parse(printed: str, monotonic: float) -> dict[str, object] | None:
+def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
     """How the unit's server ended, and how many seconds ago what happened; None where systemd does
     not know, or it runs.
 

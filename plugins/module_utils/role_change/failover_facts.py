@@ -44,15 +44,15 @@ UPTIME = "/proc/uptime"
 
 
 def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> dict[str, object]:
-    """look() by a connection of its own; if that breaks, `msg` says why."""
+    """server_facts() by a connection of its own; if that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
-        return look(module, plan, server, identify(server), info)
+        return server_facts(module, plan, server, identify(server), info)
     except (ServerError, OSError) as error:
         return {"failed": True, "msg": str(error)}
 
 
-def look(
+def server_facts(
     module: AnsibleModule,
     plan: FirstLookPlan,
     server: Server,

@@ -29,6 +29,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 
 # What is read is no older than the one moment, and no newer than the other.
 DATED = ("look", "freeze")
+# Steps that only read a host: a module of their own does that, which carries less.
+LOOKS = ("look", "reach")
 
 
 def do(run: RunContext) -> dict[str, Any]:
@@ -50,11 +52,13 @@ class RoleChange(Reaching):
 
     Attributes:
         MODULE: the module's name.
+        LOOK_MODULE: of the one that only reads a host; the same one if it is empty.
         OPERATION: switchover, unless the task says failover; or rejoin.
     """
 
     TRANSFERS_FILES = False
     MODULE = ""
+    LOOK_MODULE = ""
     OPERATION = SWITCHOVER
 
     def run(
@@ -98,7 +102,9 @@ class RoleChange(Reaching):
         arguments = {name: value for name, value in given if name not in CONTROLLERS}
         arguments.update(plan=dict(plan), **secret)
         asked = time.time()
-        result: dict[str, Any] = self._execute_module(self.MODULE, arguments, task_vars=task_vars)
+        only_looks = self._task.args["step"] in LOOKS
+        name = (only_looks and self.LOOK_MODULE) or self.MODULE
+        result: dict[str, Any] = self._execute_module(name, arguments, task_vars=task_vars)
         if self._task.args["step"] in DATED and self.OPERATION == SWITCHOVER:
             result.update(asked_at=asked, answered_at=time.time())
         return result

@@ -177,7 +177,7 @@ def test_what_a_table_is_called_cannot_be_taken_for_what_stands_for_another():
 
 
 def of(content):
-    return list(events.read(io.BytesIO(content), len(content)))
+    return list(events.read_events(io.BytesIO(content), len(content)))
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -193,7 +193,7 @@ def test_an_event_of_a_type_that_is_not_known_is_refused():
     content = log("mysql-9.7")
     (first, known), *_others = of(content)
     for kind, words in ((6, "type 6"), (events.INCIDENT, "incident"), (200, "type 200")):
-        event = events.parse(first.data[:4] + bytes([kind]) + first.data[5:19] + b"GRANT")
+        event = events.parse_event(first.data[:4] + bytes([kind]) + first.data[5:19] + b"GRANT")
         with pytest.raises(events.UnknownError, match=words):
             Disguise().plain(event, known)
 
@@ -243,7 +243,7 @@ def test_what_a_server_puts_into_a_text_in_another_character_set_is_known(charse
 
 def query(text, schema=b"", flags=0, error=0, kind=events.QUERY):
     body = struct.pack("<IIBHH", 1, 0, len(schema), error, 0) + schema + b"\0" + text
-    return events.parse(struct.pack("<IBIIIH", 1, kind, 1, 19 + len(body), 0, flags) + body)
+    return events.parse_event(struct.pack("<IBIIIH", 1, kind, 1, 19 + len(body), 0, flags) + body)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_what_is_no_zstd_is_damage_and_no_library_is_said(monkeypatch):
     with pytest.raises(zstd.ZstdError):
         zstd.decompress(b"no zstd", 7)
     payload = b"\x01\x01\x07\x02\x01\x00\x03\x01\x07\x00no zstd"
-    event = events.parse(struct.pack("<IBIIIH", 1, 40, 1, 19 + len(payload), 0, 0) + payload)
+    event = events.parse_event(struct.pack("<IBIIIH", 1, 40, 1, 19 + len(payload), 0, 0) + payload)
     with pytest.raises(events.EventError):
         list(events.unpacked(event))
 

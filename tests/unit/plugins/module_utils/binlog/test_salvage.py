@@ -65,7 +65,7 @@ class Module:
 
 
 def read(module):
-    return salvage.read(module, module.files, "mysql", f"{UUID}:1-20")
+    return salvage.read_salvage(module, module.files, "mysql", f"{UUID}:1-20")
 
 
 @pytest.fixture(name="module")
@@ -74,7 +74,7 @@ def fixture_module(tmp_path):
 
 
 def test_what_the_candidate_lacks_is_read_from_the_file_on_that_it_was_reading(module):
-    assert log_access.look(module, module.files)["case"] == ""
+    assert log_access.check_access(module, module.files)["case"] == ""
     seen = read(module)
     assert (seen["case"], seen["count"], seen["seen"]) == ("", 6, 26)
     assert seen["gtids"] == [f"{UUID}:{number}" for number in range(21, 27)]
@@ -161,13 +161,13 @@ def test_what_is_in_the_way_is_named(module, monkeypatch, change, case):
     # Of this process nobody would think that it is a server.
     monkeypatch.setattr(log_access.process, "is_server", lambda _pid: True)
     change(module)
-    assert log_access.look(module, module.files)["case"] == read(module)["case"] == case
+    assert log_access.check_access(module, module.files)["case"] == read(module)["case"] == case
 
 
 def test_a_server_that_has_the_log_open_is_alive(module, monkeypatch):
     monkeypatch.setattr(log_access.process, "is_server", lambda pid: pid == os.getpid())
     with open(f"{module.base}.000002"):
-        seen = log_access.look(module, module.files)
+        seen = log_access.check_access(module, module.files)
     assert seen["case"] == "alive" and "open" in seen["words"]
 
 

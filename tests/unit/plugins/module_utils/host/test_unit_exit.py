@@ -38,14 +38,14 @@ def printed(**changes):
     ],
 )
 def test_what_systemd_remembers(changes, how):
-    seen = unit_exit.parse(printed(**changes), 510.0)
+    seen = unit_exit.parse_exit(printed(**changes), 510.0)
     assert (seen and seen["how"]) == how
 
 
 def test_the_times_are_seconds_ago():
-    seen = unit_exit.parse(printed(ActiveExitTimestampMonotonic="0"), 510.0)
+    seen = unit_exit.parse_exit(printed(ActiveExitTimestampMonotonic="0"), 510.0)
     assert (seen["started_ago"], seen["stopping_ago"], seen["ended_ago"]) == (410.0, None, 9.0)
-    assert unit_exit.parse("", 510.0) is None
+    assert unit_exit.parse_exit("", 510.0) is None
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_the_times_are_seconds_ago():
     ],
 )
 def test_one_that_was_stopping_when_it_was_killed_says_since_when(changes, stopping_ago):
-    seen = unit_exit.parse(printed(**changes), 510.0)
+    seen = unit_exit.parse_exit(printed(**changes), 510.0)
     assert (seen["how"], seen["stopping_ago"]) == ("killed", stopping_ago)
