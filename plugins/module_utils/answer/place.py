@@ -15,11 +15,10 @@ import json
 import os
 import stat
 import sys
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import table_name
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Answer, Said
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Answer, Said, TypedDict
 
 PROGRAM = "/usr/local/lib/dbre-semisync/answer.py"
 PLACES = "/usr/local/lib/dbre-semisync/places.py"
@@ -142,9 +141,20 @@ def is_address(word: str) -> bool:
     return True
 
 
+class Wanted(TypedDict):
+    """What an answer is to be; see files()."""
+
+    port: int
+    address: str
+    schema: str
+    begins: bool
+    peers: list[str]
+    allow: list[str]
+
+
 def files(
     server_port: int,
-    wanted: dict[str, Any],
+    wanted: Wanted,
     program: str,
     places: str,
     python: str,

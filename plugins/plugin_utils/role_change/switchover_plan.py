@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides, tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import WantedTls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
     switchover_premises,
@@ -301,7 +302,7 @@ def runs_events(looked: dict[str, Any]) -> list[dict[str, Any]]:
     return [event for event in looked.get("events", []) if event["status"] == "ENABLED"]
 
 
-def tls_of(source: Member, target: Member, settings: Settings) -> dict[str, Any]:
+def tls_of(source: Member, target: Member, settings: Settings) -> WantedTls:
     """How the old source follows the new one: as the inventory wants it, else as that followed it
     until now.
     """
@@ -311,7 +312,7 @@ def tls_of(source: Member, target: Member, settings: Settings) -> dict[str, Any]
     want = want or {"ssl": False, "ca": None, "verify": None}
     silent = source.facts["names"]["verifies_source_by_default"]
     if not want["ssl"] and silent and want["verify"] is None:
-        want = dict(want, verify=False)
+        return {**want, "verify": False}
     return want
 
 
