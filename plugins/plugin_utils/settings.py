@@ -232,7 +232,7 @@ def of_another_host(own: Settings, mine: Settings, theirs: Settings) -> Settings
     """
     settings = Settings(theirs.items())
     for key, value in own.items():
-        above = key in mine and mine.value(key) != value
+        above = key in mine and mine.get(key) != value
         if above or (key not in mine and key not in theirs):
             settings[key] = value
     return settings
