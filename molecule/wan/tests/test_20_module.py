@@ -169,7 +169,8 @@ def test_a_delay_that_is_not_felt_is_taken_off(netem, source):
         before = source.qdiscs()
         message = netem.refused(peers=[REPLICA], delay_ms=DELAY)
         assert (
-            "a filter of somebody else's takes them first" in message and "is gone again" in message
+            "a filter of somebody else's takes them first" in message
+            and "was removed again" in message
         )
         assert source.qdiscs() == before and source.timers() == []
     finally:

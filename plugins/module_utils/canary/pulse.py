@@ -11,6 +11,7 @@ A row is {'at': when the insert began, in seconds since 1970 by the source's clo
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
@@ -65,14 +66,14 @@ def parse(text: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
     return header, rows, error
 
 
-def acknowledged(row: dict[str, Any]) -> bool:
+def acknowledged(row: Mapping[str, Any]) -> bool:
     """Whether an insert was on a replica when it was confirmed, and with it every other of that
     moment.
     """
     return row["yes_tx"] >= 1 and row["no_tx"] == 0
 
 
-def unprotected(row: dict[str, Any]) -> bool:
+def unprotected(row: Mapping[str, Any]) -> bool:
     return row["no_tx"] >= 1
 
 

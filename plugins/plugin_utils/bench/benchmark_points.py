@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import resampling
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 
 # P8.4: as fast as the baseline, within what its own runs differ by, or by no more than this share.
@@ -17,7 +18,7 @@ BACK_AT_BASELINE = 0.10
 DELAY_TOLERANCE = 0.03
 
 
-def points(result: dict[str, Any], source: str, restored: dict[str, Any]) -> list[dict[str, Any]]:
+def points(result: dict[str, Any], source: str, restored: dict[str, Any]) -> list[Check]:
     """The checkpoints that a suite's cells carry, and those of its delays; none of a suite without.
 
     Args:
@@ -33,7 +34,7 @@ def points(result: dict[str, Any], source: str, restored: dict[str, Any]) -> lis
     return [*rows, restored_point(source, restored)] if rows else []
 
 
-def ratio_point(cell: dict[str, Any], source: str) -> dict[str, Any]:
+def ratio_point(cell: dict[str, Any], source: str) -> Check:
     """P8.1, P8.3 or P8.4: what a cell took, against its baseline."""
     title = f"mysqlslap, {cell['label']}"
     expected = "runs that count, and their ratio to the baseline"
@@ -54,7 +55,7 @@ def ratio_point(cell: dict[str, Any], source: str) -> dict[str, Any]:
     return check.row("P8.4", source, title, "no slower than the baseline", observed, good)
 
 
-def delay_point(source: str, delays: list[float], netem: dict[str, Any]) -> dict[str, Any]:
+def delay_point(source: str, delays: list[float], netem: dict[str, Any]) -> Check:
     """P8.2: each of the suite's delays was put on, and the way to every replica grew by it.
 
     Args:
@@ -99,7 +100,7 @@ def growth(before: dict[str, Any] | None, after: dict[str, Any] | None) -> float
     return None if first is None or second is None else second - first
 
 
-def restored_point(source: str, restored: dict[str, Any]) -> dict[str, Any]:
+def restored_point(source: str, restored: dict[str, Any]) -> Check:
     """P8.5: the restore left no netem, and semi-sync is on with every replica."""
     qdiscs, status = restored["qdiscs_after"], restored["status"]
     if qdiscs is None:

@@ -8,6 +8,7 @@ in none.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_bars import draw_bars
@@ -18,14 +19,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_lines im
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 
+# Both renderings of a picture, its name and its title: see plots.picture().
+Picture = Mapping[str, str]
 
-def pictures(benchmark: dict[str, Any]) -> list[dict[str, Any]]:
+
+def pictures(benchmark: dict[str, Any]) -> list[Picture]:
     """All pictures of a suite, in the order to show them."""
     cells = [cell for cell in benchmark["cells"] if cell["valid"] and cell["statistics"]]
     name = re.sub(r"[^a-z0-9]+", "-", benchmark["suite"]["id"].lower()).strip("-") or "suite"
     if not cells:
         return []
-    drawn = [throughput(name, cells, benchmark)]
+    drawn: list[Picture] = [throughput(name, cells, benchmark)]
     timed = [cell for cell in cells if cell.get("latency_ms")]
     if timed:
         drawn.append(
@@ -38,7 +42,7 @@ def pictures(benchmark: dict[str, Any]) -> list[dict[str, Any]]:
     return drawn
 
 
-def throughput(name: str, cells: list[dict[str, Any]], benchmark: dict[str, Any]) -> dict[str, Any]:
+def throughput(name: str, cells: list[dict[str, Any]], benchmark: dict[str, Any]) -> Picture:
     """The picture of what the suite varies: the distance, the clients, or neither."""
     rates = cells[0]["statistics"]["metric"] == "rate"
     distant = {

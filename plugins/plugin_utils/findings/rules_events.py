@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
@@ -23,7 +24,7 @@ ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
 NAMED = 5
 
 
-def of_dead(last: Any, source_id: str) -> list[dict[str, Any]] | None:
+def of_dead(last: Any, source_id: str) -> list[Finding] | None:
     """The events of a dead source, as the last look saw them; None where that was another server,
     or saw none.
 
@@ -34,11 +35,11 @@ def of_dead(last: Any, source_id: str) -> list[dict[str, Any]] | None:
     if not isinstance(last, dict) or not source_id:
         return None
     known = (str(last.get("server") or "").lower(), str(last.get("server_id")))
-    seen: list[dict[str, Any]] | None = last.get("events")
+    seen: list[Finding] | None = last.get("events")
     return seen if source_id.lower() in known else None
 
 
-def of_source(member: Member) -> list[dict[str, Any]]:
+def event_findings_of_source(member: Member) -> list[Finding]:
     """Events that run nowhere; none where they could not be read."""
     away = [one for one in events_of(member) if one["status"] in ELSEWHERE]
     own = [one for one in events_of(member) if one["status"] == ENABLED]
@@ -51,7 +52,7 @@ def of_source(member: Member) -> list[dict[str, Any]]:
     return [finding("events_nowhere", member, "; ".join(said))] if said else []
 
 
-def of_replica(member: Member) -> list[dict[str, Any]]:
+def event_findings_of_replica(member: Member) -> list[Finding]:
     """Events that a replica runs itself; a warning where something keeps them from writing now."""
     own = [one for one in events_of(member) if one["status"] == ENABLED]
     if not own:

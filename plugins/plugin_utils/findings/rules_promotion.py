@@ -1,18 +1,17 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a replica lacks to be the source tomorrow, and a source to come back as a replica.
+"""What a replica lacks to become the source, and a source to come back as a replica.
 
-Each would be seen on the night of the promotion otherwise.
+Otherwise it is noticed on the night of the promotion.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -21,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL
 
 
-def of_target(member: Member, read: list[Member], settings: Settings) -> list[dict[str, Any]]:
+def promotion_findings(member: Member, read: list[Member], settings: Settings) -> list[Finding]:
     """The findings of one host in the place it does not have today.
 
     Args:
@@ -31,8 +30,8 @@ def of_target(member: Member, read: list[Member], settings: Settings) -> list[di
             compared.
     """
     if member.side == "source":
-        missing = of_missing_side(member, "replica", "source_without_replica_side", [])
-        return missing + of_answer(member)
+        missing = missing_side_findings(member, "replica", "source_without_replica_side", [])
+        return missing + answer_findings(member)
     source = next((other for other in read if other.side == "source"), None)
     differing = [
         f"{name} is {running}, {variable} is {wanted}"
@@ -40,17 +39,15 @@ def of_target(member: Member, read: list[Member], settings: Settings) -> list[di
             member.facts, settings
         )
     ]
-    return (
-        of_address(member)
-        + of_binary_log(member)
-        + of_missing_side(member, "source", "target_without_source_side", differing)
-        + of_start(member)
-        + of_answer(member)
-        + (of_account(member, source, read) + of_durability(member, source) if source else [])
-    )
+    entries = address_findings(member) + binary_log_findings(member)
+    entries += missing_side_findings(member, "source", "target_without_source_side", differing)
+    entries += start_findings(member) + answer_findings(member)
+    if source:
+        entries += account_findings(member, source, read) + durability_findings(member, source)
+    return entries
 
 
-def of_address(member: Member) -> list[dict[str, Any]]:
+def address_findings(member: Member) -> list[Finding]:
     info = member.facts
     if info["variables"].get("skip_networking") == "ON":
         return [finding("target_loopback_only", member, "skip_networking is ON")]
@@ -64,7 +61,7 @@ def of_address(member: Member) -> list[dict[str, Any]]:
     return [finding("target_loopback_only", member, evidence)]
 
 
-def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[str, Any]]:
+def account_findings(member: Member, source: Member, read: list[Member]) -> list[Finding]:
     """The accounts that the replicas log in with, which must be on whoever they follow next.
 
     One that the source does not show either (it has more privileges than replication needs) is not
@@ -90,7 +87,7 @@ def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[
     ]
 
 
-def of_answer(member: Member) -> list[dict[str, Any]]:
+def answer_findings(member: Member) -> list[Finding]:
     """What routers are told by a host that has an HTTP answer, where that is not what is."""
     now = member.facts.get("answer")
     if now is None:
@@ -98,7 +95,7 @@ def of_answer(member: Member) -> list[dict[str, Any]]:
     said, is_source = now["said"], member.side == "source"
     if said["status"] is not None and said["yes"] is is_source:
         return []
-    status = "nobody answers" if said["status"] is None else said["status"]
+    status = "no response" if said["status"] is None else said["status"]
     return [
         finding(
             "answer_wrong",
@@ -109,7 +106,7 @@ def of_answer(member: Member) -> list[dict[str, Any]]:
     ]
 
 
-def of_binary_log(member: Member) -> list[dict[str, Any]]:
+def binary_log_findings(member: Member) -> list[Finding]:
     variables, updates = member.facts["variables"], member.facts["names"]["log_updates"]
     off = [name for name in ("log_bin", updates) if variables.get(name) != "ON"]
     if not off:
@@ -123,9 +120,9 @@ def of_binary_log(member: Member) -> list[dict[str, Any]]:
     ]
 
 
-def of_missing_side(
+def missing_side_findings(
     member: Member, side: Side, kind: str, differing: list[str]
-) -> list[dict[str, Any]]:
+) -> list[Finding]:
     """The side of semi-sync that a host does not have today: loaded, set as is wanted, and off.
 
     Args:
@@ -141,7 +138,7 @@ def of_missing_side(
     return [finding(kind, member, "; ".join(differing))] if differing else []
 
 
-def of_durability(member: Member, source: Member) -> list[dict[str, Any]]:
+def durability_findings(member: Member, source: Member) -> list[Finding]:
     """Where the replica would confirm what its own disk does not have, and the source does not."""
     mine, theirs = member.facts["variables"], source.facts["variables"]
     differing = [
@@ -152,7 +149,7 @@ def of_durability(member: Member, source: Member) -> list[dict[str, Any]]:
     return [finding("target_durability_differs", member, ", ".join(differing))] if differing else []
 
 
-def of_start(member: Member) -> list[dict[str, Any]]:
+def start_findings(member: Member) -> list[Finding]:
     value, origin = at_start(member.facts, "read_only")
     if value is None or values.canonical_value(value) != "0":
         return []

@@ -2,21 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is wrong with who is the source: two that take writes, claims that contradict each other, a
-change of roles that was broken off.
+role change that was interrupted.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
 
-def of_sides(members: list[Member]) -> list[dict[str, Any]]:
+def topology_findings(members: list[Member]) -> list[Finding]:
     """The findings about who is the source.
 
     Args:
@@ -75,7 +74,7 @@ def each_alone(writing: list[Member]) -> str:
     """What each server has that another lacks, in words."""
     parts = [f"{' and '.join(member.host for member in writing)} take writes"]
     if not all(executed(member) for member in writing):
-        parts.append("without GTIDs nothing tells what each has that the other lacks")
+        parts.append("without GTIDs it is not known what each has that the other lacks")
         return "; ".join(parts)
     for member in writing:
         for other in writing:

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import receiver
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.ahead import RELAXED
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    io_thread,
+    role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.drain import RELAXED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
@@ -212,21 +214,23 @@ def statements(
     lines: list[tuple[str, str]] = [
         (member.host, words)
         for member in [chosen, *followers, *others]
-        for words in rules.shown(receiver.stop_steps(switchover_plan.names_of(member)))
+        for words in role_statements.shown(io_thread.stop_steps(switchover_plan.names_of(member)))
     ]
-    promotion = rules.shown(rules.promote_steps(names))
+    promotion = role_statements.shown(role_statements.promote_steps(names))
     lines += [(chosen.host, words) for words in (promotion if wait_count else promotion[:-1])]
     for member in followers:
         lines += [
             (member.host, words)
-            for words in rules.shown(
-                rules.redirect_steps(
+            for words in role_statements.shown(
+                role_statements.redirect_steps(
                     switchover_plan.names_of(member), chosen.address, switchover_plan.port(chosen)
                 )
             )
         ]
-    lines.append((chosen.host, rules.open_statement()))
+    lines.append((chosen.host, role_statements.open_statement()))
     lines += [(chosen.host, words) for words in journal.create_statements(schema)]
     lines.append((chosen.host, journal.insert_statement(schema)))
-    lines += [(chosen.host, words) for words in rules.shown(rules.forget_steps(names))]
+    lines += [
+        (chosen.host, words) for words in role_statements.shown(role_statements.forget_steps(names))
+    ]
     return [{"host": host, "statement": words} for host, words in lines]

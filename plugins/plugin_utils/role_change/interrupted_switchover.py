@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, JournalRow
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
@@ -122,7 +122,7 @@ def never_allowed(members: list[Member], row: JournalRow) -> bool:
     begins, wrote = (
         source.info["gtid"].get(name) or "" for name in ("gtid_slave_pos", "gtid_binlog_pos")
     )
-    return rules.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
+    return role_statements.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
 
 
 def took_back(members: list[Member], row: JournalRow) -> bool:

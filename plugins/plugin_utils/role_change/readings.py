@@ -94,7 +94,7 @@ def of_results(
         looks={member.host: looked(member, every, read) for member in every},
         first=first,
         frozen=None if read.frozen is None else dict(read.frozen),
-        last=last or kept,
+        last=dict(last) if last else kept,
         settings=settings,
         now=now,
         salvage=salvage_of(source.host, read),

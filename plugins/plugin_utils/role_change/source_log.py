@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import l
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.last_look import Window
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
-# What to do about each case that is in the way; see module_utils/failover/salvage.py.
+# What to do about each case that is in the way; see module_utils/binlog/salvage.py.
 REMEDIES = {
     "unreachable": "let its host be reached, with its server still dead",
     "alive": "end it by SIGKILL first; nobody may write there while its log is read",

@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
     Attributes:
         members: its hosts, each with what its server said last.
         source: what semisync_info said of the source.
-        looks: host -> what was read of it beside that (module_utils/failover/witness.py).
+        looks: host -> what was read of it beside that (module_utils/role_change/failover_facts.py).
         first: host -> GTIDs and channel of a replica when this run first read it; the members have
             those read after its IO thread stopped, once it was.
         frozen: host -> what stopping its IO thread returned; None before that.

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -125,7 +125,7 @@ def interrupted_problems(
         has = looks[running[0]].get("lock_of") or "it"
         return [
             f"{running[0]}: another switchover is under way: {has} holds the lock"
-            f" {rules.RUN_LOCK}; wait until it has ended"
+            f" {role_statements.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]
@@ -288,6 +288,8 @@ def arguments(
             target.facts["variables"].get("super_read_only"), "ON"
         ),
         "option_file": option_file(member),
+        "verdict": "",
+        "ends_lock": False,
     }
 
 
@@ -334,17 +336,20 @@ def statements(
     events = runs_events(looks.get(source.host) or {})
     if events and not here.super_read_only:
         lines.append((source.host, "SET GLOBAL event_scheduler = 0"))
-    lines.append((source.host, rules.freeze_statement(here)))
-    lines += [(target.host, words) for words in rules.shown(rules.promote_steps(there))]
+    lines.append((source.host, role_statements.freeze_statement(here)))
+    lines += [
+        (target.host, words)
+        for words in role_statements.shown(role_statements.promote_steps(there))
+    ]
     for member in replicas_of(members):
         if member is not target:
             lines += [
                 (member.host, words)
-                for words in rules.shown(
-                    rules.redirect_steps(names_of(member), target.address, port(target))
+                for words in role_statements.shown(
+                    role_statements.redirect_steps(names_of(member), target.address, port(target))
                 )
             ]
-    channel = rules.channel_of(
+    channel = role_statements.channel_of(
         {
             "source_host": target.address,
             "source_port": port(target),
@@ -356,7 +361,7 @@ def statements(
     )
     begins = (
         str(
-            rules.merged(
+            role_statements.merged(
                 source.facts["gtid"].get("gtid_slave_pos"),
                 source.facts["gtid"].get("gtid_binlog_pos"),
             )
@@ -365,14 +370,22 @@ def statements(
         else ""
     )
     lines += [
-        (source.host, words) for words in rules.shown(rules.attach_steps(here, channel, begins))
+        (source.host, words)
+        for words in role_statements.shown(role_statements.attach_steps(here, channel, begins))
     ]
-    lines.append((target.host, rules.open_statement()))
-    lines += [(source.host, words) for words in rules.shown(rules.retire_steps(here))]
+    lines.append((target.host, role_statements.open_statement()))
+    lines += [
+        (source.host, words) for words in role_statements.shown(role_statements.retire_steps(here))
+    ]
     lines.append((target.host, journal.insert_statement(settings["canary_schema"])))
-    lines += [(target.host, words) for words in rules.shown(rules.forget_steps(there))]
+    lines += [
+        (target.host, words) for words in role_statements.shown(role_statements.forget_steps(there))
+    ]
     for event in events:
-        lines += [(target.host, words) for words in rules.shown(rules.alter_event(event, "ENABLE"))]
+        lines += [
+            (target.host, words)
+            for words in role_statements.shown(role_statements.alter_event(event, "ENABLE"))
+        ]
     if here.super_read_only and not hosts[source.host]["super_read_only"]:
         lines.append((source.host, "SET GLOBAL super_read_only = 0"))
     return [{"host": host, "statement": words} for host, words in lines]

@@ -12,7 +12,12 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Observation
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 DRILL = "drill.json"
@@ -46,9 +51,9 @@ class Shelf:
 
     def keep_verdict(
         self,
-        rows: list[dict[str, Any]],
-        entries: list[dict[str, Any]],
-        state: dict[str, Any] | None,
+        rows: list[Check],
+        entries: list[Finding],
+        state: Look | None,
     ) -> str | None:
         """Keep checkpoints and findings, and for the next run the source's state; the path of the
         first, None in check mode.
@@ -61,13 +66,13 @@ class Shelf:
         self.keep_state(state)
         return os.path.join(run, results.CHECKPOINTS)
 
-    def keep_state(self, state: dict[str, Any] | None) -> None:
+    def keep_state(self, state: Look | None) -> None:
         """Keep the last look at the source, if there was one."""
         if state and not self.check_mode:
             results.write_json(os.path.join(self.folder, results.STATE), state)
             self.forget_begun(state)
 
-    def forget_begun(self, state: dict[str, Any]) -> None:
+    def forget_begun(self, state: Look) -> None:
         """Remove the certificate of a failover that did not come to its report, if its source
         lives: it says nothing of what that confirmed since.
         """
@@ -96,12 +101,12 @@ class Shelf:
             results.write_json(path, {**look, "spent_at": self.at, "spent_why": reason})
         return path
 
-    def keep_observation(self, row: dict[str, Any]) -> None:
+    def keep_observation(self, row: Observation) -> None:
         """Keep what can be seen only once in a cluster's life, for every later run."""
         if not self.check_mode:
             results.record(self.folder, [row])
 
-    def keep_drill(self, judged: dict[str, Any]) -> str | None:
+    def keep_drill(self, judged: Drill) -> str | None:
         """Keep a drill beside those of the run's other replicas, and the checkpoints of them all;
         the path of the first, None in check mode.
         """

@@ -10,9 +10,14 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import tc_output
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
+    Delay,
+    DelayOptions,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import Trip
 
 # Longer than any path on Earth or over a satellite, and long enough for TCP to give up.
 MAX_DELAY_MS = 10000.0
@@ -89,15 +94,8 @@ def parse_peers(texts: list[str] | None) -> list[str]:
     return peers
 
 
-def check(params: dict[str, Any]) -> dict[str, Any]:
+def check(params: DelayOptions) -> Delay:
     """The netem parameters that are asked for, without a limit yet.
-
-    Args:
-        params: the module's parameters.
-
-    Returns:
-        dict of delay_ms, jitter_ms, loss (percent), rate (bits per second, or None), limit
-        (packets, or None).
 
     Raises:
         RefusedError: one of them is out of its range, or there are no peers.
@@ -131,7 +129,7 @@ def check(params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def limit(wanted: dict[str, Any], links: list[Any]) -> int:
+def limit(wanted: Delay, links: Sequence[tuple[int | None, int]]) -> int:
     """Packets that netem must be able to hold: rate / MTU x delay x 1.5, at least netem's own
     default of 1000.
 
@@ -147,7 +145,7 @@ def limit(wanted: dict[str, Any], links: list[Any]) -> int:
     return max(MIN_LIMIT, math.ceil(most * seconds * 1.5))
 
 
-def unfelt(trips: dict[str, Any], wanted: dict[str, Any]) -> str | None:
+def unfelt(trips: Mapping[str, Trip], wanted: Delay) -> str | None:
     """Peers that answer sooner than the delay allows, in words, or None: then their packets take
     another way.
 
@@ -159,7 +157,7 @@ def unfelt(trips: dict[str, Any], wanted: dict[str, Any]) -> str | None:
     early = [
         f"{peer} answers after {trip['min']:g} ms"
         for peer, trip in sorted(trips.items())
-        if trip["received"] and trip["min"] < least
+        if trip["received"] and trip["min"] is not None and trip["min"] < least
     ]
     if not early:
         return None
@@ -176,7 +174,7 @@ def has_net_admin(status: str) -> bool:
     return match is not None and bool(int(match.group(1), 16) >> CAP_NET_ADMIN & 1)
 
 
-def missing_modules(config: str, loaded: list[str], loadable: dict[str, Any]) -> set[str]:
+def missing_modules(config: str, loaded: list[str], loadable: Mapping[str, bool]) -> set[str]:
     """What the kernel surely lacks, of the words of KERNEL.
 
     Args:

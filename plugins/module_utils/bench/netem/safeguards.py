@@ -13,8 +13,10 @@ import shlex
 import socket
 import struct
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
+    NetState,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
     DEVICE,
     HANDLE,
@@ -104,12 +106,12 @@ def caught(clients: Mapping[str | None, str], peers: list[str]) -> str | None:
     return None
 
 
-def drain_seconds(wanted: dict[str, Any]) -> int:
+def drain_seconds(delay_ms: float, jitter_ms: float = 0.0) -> int:
     """How long netem can hold a packet, with some room."""
-    return min(MAX_DRAIN, math.ceil((wanted["delay_ms"] + wanted["jitter_ms"]) / 1000.0 + 0.5))
+    return min(MAX_DRAIN, math.ceil((delay_ms + jitter_ms) / 1000.0 + 0.5))
 
 
-def rollback_script(states: list[dict[str, Any]], seconds: int, programs: dict[str, str]) -> str:
+def rollback_script(states: list[NetState], seconds: int, programs: dict[str, str]) -> str:
     """Shell lines that take off whatever is ours in any of these states, and try again until it is
     gone.
 

@@ -52,7 +52,7 @@ def systemd(monkeypatch, tmp_path):
     monkeypatch.setattr(netem_host, "ROLLBACK_SECONDS", 1)
 
     def make(listings):
-        this = netem_host.Host(Systemd(listings))
+        this = netem_host.NetemHost(Systemd(listings))
         this.programs = {"tc": "/bin/tc", "ip": "/bin/ip"}
         return this
 

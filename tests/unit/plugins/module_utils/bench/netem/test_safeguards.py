@@ -107,7 +107,7 @@ def test_caught():
     "delay,jitter,expected", [(0, 0, 1), (90, 0, 1), (900, 100, 2), (10000, 10000, 12)]
 )
 def test_drain(delay, jitter, expected):
-    assert safeguards.drain_seconds({"delay_ms": delay, "jitter_ms": jitter}) == expected
+    assert safeguards.drain_seconds(delay, jitter) == expected
 
 
 PROGRAMS = {"tc": "/sbin/tc", "ip": "/sbin/ip"}
