@@ -8,7 +8,6 @@ acknowledges, or to be lossless, where writers wait rather than be unprotected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -25,7 +24,7 @@ TIMEOUT_MS = 7 * DAY_MS
 # What a server says of a timeout that still lets a night pass.
 LEAST_MS = DAY_MS
 # Key -> (the only value that fits, why).
-FITTING: dict[str, tuple[Any, str]] = {
+FITTING: dict[str, tuple[int | bool, str]] = {
     "wait_no_replica": (True, "a source whose replicas are gone would confirm commits alone"),
     "replica_read_only": (True, "every member starts read-only"),
     "sync_binlog": (1, "a member that loses its power must keep what it applied"),
@@ -41,7 +40,7 @@ def is_lossless(wanted: Settings) -> bool:
 
 
 def read(
-    values: Mapping[str, Any], rows: Iterable[Setting] = settings.ROWS, explicit: bool = False
+    values: Mapping[str, object], rows: Iterable[Setting] = settings.ROWS, explicit: bool = False
 ) -> tuple[Settings, list[str]]:
     """The public variables as settings.read() has them, and as the promise wants those that nobody
     has set.
@@ -59,7 +58,7 @@ def kept(wanted: Settings) -> Settings:
     """What is wanted, once the promise has its say."""
     if not is_lossless(wanted) or wanted["timeout_ms"] >= LEAST_MS:
         return wanted
-    return Settings(wanted, timeout_ms=TIMEOUT_MS)
+    return Settings(wanted.items(), timeout_ms=TIMEOUT_MS)
 
 
 def contradictions(wanted: Settings, explicit: bool) -> list[str]:
@@ -68,13 +67,13 @@ def contradictions(wanted: Settings, explicit: bool) -> list[str]:
         return []
 
     def is_set(key: str) -> bool:
-        return key in wanted and (explicit or wanted[key] != Settings()[key])
+        return key in wanted and (explicit or wanted.value(key) != Settings.default(key))
 
     reasons = [
-        f"{settings.KEYS[key].name} is {wanted[key]}, with which semisync_promise={LOSSLESS} does"
-        f" not hold: {why}; leave it out, or set it to {fitting}"
+        f"{settings.KEYS[key].name} is {wanted.value(key)}, with which semisync_promise={LOSSLESS}"
+        f" does not hold: {why}; leave it out, or set it to {fitting}"
         for key, (fitting, why) in FITTING.items()
-        if is_set(key) and wanted[key] != fitting
+        if is_set(key) and wanted.value(key) != fitting
     ]
     if is_set("timeout_ms") and wanted["timeout_ms"] < LEAST_MS:
         reasons.append(
@@ -85,7 +84,7 @@ def contradictions(wanted: Settings, explicit: bool) -> list[str]:
     return reasons
 
 
-def options(wanted: Settings, have: Iterable[str]) -> list[tuple[str, Any]]:
+def options(wanted: Settings, have: Iterable[str]) -> list[tuple[str, int | str]]:
     """The option-file lines that a lossless member needs beside all others.
 
     Args:
@@ -93,7 +92,7 @@ def options(wanted: Settings, have: Iterable[str]) -> list[tuple[str, Any]]:
     """
     if not is_lossless(wanted):
         return []
-    lines: list[tuple[str, Any]] = [("sync_relay_log", 1), ("read_only", "ON")]
+    lines: list[tuple[str, int | str]] = [("sync_relay_log", 1), ("read_only", "ON")]
     return [(name, value) for name, value in lines if name not in have]
 
 

@@ -12,7 +12,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, overload
 
 from ansible.module_utils.common.validation import (
     check_type_bool,
@@ -20,6 +20,13 @@ from ansible.module_utils.common.validation import (
     check_type_int,
 )
 from ansible.module_utils.common.yaml import yaml_load
+from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_keys import (
+    DecimalKey,
+    ListKey,
+    SwitchKey,
+    TextKey,
+    WholeKey,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_rows import (
     PREFIX,
     ROWS,
@@ -55,17 +62,48 @@ KEYS = {row.key: row for row in ROWS}
 SERVERS_OWN = ("mysql", "sys", "information_schema", "performance_schema")
 
 
-class Settings(dict):
-    """Wanted values by key; a variable that nobody has set has its role's default."""
+class Settings(dict[str, object]):
+    """Wanted values by key; a variable that is not set has its role's default.
 
-    def __missing__(self, key: str) -> Any:
+    Each key has the type of its variable; value() takes any.
+
+    Raises:
+        KeyError: on a key that no variable has; it names the key.
+    """
+
+    if TYPE_CHECKING:
+        # Narrower than a dict on purpose: only keys that exist.
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: WholeKey) -> int: ...
+        @overload
+        def __getitem__(self, key: DecimalKey) -> float: ...
+        @overload
+        def __getitem__(self, key: SwitchKey) -> bool: ...
+        @overload
+        def __getitem__(self, key: TextKey) -> str: ...
+        @overload
+        def __getitem__(self, key: ListKey) -> list[str]: ...
+        def __getitem__(self, key: str) -> object: ...
+
+    def __missing__(self, key: str) -> object:
+        value = self[key] = self.default(key)
+        return value
+
+    @staticmethod
+    def default(key: str) -> object:
+        """The value of a variable that is not set."""
+        if key not in KEYS:
+            raise KeyError(f"no variable of this collection has the key {key}")
         row = KEYS[key]
-        self[key] = converted(row, defaults()[row.name])
-        return self[key]
+        return converted(row, defaults()[row.name])
+
+    def value(self, key: str) -> object:
+        """The wanted value of a key that is not known beforehand."""
+        return super().get(key) if key in self else self.__missing__(key)
 
 
 @functools.lru_cache(maxsize=1)
-def defaults() -> dict[str, Any]:
+def defaults() -> dict[str, object]:
     """Every public variable's default; the specs are read once in a process."""
     return {name: spec["default"] for name, spec in public_variables().items()}
 
@@ -76,9 +114,9 @@ def public_names() -> frozenset[str]:
     return frozenset(defaults()) | TABLE.keys()
 
 
-def public_variables(folder: str = ROLES) -> dict[str, dict[str, Any]]:
+def public_variables(folder: str = ROLES) -> dict[str, dict[str, object]]:
     """Every public variable in the roles' argument specs: name -> its spec."""
-    specs: dict[str, dict[str, Any]] = {}
+    specs: dict[str, dict[str, object]] = {}
     for role in sorted(os.listdir(folder)):
         path = os.path.join(folder, role, "meta", "argument_specs.yml")
         if os.path.exists(path):
@@ -89,7 +127,7 @@ def public_variables(folder: str = ROLES) -> dict[str, dict[str, Any]]:
     return {name: spec for name, spec in specs.items() if name.startswith(PREFIX)}
 
 
-def converted(row: Setting, value: Any) -> Any:
+def converted(row: Setting, value: object) -> object:
     """A variable's value as its type.
 
     Raises:
@@ -98,7 +136,7 @@ def converted(row: Setting, value: Any) -> Any:
     """
     if value is None:
         raise SettingError(f"{row.name} has no value; leave it out for its default")
-    typed: Any
+    typed: object
     if row.type == "list":
         typed, wanted = listed(row, value)
     elif row.type in CHECKS:
@@ -106,11 +144,11 @@ def converted(row: Setting, value: Any) -> Any:
         # To Ansible, true is a number as well.
         if not isinstance(value, bool) or row.type == "bool":
             try:
-                typed = check(value)
+                typed = checked = check(value)
             except (TypeError, ValueError, OverflowError):
                 pass
             else:
-                wanted = "" if row.type == "bool" else outside(row, typed)
+                wanted = "" if row.type == "bool" else outside(row, checked)
     elif isinstance(value, (list, dict, bool)):
         wanted = " or ".join(row.choices) or "text"
     else:
@@ -121,7 +159,7 @@ def converted(row: Setting, value: Any) -> Any:
     return typed
 
 
-def listed(row: Setting, value: Any) -> tuple[list[str], str]:
+def listed(row: Setting, value: object) -> tuple[list[str], str]:
     """(the texts of a list, or of one text with commas; what they must be that they are not)."""
     given = value.split(",") if isinstance(value, str) else value
     if not isinstance(given, list):
@@ -131,7 +169,7 @@ def listed(row: Setting, value: Any) -> tuple[list[str], str]:
     return made, "" if good else row.form
 
 
-def show(value: Any, row: Setting) -> str:
+def show(value: object, row: Setting) -> str:
     """A value as a message may show it: one line, short, and nothing that is secret."""
     if row.secret:
         return HIDDEN
@@ -158,7 +196,7 @@ def misshapen(row: Setting, value: str) -> str:
     return ""
 
 
-def problem(name: str, value: Any) -> str:
+def problem(name: str, value: object) -> str:
     """What is wrong with a variable's value, in words; empty where nothing is."""
     try:
         converted(TABLE[name], value)
@@ -192,15 +230,15 @@ def of_another_host(own: Settings, mine: Settings, theirs: Settings) -> Settings
         mine: what the inventory says of this host.
         theirs: what the inventory says of the other host.
     """
-    settings = Settings(theirs)
+    settings = Settings(theirs.items())
     for key, value in own.items():
-        above = key in mine and mine[key] != value
+        above = key in mine and mine.get(key) != value
         if above or (key not in mine and key not in theirs):
             settings[key] = value
     return settings
 
 
-def from_facts(values: Mapping[str, Any]) -> list[str]:
+def from_facts(values: Mapping[str, object]) -> list[str]:
     """Which of the variables that begin as ours a host has given itself, in words. Any module's
     answer may have facts, which count for more than the inventory unless ansible.cfg says
     otherwise, and a host that was broken into answers what it likes.
@@ -223,7 +261,9 @@ def from_facts(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def read(values: Mapping[str, Any], rows: Iterable[Setting] = ROWS) -> tuple[Settings, list[str]]:
+def read(
+    values: Mapping[str, object], rows: Iterable[Setting] = ROWS
+) -> tuple[Settings, list[str]]:
     """(the public variables among these values by key, what is wrong with the others).
 
     Args:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import (
     ACCOUNT,
@@ -18,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import 
     unit,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import table_name
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 # As others write it; nothing is bound here.
 EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104
@@ -103,9 +103,20 @@ def is_address(word: str) -> bool:
     return True
 
 
+class Wanted(TypedDict):
+    """What an answer is to be; see files()."""
+
+    port: int
+    address: str
+    schema: str
+    begins: bool
+    peers: list[str]
+    allow: list[str]
+
+
 def files(
     server_port: int,
-    wanted: dict[str, Any],
+    wanted: Wanted,
     program: str,
     places: str,
     python: str,

@@ -5,19 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Account
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AccountStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import channel_step
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
-def step(member: Member, members: list[Member], settings: Settings) -> dict[str, Any]:
+def step(member: Member, members: list[Member], settings: Settings) -> AccountStep:
     """What is done about the account on a host: {'create', 'needs_ssl', 'open_because'}.
 
     An account that exists is left as it is: what logs in with it without TLS would be locked out.
@@ -50,7 +50,7 @@ def missing(members: list[Member], settings: Settings) -> bool:
     return configuring and existing(source_of(members), settings) is None
 
 
-def existing(source: Member, settings: Settings) -> Any:
+def existing(source: Member, settings: Settings) -> Account | None:
     """The account of the inventory as the source has it, or None."""
     wanted = (settings["replication_user"], settings["replication_user_host"])
     for account in source.facts["accounts"]:

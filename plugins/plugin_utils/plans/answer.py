@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AnswerStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
 
 FILES = os.path.join(ROLES, "answer", "files")
@@ -33,15 +34,21 @@ def begins(member: Member) -> bool:
     return member.side == "source"
 
 
-def kept(member: Member) -> dict[str, Any]:
+class AnswerSettings(TypedDict, total=False):
+    """What a host's answer is set to; see module_utils/answer/place.py, files()."""
+
+    begins: bool
+    peers: list[str]
+
+
+def kept(member: Member) -> AnswerSettings:
     """The settings that a host's answer has."""
     now = member.facts.get("answer")
     path = place.paths(member.port)["settings"]
     try:
-        settings: dict[str, Any] = json.loads(now["files"].get(path) or "{}") if now else {}
+        return json.loads(now["files"].get(path) or "{}") if now else {}
     except ValueError:
         return {}
-    return settings
 
 
 def peers(member: Member, members: Sequence[Member], settings: Settings) -> list[str]:
@@ -67,22 +74,25 @@ def allowed(member: Member, settings: Settings) -> list[str]:
     return named + [address for address in own if address not in named]
 
 
-def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[str, Any]:
+def step(member: Member, members: Sequence[Member], settings: Settings) -> AnswerStep:
     """What has to be done: {'step': none, present or absent, 'why': list of words, and what the
     module takes}.
     """
     info, port = member.facts, settings["http_port"]
     now = info.get("answer")
-    wanted = {
+    wanted: AnswerStep = {
         "port": port,
         "address": settings["http_address"],
         "schema": settings["canary_schema"],
         "begins": begins(member),
         "peers": peers(member, members, settings),
         "allow": allowed(member, settings),
+        "step": "none",
+        "why": [],
     }
     if not port:
-        return dict(wanted, step="absent" if now else "none", why=["it is there"] if now else [])
+        gone: AnswerStep = {**wanted, "step": "absent", "why": ["it is there"]}
+        return gone if now else wanted
     why = place.lacking(
         now,
         units.files(
@@ -95,7 +105,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
             info["names"]["show_channels"],
         ),
     )
-    return dict(wanted, step="present" if why else "none", why=why)
+    return {**wanted, "step": "present" if why else "none", "why": why}
 
 
 def problems(member: Member, settings: Settings) -> list[str]:

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side, Variables
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Info,
+    Side,
+    WaitFor,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -26,6 +30,18 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     spends,
     tls,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+    ChannelPart,
+    ChannelTls,
+    ClusterPart,
+    Drift,
+    HostPlan,
+    Line,
+    OptionFileStep,
+    Plan,
+    ServerPart,
+    StagePart,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
     channel_step,
     is_fresh,
@@ -35,7 +51,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
-def option_file_step(member: Member, text: str | None) -> dict[str, Any]:
+def option_file_step(member: Member, text: str | None) -> OptionFileStep:
     """Where our lines go, and whether they are there already."""
     place = member.facts["option_files"]
     if text is not None and place["kind"] == "drop-in":
@@ -61,7 +77,7 @@ def can_wait(member: Member, apply: str) -> tuple[str, ...]:
 
 
 def restart_reasons(
-    drift: dict[str, Any], file_changed: bool, apply: str, waiting: tuple[str, ...] = ()
+    drift: Drift, file_changed: bool, apply: str, waiting: tuple[str, ...] = ()
 ) -> list[str]:
     """Why the server must restart; an empty list when what differs can be set at run time or
     nothing differs.
@@ -86,7 +102,7 @@ def make(
     members: list[Member],
     settings: Settings,
     hold_back: bool = True,
-) -> dict[str, Any]:
+) -> Plan:
     """The plan of one host; see the RETURN section of semisync_plan.
 
     Args:
@@ -102,13 +118,13 @@ def make(
         )
         for other in members
     }
-    return dict(
-        plans[member.host],
-        cluster_changes=any(plan["changes"] for plan in plans.values()),
-        turns=len(members),
-        source_restarts=plans[source_of(members).host]["restart_reasons"],
-        rotate_problem=problems.of_rotation(member, settings),
-    )
+    return {
+        **plans[member.host],
+        "cluster_changes": any(plan["changes"] for plan in plans.values()),
+        "turns": len(members),
+        "source_restarts": plans[source_of(members).host]["restart_reasons"],
+        "rotate_problem": problems.of_rotation(member, settings),
+    }
 
 
 def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) -> list[str]:
@@ -116,8 +132,10 @@ def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) ->
     reasons = []
     for member in members:
         unsafe = member.facts["option_files"].get("unsafe")
-        plan = unsafe and host_plan(member, members, member.settings or settings, hold_back)
-        if plan and (plan["option_file"]["changed"] or plan["held"]):
+        if not unsafe:
+            continue
+        plan = host_plan(member, members, member.settings or settings, hold_back)
+        if plan["option_file"]["changed"] or plan["held"]:
             reasons.append(f"{member.host}: {unsafe}")
     return reasons
 
@@ -127,112 +145,160 @@ def host_plan(
     members: list[Member],
     settings: Settings,
     hold_back: bool,
-) -> dict[str, Any]:
+) -> HostPlan:
     """What make() says of one host by itself."""
-    info, side, stage = member.facts, member.side, settings["stage"]
-    if stage == "replication" and semisync_is_on(members):
-        stage = "full"
-    plugin = info["names"][side]["plugin"] if stage == "full" else None
-    install = missing_plugins(member) if stage == "full" else []
-    requested = stage
-    if hold_back and side == "source" and stage == "full" and must_wait(members):
-        stage = "replication"
-    number, fresh = wanted_id(member, members), is_fresh(member, members)
-    accompanied = bool(replicas_of(members))
-    sections = option_lines.sections(side, info, settings, number, fresh, stage, accompanied)
-    options = [pair for dummy, pairs in sections for pair in pairs]
-    option_file = option_file_step(
-        member, option_files.render(sections, info["option_files"]["group"]) if options else None
-    )
-    opens = promise.opens(member, stage, settings)
-    drift = option_lines.drift(options, info) | option_lines.withdrawn(options, info)
-    if opens:
-        # At run time alone: its line says that the next start lets nobody in.
-        running = info["variables"].get("read_only")
-        drift.pop("read_only", None)
-        drift |= {} if values.same_value(running, "OFF") else {"read_only": (running, "OFF")}
-    waiting_for_restart = can_wait(member, settings["apply"])
-    reasons = restart_reasons(drift, option_file["changed"], settings["apply"], waiting_for_restart)
-    set_global = (
-        {}
-        if reasons
-        else {name: pair[1] for name, pair in drift.items() if name not in waiting_for_restart}
-    )
-    step = channel_step(member, members)
+    stage = stage_part(member, members, settings, hold_back)
+    server = server_part(member, members, settings, stage)
+    channel = channel_part(member, members, settings, stage["stage"])
     link = channel_tls(member, members, settings)
-    login = account.step(member, members, settings)
-    waiting = (
-        stage == "full"
-        and side == "replica"
-        and channels.running(info["channel"])
-        and info["semisync"]["replica"]["status"]["status"] != "ON"
-    )
-    result = {
-        "side": side,
-        "stage": stage,
-        "held": stage != requested,
-        "fell_back": side == "source" and fell_back(info),
-        "requested_stage": requested,
-        "server_id": number,
-        "fresh": fresh,
-        "source": source_of(members).host,
-        "source_address": source_of(members).address,
-        "source_port": source_of(members).port,
-        "replicas": [other.host for other in replicas_of(members)],
-        "replica_addresses": [other.address for other in replicas_of(members)],
+    leftover, answering = seed.leftover(member), answer.step(member, members, settings)
+    cluster = cluster_part(member, members)
+    return {
+        **cluster,
+        **stage,
+        **server,
+        **channel,
+        "seed": seed.step(member, members, settings),
+        "seed_leftover": leftover,
+        "answer": answering,
+        "changes": bool(
+            server["server_changes"]
+            or channel["account"]
+            or stage["held"]
+            or cluster["fell_back"]
+            or server["settles"]
+            or channel["channel"] != "none"
+            or link["differs"]
+            or link["new_authority"]
+            or leftover
+            or answering["step"] != "none"
+        ),
+    }
+
+
+def cluster_part(member: Member, members: list[Member]) -> ClusterPart:
+    """A host's place in its cluster."""
+    source, replicas = source_of(members), replicas_of(members)
+    return {
+        "side": member.side,
+        "source": source.host,
+        "source_address": source.address,
+        "source_port": source.port,
+        "replicas": [other.host for other in replicas],
+        "replica_addresses": [other.address for other in replicas],
         "turn": turn(member, members),
+        "followers": followers(member, members),
+        "clients": len(replicas),
+        "clients_after": clients_after(member, members),
+        "baseline": not semisync_is_on(members),
+        "before_first_replica": no_replica_is_semisync(members),
+        "fell_back": member.side == "source" and fell_back(member.facts),
+        "unit": member.facts["unit"],
+    }
+
+
+def stage_part(
+    member: Member, members: list[Member], settings: Settings, hold_back: bool
+) -> StagePart:
+    """How far this run goes: a source may have to wait with semi-sync for its replicas."""
+    requested = settings["stage"]
+    if requested == "replication" and semisync_is_on(members):
+        requested = "full"
+    full = requested == "full"
+    waits = hold_back and member.side == "source" and full and must_wait(members)
+    install = missing_plugins(member) if full else []
+    return {
+        "stage": "replication" if waits else requested,
+        "held": waits,
+        "requested_stage": requested,
         "install_plugin": bool(install),
         "install": install,
-        "plugin": plugin,
+        "plugin": member.facts["names"][member.side]["plugin"] if full else None,
+    }
+
+
+def server_part(
+    member: Member, members: list[Member], settings: Settings, stage: StagePart
+) -> ServerPart:
+    """The server's options, what it takes at run time, and whether it restarts."""
+    info, opens = member.facts, promise.opens(member, stage["stage"], settings)
+    number, fresh = wanted_id(member, members), is_fresh(member, members)
+    accompanied = bool(replicas_of(members))
+    sections = option_lines.sections(
+        member.side, info, settings, number, fresh, stage["stage"], accompanied
+    )
+    options = [pair for _comment, pairs in sections for pair in pairs]
+    group = info["option_files"]["group"]
+    text = option_files.render(sections, group) if options else None
+    option_file = option_file_step(member, text)
+    drift = differing(info, options, opens)
+    later = can_wait(member, settings["apply"])
+    reasons = restart_reasons(drift, option_file["changed"], settings["apply"], later)
+    now = {name: pair[1] for name, pair in drift.items() if name not in later}
+    set_global = {} if reasons else now
+    restart_io = not reasons and needs_new_connection(member, stage["stage"], set_global)
+    return {
+        "server_id": number,
+        "fresh": fresh,
         "option_file": option_file,
         "restart": bool(reasons),
         "restart_reasons": reasons,
         **spends.of_plan(member, drift, reasons),
         "opens": opens,
         "set_global": set_global,
-        "restart_io": not reasons
-        and (waiting or (side == "replica" and touches_acknowledging(info, set_global))),
-        "wait_for": expected_after_restart(member, members, step, stage),
-        "followers": followers(member, members),
+        "restart_io": restart_io,
+        "server_changes": bool(
+            stage["install"] or option_file["changed"] or reasons or set_global or restart_io
+        ),
+    }
+
+
+def differing(info: Info, options: list[Line], opens: bool) -> Drift:
+    """What is to change in the running server.
+
+    Args:
+        opens: whether it is to take writes.
+    """
+    drift = option_lines.drift(options, info) | option_lines.withdrawn(options, info)
+    if opens:
+        # At run time alone: its line says that the next start lets nobody in.
+        running = info["variables"].get("read_only")
+        drift.pop("read_only", None)
+        if not values.same_value(running, "OFF"):
+            drift["read_only"] = (running, "OFF")
+    return drift
+
+
+def needs_new_connection(member: Member, stage: str, set_global: Mapping[str, object]) -> bool:
+    """Whether a replica's IO thread must connect again, to acknowledge as it is set."""
+    if member.side != "replica":
+        return False
+    replica = member.facts["semisync"]["replica"]
+    runs = channels.running(member.channel)
+    waiting = stage == "full" and runs and replica["status"]["status"] != "ON"
+    return waiting or touches_acknowledging(member.facts, set_global)
+
+
+def channel_part(
+    member: Member, members: list[Member], settings: Settings, stage: str
+) -> ChannelPart:
+    """A replica's channel and its account, and what channels of others change."""
+    replicas, step = replicas_of(members), channel_step(member, members)
+    link, login = channel_tls(member, members, settings), account.step(member, members, settings)
+    links = [channel_tls(other, members, settings) for other in replicas]
+    return {
         "channel": step,
-        "catch_up": catch_up.due(side, step, info),
+        "channels_change": any(channel_step(other, members) != "none" for other in replicas),
+        "catch_up": catch_up.due(member.side, step, member.facts),
+        "wait_for": expected_after_restart(member, members, step, stage),
         "tls": link["wanted"],
         "tls_differs": link["differs"],
         "tls_authority": link["authority"],
-        "tls_changes": any(
-            channel_tls(other, members, settings)["differs"] for other in replicas_of(members)
-        ),
-        "unit": info["unit"],
+        "tls_changes": any(other["differs"] for other in links),
         "account": login["create"],
         "account_needs_ssl": login["needs_ssl"],
         "account_open_because": login["open_because"],
-        "channels_change": any(
-            channel_step(other, members) != "none" for other in replicas_of(members)
-        ),
-        "clients": len(replicas_of(members)),
-        "clients_after": clients_after(member, members),
-        "baseline": not semisync_is_on(members),
-        "before_first_replica": no_replica_is_semisync(members),
-        "seed": seed.step(member, members, settings),
-        "seed_leftover": seed.leftover(member),
-        "answer": answer.step(member, members, settings),
     }
-    result["server_changes"] = bool(
-        install or option_file["changed"] or reasons or set_global or result["restart_io"]
-    )
-    result["changes"] = bool(
-        result["server_changes"]
-        or result["account"]
-        or result["held"]
-        or result["fell_back"]
-        or result["settles"]
-        or step != "none"
-        or link["differs"]
-        or link["new_authority"]
-        or result["seed_leftover"]
-        or result["answer"]["step"] != "none"
-    )
-    return result
 
 
 def missing_plugins(member: Member) -> list[Side]:
@@ -249,16 +315,14 @@ def missing_plugins(member: Member) -> list[Side]:
     return missing
 
 
-def touches_acknowledging(info: Info, variables: Variables) -> bool:
+def touches_acknowledging(info: Info, variables: Iterable[str]) -> bool:
     """True where a variable is of semi-sync's replica side, which a running IO thread has not
     taken over.
     """
     return any(name in info["names"]["replica"]["variables"].values() for name in variables)
 
 
-def expected_after_restart(
-    member: Member, members: list[Member], step: str, stage: str
-) -> dict[str, Any]:
+def expected_after_restart(member: Member, members: list[Member], step: str, stage: str) -> WaitFor:
     """What must hold after a restart before the next host's turn, as semisync_info's wait_for.
 
     Args:
@@ -266,7 +330,7 @@ def expected_after_restart(
         stage: replication or full.
     """
     replicates = member.side == "replica" and step == "none"
-    expected: dict[str, Any] = {
+    expected: WaitFor = {
         "answering": True,
         "channel": replicates,
         "replica_status": replicates and stage == "full",
@@ -286,8 +350,8 @@ def followers(member: Member, members: list[Member]) -> list[str]:
     ]
 
 
-def channel_tls(member: Member, members: list[Member], settings: Settings) -> dict[str, Any]:
-    """What a replica's channel needs of TLS: see module_utils/tls.py."""
+def channel_tls(member: Member, members: list[Member], settings: Settings) -> ChannelTls:
+    """What a replica's channel needs of TLS."""
     if member.side != "replica":
         return {"wanted": None, "differs": False, "authority": None, "new_authority": False}
     source, configuring = source_of(members).facts, channel_step(member, members) == "configure"

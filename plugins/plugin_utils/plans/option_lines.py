@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from typing import Literal
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
@@ -17,13 +17,18 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+    Drift,
+    Line,
+    Section,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # What SET GLOBAL can mend without a restart; the others take effect at the next start.
 DYNAMIC = (*DURABILITY, "read_only", "sync_relay_log")
 # What gtid.yml leaves in our file on a server that replicated before.
 GTID_COMMENT = "replication by GTID"
-GTID_OPTIONS = [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
+GTID_OPTIONS: list[Line] = [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
 LOSSLESS_COMMENT = (
     "lossless: acknowledged is on the replica's disk; writers are let in by a playbook"
 )
@@ -78,16 +83,14 @@ def listens_on_loopback_only(info: Info) -> bool:
     )
 
 
-def replication_options(
-    side: Side, info: Info, settings: Settings, number: int
-) -> list[tuple[str, int | str]]:
+def replication_options(side: Side, info: Info, settings: Settings, number: int) -> list[Line]:
     """P0: the lines that a server needs to be a source or replica at all.
 
     A line that our file holds stays, so that the same file comes out of every run; one that was
     lost comes back.
     """
     ours = option_files.parse_ours(info["option_files"]["ours"])
-    options: list[tuple[str, int | str]] = [("server_id", number)]
+    options: list[Line] = [("server_id", number)]
     stays_on = info["names"]["log_bin_by_default"] or "log_bin" in info["option_files"]["options"]
     if info["variables"]["log_bin"] != "ON" or "log_bin" in ours or not stays_on:
         options.append(("log_bin", "mysql-bin"))
@@ -101,7 +104,7 @@ def replication_options(
     return options
 
 
-def semisync_options(side: Side, info: Info, settings: Settings, on: bool = True) -> list[Any]:
+def semisync_options(side: Side, info: Info, settings: Settings, on: bool = True) -> list[Line]:
     """The lines of one side of semi-sync, for the variables that this server has.
 
     The plugin's options carry loose_: without it a server whose plugin is gone would not start.
@@ -110,7 +113,7 @@ def semisync_options(side: Side, info: Info, settings: Settings, on: bool = True
         on: whether it is switched on, or set and off until the host has this side. An old MariaDB
             that starts with both on may cut the end of a source's binary log (MDEV-33465).
     """
-    values = {
+    values: dict[Side, dict[str, int | str]] = {
         "source": {
             "enabled": int(on),
             "timeout": settings["timeout_ms"],
@@ -120,13 +123,13 @@ def semisync_options(side: Side, info: Info, settings: Settings, on: bool = True
             "trace_level": settings["trace_level"],
         },
         "replica": {"enabled": int(on), "trace_level": settings["trace_level"]},
-    }[side]
+    }
     prefix = "" if info["names"]["builtin"] else "loose_"
     names = info["names"][side]["variables"]
-    return [(prefix + names[key], value) for key, value in values.items() if key in names]
+    return [(prefix + names[key], value) for key, value in values[side].items() if key in names]
 
 
-def durability_options(settings: Settings) -> list[tuple[str, int]]:
+def durability_options(settings: Settings) -> list[Line]:
     """What a server must write to its own disk before a commit counts: the source, and a replica
     that may be the source tomorrow.
     """
@@ -144,7 +147,7 @@ def sections(
     fresh: bool,
     stage: str,
     accompanied: bool = True,
-) -> list[tuple[str, list[tuple[Any, ...]]]]:
+) -> list[Section]:
     """Our lines by purpose: [(comment, [(option, value)])].
 
     Args:
@@ -153,7 +156,7 @@ def sections(
             pair, a source that waits would let nobody write.
     """
     on = accompanied or side != "source"
-    result: list[tuple[str, list[Any]]] = []
+    result: list[Section] = []
     if fresh:
         result.append(("replication (P0)", replication_options(side, info, settings, number)))
     if stage == "full":
@@ -195,9 +198,9 @@ def runtime_value(info: Info, name: str) -> str | None:
     return info["variables"].get(name)
 
 
-def drift(options: list[Any], info: Info) -> dict[str, Any]:
+def drift(options: list[Line], info: Info) -> Drift:
     """Options whose running value differs: canonical name -> (running value, wanted value)."""
-    result: dict[str, Any] = {}
+    result: Drift = {}
     for option, value in options:
         name = option_files.canonical_name(option)
         running = runtime_value(info, name)
@@ -211,7 +214,7 @@ def drift(options: list[Any], info: Info) -> dict[str, Any]:
     return result
 
 
-def withdrawn(options: list[Any], info: Info) -> dict[str, Any]:
+def withdrawn(options: list[Line], info: Info) -> Drift:
     """What a line of ours that goes leaves behind in the running server, as drift() has it."""
     name = "sync_relay_log"
     files = info["option_files"]
@@ -222,8 +225,9 @@ def withdrawn(options: list[Any], info: Info) -> dict[str, Any]:
     return {} if same_value(running, before) else {name: (running, before)}
 
 
+ComparedKey = Literal["timeout_ms", "wait_point", "wait_for_replica_count", "wait_no_replica"]
 # What the inventory says of semi-sync on a source: key of names.SOURCE_VARIABLES -> of Settings.
-COMPARED = {
+COMPARED: dict[str, ComparedKey] = {
     "timeout": "timeout_ms",
     "wait_point": "wait_point",
     "wait_for_replica_count": "wait_for_replica_count",
@@ -231,7 +235,9 @@ COMPARED = {
 }
 
 
-def differing_from_inventory(info: Info, settings: Settings) -> list[tuple[str, str, str, Any]]:
+def differing_from_inventory(
+    info: Info, settings: Settings
+) -> list[tuple[str, str, str, int | str]]:
     """Semi-sync's values on a source that are not what the inventory wants.
 
     Args:
@@ -249,7 +255,7 @@ def differing_from_inventory(info: Info, settings: Settings) -> list[tuple[str, 
     return differing
 
 
-def switches_on(name: str, value: Any) -> bool:
+def switches_on(name: str, value: int | str) -> bool:
     """True where giving a variable this value switches a side of semi-sync on."""
     return name in SWITCHES and canonical_value(value) != "0"
 

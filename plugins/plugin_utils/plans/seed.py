@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import DONOR, amount
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, SeedMarker
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import SeedStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
     channel_step,
     is_fresh,
@@ -124,7 +123,7 @@ def needed(member: Member, members: list[Member], settings: Settings) -> str:
     )
 
 
-def step(member: Member, members: list[Member], settings: Settings) -> dict[str, Any] | None:
+def step(member: Member, members: list[Member], settings: Settings) -> SeedStep | None:
     """How a replica is seeded: None, or {'method', 'why', 'because', 'tls'}; for a cluster without
     problems.
     """
@@ -137,7 +136,7 @@ def step(member: Member, members: list[Member], settings: Settings) -> dict[str,
     return {"method": method, "why": why, "because": because, "tls": way}
 
 
-def leftover(member: Member) -> Any:
+def leftover(member: Member) -> bool:
     """True on a source where a run that was interrupted left the account of a clone."""
     return member.side == "source" and any(
         account["user"] == DONOR for account in member.facts["accounts"]
@@ -237,7 +236,7 @@ def dump_unfit(source: Info, replica: Info) -> str:
     return ""
 
 
-def progress_line(host: str, marker: dict[str, Any], seconds: int) -> str:
+def progress_line(host: str, marker: SeedMarker, seconds: int) -> str:
     """One line of progress: seconds since it began, stage, bytes of the expected ones."""
     done, total = marker.get("bytes") or 0, marker.get("total") or 0
     share = (

@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import Drift, Spending
 
 # What decides for whom, how and how long a source's commits wait, by our keys.
 WAITS_BY = ("enabled", "timeout", "wait_no_replica", "wait_point", "wait_for_replica_count")
 
 
-def of_plan(member: Member, drift: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
+def of_plan(member: Member, drift: Drift, reasons: list[str]) -> Spending:
     """`spends`, see spends(), and `settles`: whether the journal is to say that such a change is
     made, one of this run's or one that an interrupted run began.
     """
@@ -22,7 +21,7 @@ def of_plan(member: Member, drift: dict[str, Any], reasons: list[str]) -> dict[s
     return {"spends": words, "settles": bool(words or begun)}
 
 
-def spends(member: Member, drift: dict[str, Any], reasons: list[str]) -> str:
+def spends(member: Member, drift: Drift, reasons: list[str]) -> str:
     """What of a plan makes the last look at a source prove nothing any more, in words; empty if
     nothing does: what it waits for changes, or it is stopped cleanly, which confirms what waits.
 

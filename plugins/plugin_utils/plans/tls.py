@@ -7,10 +7,13 @@ from it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
+    AuthorityCopy,
+    CloneTls,
+    WantedTls,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 MODES = ("auto", "required", "disabled")
@@ -18,9 +21,7 @@ MODES = ("auto", "required", "disabled")
 GENERATED = "generated"
 
 
-def wanted(
-    settings: Settings, source: Info, replica: Info, configuring: bool
-) -> dict[str, Any] | None:
+def wanted(settings: Settings, source: Info, replica: Info, configuring: bool) -> WantedTls | None:
     """What a replica's channel should have: {'ssl', 'ca', 'verify'}, or None where it is left as it
     is.
 
@@ -38,7 +39,8 @@ def wanted(
         return None
     if mode == "disabled" or (mode == "auto" and not source["tls"]["on"]):
         return {"ssl": False, "ca": None, "verify": False if silent else None}
-    ca, name = settings["replication_ssl_ca"], settings["replication_ssl_verify_name"]
+    ca: str | None = settings["replication_ssl_ca"]
+    name = settings["replication_ssl_verify_name"]
     if ca == GENERATED:
         ca = replica["certificates"]["copy"]["path"]
     # MariaDB 11.4 and later proves itself by the account's password. Said aloud: a channel may have
@@ -47,7 +49,7 @@ def wanted(
     return {"ssl": True, "ca": ca, "verify": bool(name or proves)}
 
 
-def clone(settings: Settings, source: Info, replica: Info) -> dict[str, Any]:
+def clone(settings: Settings, source: Info, replica: Info) -> CloneTls:
     """How a clone travels: {'need', 'ca'}.
 
     Args:
@@ -59,15 +61,17 @@ def clone(settings: Settings, source: Info, replica: Info) -> dict[str, Any]:
         need: required; disabled; or any, with which the server itself takes TLS if it can.
         ca: the file on the replica that must have signed the source's certificate, or None.
     """
-    want = wanted(settings, source, replica, configuring=True) or {"ssl": False, "ca": None}
+    want = wanted(settings, source, replica, configuring=True)
     if settings["replication_ssl"] == "disabled":
         return {"need": "disabled", "ca": None}
-    return {"need": "required" if want["ssl"] else "any", "ca": want["ca"] or None}
+    if want is None or not want["ssl"]:
+        return {"need": "any", "ca": None}
+    return {"need": "required", "ca": want["ca"] or None}
 
 
 def copy_of_authority(
     settings: Settings, source: Info, replica: Info, configuring: bool
-) -> dict[str, Any] | None:
+) -> AuthorityCopy | None:
     """The file with the source's authority on a replica: {'path', 'content', 'changed'}, or None
     where none is wanted.
     """
@@ -79,7 +83,7 @@ def copy_of_authority(
     return {"path": copy["path"], "content": text, "changed": configuring or copy["text"] != text}
 
 
-def differs(want: Any, channel: Channel) -> bool:
+def differs(want: WantedTls | None, channel: Channel | None) -> bool:
     """Whether a channel's TLS is not what is wanted."""
     if want is None or channel is None:
         return False

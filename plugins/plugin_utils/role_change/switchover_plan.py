@@ -324,9 +324,8 @@ def tls_of(source: Member, target: Member, settings: Settings) -> ChannelTls:
         want = {"ssl": False, "ca": None, "verify": None}
     want = want or {"ssl": False, "ca": None, "verify": None}
     silent = source.facts["names"]["verifies_source_by_default"]
-    if not want["ssl"] and silent and want["verify"] is None:
-        want = dict(want, verify=False)
-    return ChannelTls(**want)
+    unsaid = not want["ssl"] and silent and want["verify"] is None
+    return ChannelTls(want["ssl"], want["ca"], False if unsaid else want["verify"])
 
 
 def statements(

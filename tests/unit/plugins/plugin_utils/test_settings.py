@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import typing
+
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import setting_keys, settings
 
 SPECS = settings.public_variables()
 TABLE = settings.TABLE
@@ -371,3 +373,22 @@ def test_a_variable_that_a_host_gave_itself_is_refused(values, named):
     said = settings.read(values)[1]
     assert [one.partition(" ")[0] for one in said] == named
     assert all("inject_facts_as_vars" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    "kind,keys",
+    [
+        ("int", setting_keys.WholeKey),
+        ("float", setting_keys.DecimalKey),
+        ("bool", setting_keys.SwitchKey),
+        ("str", setting_keys.TextKey),
+        ("list", setting_keys.ListKey),
+    ],
+)
+def test_mypy_knows_each_key_by_the_type_of_its_variable(kind, keys):
+    assert set(typing.get_args(keys)) == {row.key for row in settings.ROWS if row.type == kind}
+
+
+def test_a_key_that_no_variable_has_is_named():
+    with pytest.raises(KeyError, match="no variable of this collection has the key timeout_s"):
+        settings.Settings()["timeout_s"]

@@ -1,0 +1,111 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keys of the settings by the type of their values, for mypy: a key that no row of
+setting_rows.py has is an error before anything runs. A unit test compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+WholeKey = Literal[
+    "login_port",
+    "server_id",
+    "replication_connect_retry",
+    "timeout_ms",
+    "wait_for_replica_count",
+    "trace_level",
+    "sync_binlog",
+    "innodb_flush_log_at_trx_commit",
+    "http_port",
+    "restart_timeout",
+    "channel_timeout",
+    "catch_up_timeout",
+    "gtid_watch",
+    "seed_port",
+    "seed_timeout",
+    "seed_progress",
+    "seed_restart_timeout",
+    "canary_keep",
+    "verify_lag_limit",
+    "drill_rescue_after",
+    "drill_recovery_timeout",
+    "drill_rows",
+    "switchover_timeout",
+    "switchover_drain",
+    "switchover_max_lag",
+    "failover_timeout",
+    "failover_stall",
+    "failover_apply",
+    "benchmark_repetitions",
+    "baseline_clients",
+    "baseline_queries",
+    "baseline_iterations",
+    "remove_timeout",
+]
+DecimalKey = Literal[
+    "canary_max_wait",
+    "failover_max_seconds",
+    "drill_max_block",
+    "drill_interval",
+]
+SwitchKey = Literal[
+    "install_pymysql",
+    "allow_disruption",
+    "replication_ssl_verify_name",
+    "seed_overwrite",
+    "replica_read_only",
+    "wait_no_replica",
+    "verify_canary",
+    "verify_read",
+    "failover_salvage",
+    "failover_fast_apply",
+    "rejoin_keep",
+    "benchmark_resume",
+]
+TextKey = Literal[
+    "cluster",
+    "login_user",
+    "login_password",
+    "login_host",
+    "login_unix_socket",
+    "login_config_file",
+    "canary_schema",
+    "canary_table",
+    "results_dir",
+    "run",
+    "apply",
+    "stage",
+    "option_file",
+    "address",
+    "replication_user",
+    "replication_user_host",
+    "replication_password",
+    "replication_ssl",
+    "replication_ssl_ca",
+    "seed_method",
+    "bind_address",
+    "promise",
+    "wait_point",
+    "http_address",
+    "hook_before_freeze",
+    "hook_before_open",
+    "hook_after_open",
+    "hook_fence",
+    "service",
+    "drill_replica",
+    "switchover_to",
+    "switchover_long_transactions",
+    "failover_to",
+    "rejoin",
+    "rejoin_way",
+    "rejoin_phantoms",
+    "suite",
+    "benchmark_profile",
+]
+ListKey = Literal[
+    "http_allow",
+    "failover_accept",
+    "rejoin_accept",
+]
