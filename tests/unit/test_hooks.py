@@ -80,9 +80,13 @@ def test_nothing_is_run_for_what_no_test_touches():
     assert touched.chosen(["Makefile", "tests/unit/test_that_is_gone.py"]) == []
 
 
-def test_no_hook_runs_everything():
-    text = (PROJECT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
-    (local,) = yaml.safe_load(text)["repos"]
-    entries = {hook["id"]: hook["entry"] for hook in local["hooks"]}
-    assert {"ruff", "ruff-format", "touched", "message"} <= set(entries)
+def test_what_takes_minutes_runs_before_a_push_and_not_before_a_commit():
+    config = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert config["default_stages"] == ["pre-commit"]
+    assert config["default_install_hook_types"] == ["pre-commit", "commit-msg"]
+    (local,) = config["repos"]
+    entries = {
+        hook["id"]: hook["entry"] for hook in local["hooks"] if hook.get("stages") != ["pre-push"]
+    }
+    assert set(entries) == {"ruff", "ruff-format", "yamllint", "roles", "touched", "message"}
     assert not any("make " in entry or "ansible-lint" in entry for entry in entries.values())
