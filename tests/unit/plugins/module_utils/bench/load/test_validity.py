@@ -114,8 +114,8 @@ def test_a_run_of_acknowledged_commits_counts():
             {"yes": 150},
             {},
             (
-                "1000 transactions of 10 clients were committed, but yes_tx rose by 50 only (at"
-                " least 100)"
+                "1000 transactions of 10 clients were committed, but yes_tx rose by only 50"
+                " (expected: at least 100)"
             ),
         ),
         (
