@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
     MeasuredCell,
+    Statistics,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells import (
     colour,
@@ -71,13 +72,7 @@ def draw_bar(
     middle = place + (31 if canvas.narrow else 14)
     thick = 18 if canvas.narrow else 22
     axes.barh(middle, summary["median"], height=thick, color=colour(cell), linewidth=0)
-    axes.plot(
-        [summary["low"], summary["high"]],
-        [middle] * 2,
-        color=INK["ink"],
-        linewidth=1.5,
-        solid_capstyle="butt",
-    )
+    draw_interval(axes, summary, middle)
     value = axes.annotate(
         analysis.with_unit(summary),
         (summary["high"], middle),
@@ -103,6 +98,17 @@ def draw_bar(
         va="center",
         fontsize=canvas.size,
         color=INK["muted"],
+    )
+
+
+def draw_interval(axes: Axes, summary: Statistics, place: float) -> None:
+    """The median's interval as a line over its bar."""
+    axes.plot(
+        [summary["low"], summary["high"]],
+        [place] * 2,
+        color=INK["ink"],
+        linewidth=1.5,
+        solid_capstyle="butt",
     )
 
 

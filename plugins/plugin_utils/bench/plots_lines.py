@@ -124,10 +124,7 @@ def limit_line(
         linestyle=(0, (4, 3)),
         zorder=1,
     )
-    in_turn = clients == 1 or turns != throughput_limit.NOTHING
-    label = "limit: one commit a round trip" if in_turn else f"limit of {clients} clients"
-    if any(cell["model"] and cell["model"]["share"] is None for cell in far):
-        label += f"; {analysis.MODEL_FAILS}"
+    label = limit_label(clients, turns, far)
     axes.annotate(
         label,
         (end * 0.3, limit(end * 0.3)),
@@ -137,6 +134,15 @@ def limit_line(
         color=INK["muted"],
     )
     return True
+
+
+def limit_label(clients: int, turns: str, cells: Sequence[MeasuredCell]) -> str:
+    """What is written at a limit's line; the cells are those that it bounds."""
+    in_turn = clients == 1 or turns != throughput_limit.NOTHING
+    label = "limit: one commit a round trip" if in_turn else f"limit of {clients} clients"
+    if any(cell["model"] and cell["model"]["share"] is None for cell in cells):
+        label += f"; {analysis.MODEL_FAILS}"
+    return label
 
 
 def draw_line(

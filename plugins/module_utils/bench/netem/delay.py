@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards, tc_output
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
@@ -86,14 +87,9 @@ def present(
         end(result, before, plan, plan.state)
         result["shown"] = predicted_lines(plan.state)
     else:
-        try:
+        with undone_if_refused(host, wanted):
             plan = armed(host, plan, params["rollback_after"], wanted, plan_from)
             trips = add_delay(host, plan, targets, wanted, result, params["ping_count"])
-        except BaseException as error:
-            gone = host.undo(wanted)
-            if not isinstance(error, RefusedError):
-                raise
-            raise RefusedError(f"{error}. {GONE if gone else LEFT}") from error
         counters = host.counters()
         result["dropped"], result["backlog"] = counters["dropped"], counters["backlog"]
         result["shown"] = host.shown()
@@ -101,6 +97,18 @@ def present(
     result["limit"] = packets
     result["rollback_at"] = utc(host.armed_at + params["rollback_after"])
     return result
+
+
+@contextlib.contextmanager
+def undone_if_refused(host: NetemHost, wanted: Delay) -> Iterator[None]:
+    """Remove the delay if it is refused meanwhile, or anything else happens."""
+    try:
+        yield
+    except BaseException as error:
+        gone = host.undo(wanted)
+        if not isinstance(error, RefusedError):
+            raise
+        raise RefusedError(f"{error}. {GONE if gone else LEFT}") from error
 
 
 def check_host(host: NetemHost, peers: list[str]) -> set[str]:
