@@ -8,7 +8,6 @@ in none.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_bars import draw_bars
@@ -20,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_lines im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 
 # Both renderings of a picture, its name and its title: see plots.picture().
-Picture = Mapping[str, str]
+Picture = plots.Picture
 
 
 def pictures(benchmark: dict[str, Any]) -> list[Picture]:
