@@ -111,7 +111,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 
-def refuse_strangers(module: Any, server: Server, takes_away: bool) -> None:
+def refuse_strangers(module: AnsibleModule, server: Server, takes_away: bool) -> None:
     """Fail before a replica outside the inventory would be locked out at its next connect."""
     strangers = account.strangers(
         server.readers(), module.params["user"], module.params["sessions"]
@@ -174,7 +174,7 @@ def accounts_of(server: Server, names: Names, user: str) -> list[dict[str, Any]]
     ]
 
 
-def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     """Create the account, or change its password on every host part it has."""
     params = module.params
     user, of_password, keep_old = (

@@ -107,7 +107,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
-def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     """Wait, and note that a replica that was seeded has caught up."""
     result = catch_up.wait(module, server, names)
     if module.params["target"] is not None and result["caught_up"] and not module.check_mode:

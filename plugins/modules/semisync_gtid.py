@@ -139,7 +139,7 @@ CHANNEL_STEPS = {
 }
 
 
-def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     """Take the step."""
     step = module.params["step"]
     if step in MODE_STEPS:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
@@ -47,7 +48,7 @@ def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]
     }
 
 
-def wait(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def wait(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     """Look until the replica is there, or time is up; what semisync_catch_up returns.
 
     Raises:

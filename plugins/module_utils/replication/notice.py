@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import errors
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -44,7 +45,9 @@ def patience(timeout: Any) -> float:
     return seconds if seconds <= SOON else LONGEST
 
 
-def give(module: Any, server: Server, names: Names, seconds: float | None = None) -> dict[str, Any]:
+def give(
+    module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
+) -> dict[str, Any]:
     """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
 
     A change that no replica has heard of must not be made while the source promises anything: the
@@ -78,7 +81,7 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
 
 
 def settle(
-    module: Any, server: Server, names: Names, seconds: float | None = None
+    module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
 ) -> dict[str, Any]:
     """Close this run's row; without one, what interrupted runs have left: the RETURN section of
     semisync_spend. Looks count again from here on.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
@@ -21,6 +21,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
+
 POLL_SECONDS = 0.1
 # Seconds until a statement that was killed has ended.
 KILLED_SECONDS = 5
@@ -30,13 +35,19 @@ NO_SUCH_THREAD = 1094
 NEVER_ENDED = ("system user", "event_scheduler", "unauthenticated user")
 
 
+class Session(TypedDict):
+    """A session of a client: its number, its account's name, and for how long."""
+
+    id: int
+    user: str
+    seconds: int
+
+
 class FrozenError(Exception):
     """Writers could not be kept out in time; the text says whom it may have waited for."""
 
 
-def long_transactions(
-    server: Server, seconds: float = role_statements.LONG
-) -> list[dict[str, Any]]:
+def long_transactions(server: Server, seconds: float = role_statements.LONG) -> list[Session]:
     """Transactions that have been open for some time: id and user of the session, seconds."""
     return [
         {"id": int(row["id"]), "user": text(row["user"]), "seconds": int(row["seconds"])}
@@ -52,7 +63,7 @@ def long_transactions(
     ]
 
 
-def in_words(sessions: list[dict[str, Any]]) -> str:
+def in_words(sessions: list[Session]) -> str:
     """Sessions for people, without their statements."""
     return ", ".join(
         f"session {one['id']} of {one['user']} for {one['seconds']} s" for one in sessions[:10]
@@ -68,7 +79,7 @@ def kill(server: Server, number: int, what: str = "") -> None:
             raise
 
 
-def drain(server: Server, seconds: float, then: str) -> tuple[list[dict[str, Any]], float]:
+def drain(server: Server, seconds: float, then: str) -> tuple[list[Session], float]:
     """Wait until no transaction is a long one.
 
     Args:
@@ -135,7 +146,7 @@ def connection_id(server: Server) -> int:
     return int(server.rows("SELECT CONNECTION_ID() AS id")[0]["id"])
 
 
-def busy(server: Server, but: int) -> list[dict[str, Any]]:
+def busy(server: Server, but: int) -> list[Session]:
     """Sessions that do something."""
     return [
         {"id": int(row["Id"]), "user": text(row["User"]), "seconds": int(row["Time"] or 0)}
@@ -158,13 +169,14 @@ def privileged_users(server: Server) -> list[str]:
     return sorted({text(row["grantee"]).rpartition("@")[0].strip("'") for row in rows})
 
 
-def end_privileged(server: Server, keep: list[int]) -> list[dict[str, Any]]:
+def end_privileged(server: Server, keep: list[int]) -> list[Session]:
     """End the sessions that read_only does not keep out; which they were.
 
     Args:
         keep: our own.
     """
-    users, ended = privileged_users(server), []
+    users = privileged_users(server)
+    ended: list[Session] = []
     for row in server.rows("SHOW PROCESSLIST"):
         number, user = int(row["Id"]), text(row["User"])
         command = text(row["Command"])
@@ -187,7 +199,7 @@ def stand_still(server: Server, names: Names, seconds: float) -> str:
     """
     deadline, alike, last = time.monotonic() + seconds, 0, ""
     while alike < role_statements.READINGS:
-        seen = locks.look(server, "", (), names.logged_position)["position"]
+        seen = locks.look(server, "", (), names.logged_position).position
         alike, last = (alike + 1 if alike and seen == last else 1), seen
         # What stands still in the last moment stands still.
         if alike < role_statements.READINGS and time.monotonic() >= deadline:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, marker
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -125,7 +126,7 @@ def donor_hosts(server: Server) -> list[str]:
     return [text(row["host"]) for row in rows]
 
 
-def prepare(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     """Say how much there is to copy, and let the replica in; see part prepare of semisync_seed.
 
     Raises:
@@ -158,7 +159,7 @@ def prepare(module: Any, server: Server, names: Names) -> dict[str, Any]:
     return result
 
 
-def clear(module: Any, server: Server, _names: Names) -> dict[str, Any]:
+def clear(module: AnsibleModule, server: Server, _names: Names) -> dict[str, Any]:
     """Drop what a clone needed on its source; see part clear of semisync_seed."""
     if module.params["method"] != "clone":
         return {"changed": False}
@@ -176,7 +177,7 @@ def note(server: Server) -> marker.Donor:
     return marker.Donor(server.rows("SELECT @@GLOBAL.port AS port")[0]["port"])
 
 
-def execute(module: Any, server: Server, statements: Any) -> None:
+def execute(module: AnsibleModule, server: Server, statements: Any) -> None:
     """Run statements, but not in check mode."""
     for statement, arguments in [] if module.check_mode else statements:
         try:

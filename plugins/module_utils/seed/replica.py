@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, cast
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, copying
@@ -75,7 +76,7 @@ class Replica:
         names: of this server.
     """
 
-    def __init__(self, module: Any, marker: Marker, names: Names) -> None:
+    def __init__(self, module: AnsibleModule, marker: Marker, names: Names) -> None:
         self.module, self.params, self.marker = module, module.params, marker
         self.names, self.unit = names, self.params["unit"]
 

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
@@ -130,7 +131,7 @@ def scratch() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def send(module: Any) -> dict[str, Any]:
+def send(module: AnsibleModule) -> dict[str, Any]:
     """Offer the copy, and send it to the one replica that asks for it; see part send of
     semisync_seed.
 

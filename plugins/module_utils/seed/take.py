@@ -9,6 +9,7 @@ import contextlib
 import time
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
     Marker,
@@ -25,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 DECLINE_SECONDS = 5
 
 
-def names_and_port(module: Any) -> tuple[Names, str]:
+def names_and_port(module: AnsibleModule) -> tuple[Names, str]:
     """What the replica's server calls things, and its port."""
     server = connection.Server(login.connect(module))
     return connection.identify(server), server.variables()["port"] or ""
@@ -48,7 +49,7 @@ def decline(params: dict[str, Any]) -> None:
         ).close()
 
 
-def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
+def seed(module: AnsibleModule, names: Names, port: str) -> tuple[Marker, bool]:
     """Seed, unless a seeding has ended since this one was planned; returns the marker and whether
     anything was done.
     """
@@ -78,7 +79,7 @@ def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
     return marker, True
 
 
-def take(module: Any) -> dict[str, Any]:
+def take(module: AnsibleModule) -> dict[str, Any]:
     """Replace the replica's data with a copy of the source's; see part take of semisync_seed.
 
     Raises:

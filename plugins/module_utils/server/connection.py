@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import normalise_channel
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
@@ -299,7 +300,7 @@ def identify(server: Server) -> Names:
 
 
 def work(
-    module: Any,
+    module: AnsibleModule,
     what: Callable[[Any, Server, Names], dict[str, Any]],
     failed: str,
     connect: Callable[[Any], Any] = login.connect_or_fail,

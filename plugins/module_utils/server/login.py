@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import peer
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
     SERVER_LOST,
@@ -154,7 +155,7 @@ def kind(error: ServerError) -> str:
     return "silent" if error.number in (*BROKEN_OFF, LOCKED) else "login"
 
 
-def require_driver(module: Any) -> None:
+def require_driver(module: AnsibleModule) -> None:
     """Fail with the package to install where the host's Python has no PyMySQL."""
     if mysql_driver is None:
         module.fail_json(
@@ -168,7 +169,7 @@ def require_driver(module: Any) -> None:
         )
 
 
-def connect(module: Any, autocommit: bool = True) -> Any:
+def connect(module: AnsibleModule, autocommit: bool = True) -> Any:
     """A dictionary cursor on the module's server.
 
     The login file is read here and not by the driver, which would take its socket although a host
@@ -198,7 +199,7 @@ def connect(module: Any, autocommit: bool = True) -> Any:
 
 
 def open_connection(
-    module: Any, section: dict[str, str], autocommit: bool, check_hostname: bool | None
+    module: AnsibleModule, section: dict[str, str], autocommit: bool, check_hostname: bool | None
 ) -> Any:
     """A dictionary cursor on the server at the module's place.
 
@@ -275,7 +276,7 @@ def needs_tls(error: ServerError) -> bool:
     return error.number == TLS_REQUIRED or "cryptography" in str(error)
 
 
-def connect_or_fail(module: Any, autocommit: bool = True) -> Any:
+def connect_or_fail(module: AnsibleModule, autocommit: bool = True) -> Any:
     """Like connect(), with a clear message in place of an exception."""
     require_driver(module)
     try:

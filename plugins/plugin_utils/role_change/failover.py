@@ -101,9 +101,10 @@ class Failover(Known):
         if self.host != source_of(self.members).host or not (able and chosen and plan["files"]):
             return {"skipped": True, "skip_reason": "nothing is salvaged here"}
         plan["files"] = dict(plan["files"], first=chosen.link["read_file"])
-        mariadb = chosen.facts["engine"] == "mariadb"
-        plan.update(mariadb=mariadb, received=str(survivors.received(chosen)))
-        result = self.on_host(plan)
+        received = str(survivors.received(chosen))
+        result = self.on_host(
+            {"files": plan["files"], "engine": chosen.facts["engine"], "received": received}
+        )
         seen = result.get("salvage") or {}
         # Rows of clients: they are in no result, and in no log.
         payload = seen.pop("payload", "")

@@ -65,7 +65,7 @@ class Rejoin(Known):
             raise NotMeantError(self.former.error)
         more = {
             "part": "former",
-            "mariadb": self.mariadb,
+            "engine": self.engine,
             "option_file": self.own["option_file"],
             "peer": switchover_plan.peers([self.source])[0],
             "user": self.own["replication_user"],

@@ -287,6 +287,8 @@ def arguments(
             target.facts["variables"].get("super_read_only"), "ON"
         ),
         "option_file": option_file(member),
+        "verdict": "",
+        "ends_lock": False,
     }
 
 

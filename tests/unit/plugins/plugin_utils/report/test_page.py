@@ -383,7 +383,7 @@ def test_every_event_of_a_role_change_has_words():
     for name in os.listdir(folder):
         if name.endswith(".py"):
             with open(os.path.join(folder, name)) as stream:
-                told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
+                told |= set(re.findall(r'\.log_event\(\s*"(\w+)"', stream.read()))
     assert len(told) > 15 and told == {*text_switchover.EVENTS, *text_failover.OWN_EVENTS}
     assert max(map(len, text_switchover.EVENTS.values())) <= 27
 
