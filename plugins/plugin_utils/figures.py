@@ -24,3 +24,10 @@ def short(number: float) -> str:
         decimals += 1
     text = f"{number:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def duration(milliseconds: float) -> str:
+    """A time for people, in milliseconds or seconds."""
+    if milliseconds < 1000:
+        return f"{short(milliseconds)} ms"
+    return f"{short(milliseconds / 1000.0)} s"

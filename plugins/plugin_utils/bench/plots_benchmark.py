@@ -8,7 +8,6 @@ in none.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.analysis import figures_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
@@ -24,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_lines im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 
 # Both renderings of a picture, its name and its title: see plots.picture().
-Picture = Mapping[str, str]
+Picture = plots.Picture
 
 
 def pictures(benchmark: Benchmark) -> list[Picture]:

@@ -72,7 +72,7 @@ def judge(
         "stopped_at": seconds_since(begun, times["stopped"]),
         "started_at": seconds_since(begun, times["starting"]),
         "events": events(task, phased, times, begun),
-        "inserts": inserts(phased, begun),
+        "inserts": inserts(phased),
         "checkpoints": points,
     }
 
@@ -97,10 +97,11 @@ def blocked_ms(task: DrillTask, rows: Sequence[PhasedRow]) -> float:
     return blocked["latency_ms"] if blocked else 0.0
 
 
-def inserts(rows: Sequence[PhasedRow], begun: float | None) -> list[Insert]:
+def inserts(rows: Sequence[PhasedRow]) -> list[Insert]:
+    begun = rows[0]["at"] if rows else 0.0
     return [
         {
-            "t": seconds_since(begun, row["at"]),
+            "t": round(row["at"] - begun, 3),
             "latency_ms": row["latency_ms"],
             "yes_tx": row["yes_tx"],
             "no_tx": row["no_tx"],

@@ -91,7 +91,7 @@ class DrillEvent(TypedDict):
 class Insert(TypedDict):
     """An insert as drill.json has it; t is the second of the drill at which it began."""
 
-    t: float | None
+    t: float
     latency_ms: float
     yes_tx: int
     no_tx: int

@@ -10,9 +10,10 @@ import glob
 import json
 import os
 import re
-from typing import Any
+from typing import Any, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     plots,
     text,
@@ -24,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter impor
     ChapterOf,
     no_chapter,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import Files
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import rejoin_record
 
 HTML, SUMMARY = "report.html", "summary.md"
@@ -33,8 +35,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MISSING = object()
 
 
+class RawFile(TypedDict):
+    """A file of the run to keep with the page: url is None if there is no room for it."""
+
+    name: str
+    bytes: int
+    url: str | None
+
+
+class Pictures(TypedDict):
+    """Pictures by what they show: all role changes, the switchover, each drill."""
+
+    writers: plots.Picture | None
+    switchover: plots.Picture | None
+    drills: list[plots.Picture | None]
+
+
 def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
-    """Whatever a run has left: (name -> value of its JSON files, names of those that cannot be
+    """What a run has left: (name -> value of its JSON files, names of those that cannot be
     read).
     """
     paths = [
@@ -58,7 +76,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
             else:
                 files[os.path.basename(path)] = value
     if rejoin_record.FILE in files:
-        # Who may read a report may not read what clients wrote.
+        # A report has more readers than the data of clients may have.
         files[rejoin_record.FILE] = rejoin_record.without_rows(files[rejoin_record.FILE])
     return files, broken
 
@@ -66,7 +84,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
 def write(
     folder: str, cluster: str, made_at: str, chapter_of: ChapterOf = no_chapter
 ) -> tuple[str, str | None, str]:
-    """Write summary.md, and report.html where it can be drawn.
+    """Write summary.md, and report.html if it can be drawn.
 
     Args:
         folder: of the run.
@@ -75,7 +93,7 @@ def write(
         chapter_of: makes what the page shows besides.
 
     Returns:
-        (path of summary.md, path of report.html or None where matplotlib is missing, the verdict's
+        (path of summary.md, path of report.html or None if matplotlib is missing, the verdict's
         line).
 
     Raises:
@@ -90,10 +108,10 @@ def write(
     overview = text.make_overview(
         files, broken, cluster, os.path.basename(folder), made_at, chapter_of(files)
     )
-    # What one run's own change began with and ended with; any other run has nothing to say of it.
+    # Only a run that changed roles shows how the cluster's role changes follow from each other.
     if overview["switchover"] or overview["failover"]:
         overview["changes"] = writability.up_to(folder)
-        overview["who_wrote"] = writability.told(overview["changes"])
+        overview["who_wrote"] = writability.table(overview["changes"])
     summary = os.path.join(folder, SUMMARY)
     results.write_text(summary, text.markdown(overview))
     page = None
@@ -103,7 +121,7 @@ def write(
     return summary, page, overview["verdict"]["headline"]
 
 
-def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
+def html(overview: text.Overview, files: Files) -> str:
     """The page. Everything that came from a host or a file is escaped by the template."""
     import jinja2
 
@@ -117,13 +135,13 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
         undefined=jinja2.ChainableUndefined,
     )
     environment.filters.update(
-        short=text.short,
+        short=short,
         moment=text.moment,
         meaning=text_switchover.meaning,
         failover_meaning=text_failover.meaning,
         **chapter.filters,
     )
-    # Anything else in a link, such as javascript:, would be the page's own doing.
+    # Another scheme in a link, such as javascript:, would run in the page.
     environment.tests["match_url"] = lambda text: bool(re.match(r"https?://", text))
     with open(os.path.join(HERE, "page.css")) as stream:
         style = stream.read()
@@ -137,8 +155,8 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
     )
 
 
-def drawn(overview: dict[str, Any]) -> dict[str, Any]:
-    """Pictures by what they belong to: all changes of roles, the switchover, each drill."""
+def drawn(overview: text.Overview) -> Pictures:
+    """Draw all pictures."""
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
         plots_drill,
         plots_switchover,
@@ -154,9 +172,10 @@ def drawn(overview: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def raw(files: dict[str, Any]) -> list[dict[str, Any]]:
-    """The run's files to keep with the page: name, bytes, and a data URL where there is room."""
-    listed, room = [], RAW_BYTES
+def raw(files: Files) -> list[RawFile]:
+    """The run's files to keep with the page: name, bytes, and a data URL if there is room."""
+    listed: list[RawFile] = []
+    room = RAW_BYTES
     for name, value in files.items():
         text = json.dumps(value, indent=2).encode("utf-8")
         fits = len(text) <= room

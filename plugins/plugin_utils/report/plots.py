@@ -12,20 +12,24 @@ import logging
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 try:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     HAS_MATPLOTLIB = True
 except ImportError:
     HAS_MATPLOTLIB = False
 
-# What to do where the library is missing.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What to do if the library is missing.
 INSTALL = "pip install matplotlib"
 
-# Drawn in these colours, and each then replaced by the page's custom property, which knows light
+# Drawn in these colours, which are then replaced by the page's custom property, which knows light
 # and dark.
 INK = {
     "ink": "#010101",
@@ -44,6 +48,7 @@ INK = {
 WIDE, NARROW = (960, 13.0), (368, 12.0)
 DPI = 72.0
 
+# As matplotlib types its parameters.
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dbre.semisync",
@@ -77,6 +82,15 @@ STYLE: dict[Any, Any] = {
 }
 
 
+class Picture(TypedDict):
+    """A picture for the page: wide and narrow are SVG."""
+
+    name: str
+    title: str
+    wide: str
+    narrow: str
+
+
 class Canvas:
     """One rendering of a picture.
 
@@ -99,7 +113,7 @@ class Canvas:
         top: int,
         bottom: int,
         grid: Literal["both", "x", "y"] | None = "y",
-    ) -> Any:
+    ) -> Axes:
         """Axes with margins in pixels."""
         made = self.figure.add_axes(
             (
@@ -114,11 +128,25 @@ class Canvas:
             made.grid(True, axis=grid)
         return made
 
-    def note(self, x: int, y: int, text: str, **more: Any) -> None:
+    def note(
+        self,
+        x: int,
+        y: int,
+        text: str,
+        color: str = INK["muted"],
+        fontweight: str = "normal",
+        ha: Literal["left", "center", "right"] = "left",
+    ) -> None:
         """Text at a place in pixels from the upper left corner."""
-        options = {"fontsize": self.size, "va": "top", "ha": "left", "color": INK["muted"]}
         self.figure.text(
-            x / float(self.width), 1 - y / float(self.height), text, **dict(options, **more)
+            x / float(self.width),
+            1 - y / float(self.height),
+            text,
+            fontsize=self.size,
+            va="top",
+            ha=ha,
+            color=color,
+            fontweight=fontweight,
         )
 
     def svg(self) -> str:
@@ -131,31 +159,38 @@ class Canvas:
         return stream.getvalue()
 
 
+def few_ticks(axes: Axes, most: int, whole: bool = False) -> None:
+    """Let the x axis have at most so many intervals, at whole numbers if need be."""
+    locator = axes.xaxis.get_major_locator()
+    if isinstance(locator, MaxNLocator):
+        locator.set_params(nbins=most, integer=whole)
+
+
 def clean(text: str, length: int = 60) -> str:
     """A label for a picture: one line, nothing that a font cannot draw as such, not too long."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+", " ", str(text)).strip()
     return line if len(line) <= length else line[: length - 1].rstrip() + "\u2026"
 
 
-def picture(name: str, title: str, draw: Callable[..., Any]) -> dict[str, Any]:
+def picture(name: str, title: str, draw: Callable[[bool], Canvas]) -> Picture:
     """Both renderings for the page.
 
     Args:
         name: of letters, digits and hyphens; every identifier in the drawing begins with it.
-        title: what is read to those who cannot see it.
+        title: what a screen reader says.
         draw: function(narrow) that returns a Canvas.
 
     Returns:
-        {"name", "title", "wide": SVG, "narrow": SVG}; the SVG is safe to be part of a page.
+        both renderings; the SVG is safe to be part of a page.
     """
-    renderings = {"name": name, "title": title}
-    # Fonts that lack a host name's letters are the browser's business, and not a warning on the
-    # controller.
+    renderings: Picture = {"name": name, "title": title, "wide": "", "narrow": ""}
+    # Fonts that lack a host name's letters are a matter for the browser, not for a warning on
+    # the controller.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     with rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for size, narrow in (("wide", False), ("narrow", True)):
-            renderings[size] = page_svg(draw(narrow).svg(), f"{name}-{size}")
+        renderings["wide"] = page_svg(draw(False).svg(), f"{name}-wide")
+        renderings["narrow"] = page_svg(draw(True).svg(), f"{name}-narrow")
     return renderings
 
 
@@ -174,7 +209,7 @@ def page_svg(svg: str, prefix: str) -> str:
     return f'{head} aria-hidden="true" focusable="false">{rest.strip()}'
 
 
-def page_style(match: Any) -> str:
+def page_style(match: re.Match[str]) -> str:
     """A style attribute with the page's colours and font in place of those it was drawn with."""
     style = re.sub(r"'DejaVu Sans'[^;\"]*", "var(--font)", match.group(0))
     for name, colour in INK.items():

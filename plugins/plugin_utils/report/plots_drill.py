@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill, Insert
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration, short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.plots import Canvas, Picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 INK = plots.INK
 TICKS = (0.1, 1, 10, 100, 1000, 10000, 100000, 1000000)
 
 
-def timeline(drill: dict[str, Any], number: int) -> dict[str, Any] | None:
+def timeline(drill: Drill, number: int) -> Picture | None:
     """The picture of a drill, or None where it has no inserts to show."""
     rows = [row for row in drill.get("inserts") or [] if row.get("latency_ms")]
     if not rows:
@@ -26,8 +31,8 @@ def timeline(drill: dict[str, Any], number: int) -> dict[str, Any] | None:
     return plots.picture(f"drill-{number}", title, lambda narrow: draw(drill, rows, narrow))
 
 
-def draw(drill: dict[str, Any], rows: list[dict[str, Any]], narrow: bool) -> Any:
-    canvas = plots.Canvas(narrow, 380, 340)
+def draw(drill: Drill, rows: list[Insert], narrow: bool) -> Canvas:
+    canvas = Canvas(narrow, 380, 340)
     axes = canvas.axes(62, 16, 56, 46)
     outage(canvas, axes, drill)
     for colour, marker, which in (
@@ -44,25 +49,26 @@ def draw(drill: dict[str, Any], rows: list[dict[str, Any]], narrow: bool) -> Any
             markersize=4 if narrow else 5,
             markeredgewidth=0 if marker != "x" else 1.5,
         )
-    waits(canvas, axes, drill, rows)
+    longest_wait(canvas, axes, drill, rows)
+    protected_again(canvas, axes, drill, rows)
     scales(canvas, axes, drill, rows)
     legend(canvas, rows)
     return canvas
 
 
-def acknowledged(row: dict[str, Any]) -> bool:
+def acknowledged(row: Insert) -> bool:
     return row.get("yes_tx", 0) > 0 and not unprotected(row)
 
 
-def unprotected(row: dict[str, Any]) -> bool:
+def unprotected(row: Insert) -> bool:
     return row.get("no_tx", 0) > 0
 
 
-def uncounted(row: dict[str, Any]) -> bool:
+def uncounted(row: Insert) -> bool:
     return not acknowledged(row) and not unprotected(row)
 
 
-def outage(canvas: Any, axes: Any, drill: dict[str, Any]) -> None:
+def outage(canvas: Canvas, axes: Axes, drill: Drill) -> None:
     """The time without the replica, and the timeout."""
     begin, end = drill.get("stopped_at"), drill.get("started_at")
     if begin is not None and end is not None:
@@ -81,7 +87,7 @@ def outage(canvas: Any, axes: Any, drill: dict[str, Any]) -> None:
         drill["timeout_ms"], color=INK["muted"], linewidth=1.2, linestyle=(0, (4, 3)), zorder=1
     )
     axes.annotate(
-        f"timeout {span(drill['timeout_ms'])}",
+        f"timeout {duration(drill['timeout_ms'])}",
         (0, drill["timeout_ms"]),
         (2, -5),
         xycoords=axes.get_yaxis_transform(),
@@ -92,66 +98,68 @@ def outage(canvas: Any, axes: Any, drill: dict[str, Any]) -> None:
     )
 
 
-def waits(canvas: Any, axes: Any, drill: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """The longest insert as the time it took, with a word; and the way back."""
+def longest_wait(canvas: Canvas, axes: Axes, drill: Drill, rows: list[Insert]) -> None:
+    """The longest insert as the time it took, if it met the fallback."""
     longest = max(rows, key=lambda row: row["latency_ms"])
-    if drill.get("expected_fallback") and longest["latency_ms"] >= 0.9 * drill["timeout_ms"]:
-        end = longest["t"] + longest["latency_ms"] / 1000.0
-        axes.plot(
-            [longest["t"], end],
-            [longest["latency_ms"]] * 2,
-            color=INK["bad"],
-            linewidth=4,
-            solid_capstyle="butt",
-        )
-        axes.annotate(
-            f"this insert waited {span(longest['latency_ms'])}",
-            (longest["t"], longest["latency_ms"]),
-            (0, 7),
-            textcoords="offset points",
-            fontsize=canvas.size,
-            color=INK["bad"],
-            va="bottom",
-            fontweight="bold",
-        )
-    if drill.get("recovery_seconds") is not None and drill.get("started_at") is not None:
-        back, words = drill["started_at"] + drill["recovery_seconds"], "protected again"
-        axes.axvline(back, color=INK["good"], linewidth=1.5, zorder=1)
-        end = max(row["t"] for row in rows)
-        left = back > 0.6 * end
-        axes.annotate(
-            (
-                words
-                if canvas.narrow
-                else f"{words} {short(drill['recovery_seconds'])} s after the start"
-            ),
-            (back, 0.6),
-            (-8 if left else 8, 0),
-            xycoords=axes.get_xaxis_transform(),
-            textcoords="offset points",
-            fontsize=canvas.size,
-            color=INK["good"],
-            va="center",
-            ha="right" if left else "left",
-            fontweight="bold",
-        )
+    took = longest["latency_ms"]
+    if not drill.get("expected_fallback") or took < 0.9 * drill["timeout_ms"]:
+        return
+    axes.plot(
+        [longest["t"], longest["t"] + took / 1000.0],
+        [took] * 2,
+        color=INK["bad"],
+        linewidth=4,
+        solid_capstyle="butt",
+    )
+    axes.annotate(
+        f"this insert waited {duration(took)}",
+        (longest["t"], took),
+        (0, 7),
+        textcoords="offset points",
+        fontsize=canvas.size,
+        color=INK["bad"],
+        va="bottom",
+        fontweight="bold",
+    )
 
 
-def scales(canvas: Any, axes: Any, drill: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def protected_again(canvas: Canvas, axes: Axes, drill: Drill, rows: list[Insert]) -> None:
+    """When the first row was acknowledged again."""
+    took, started = drill.get("recovery_seconds"), drill.get("started_at")
+    if took is None or started is None:
+        return
+    back, words = started + took, "protected again"
+    axes.axvline(back, color=INK["good"], linewidth=1.5, zorder=1)
+    left = back > 0.6 * max(row["t"] for row in rows)
+    axes.annotate(
+        words if canvas.narrow else f"{words} {short(took)} s after the start",
+        (back, 0.6),
+        (-8 if left else 8, 0),
+        xycoords=axes.get_xaxis_transform(),
+        textcoords="offset points",
+        fontsize=canvas.size,
+        color=INK["good"],
+        va="center",
+        ha="right" if left else "left",
+        fontweight="bold",
+    )
+
+
+def scales(canvas: Canvas, axes: Axes, drill: Drill, rows: list[Insert]) -> None:
     values = [row["latency_ms"] for row in rows]
     low, high = min(values) / 2.0, max([*values, drill["timeout_ms"]]) * 4.0
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     ticks = [tick for tick in TICKS if low <= tick <= high]
-    axes.set_yticks(ticks, [span(tick) for tick in ticks])
+    axes.set_yticks(ticks, [duration(tick) for tick in ticks])
     axes.set_yticks([], minor=True)
     end = max(row["t"] + row["latency_ms"] / 1000.0 for row in rows)
     axes.set_xlim(-0.02 * end, end * 1.02)
     axes.set_xlabel("seconds since the drill began", fontsize=canvas.size, labelpad=8)
-    axes.xaxis.get_major_locator().set_params(nbins=5 if canvas.narrow else 9, integer=True)
+    plots.few_ticks(axes, 5 if canvas.narrow else 9, whole=True)
 
 
-def legend(canvas: Any, rows: list[dict[str, Any]]) -> None:
+def legend(canvas: Canvas, rows: list[Insert]) -> None:
     """What the points are, in their colours, above the picture."""
     count = len([row for row in rows if unprotected(row)])
     canvas.note(0, 2, "latency of an insert", color=INK["ink"], fontweight="bold")
@@ -160,10 +168,3 @@ def legend(canvas: Any, rows: list[dict[str, Any]]) -> None:
     for text, colour in entries:
         canvas.note(place, 19 if canvas.narrow else 2, text, color=colour)
         place += 130
-
-
-def span(milliseconds: float) -> str:
-    """A time for people, in milliseconds or seconds."""
-    return (
-        f"{short(milliseconds)} ms" if milliseconds < 1000 else f"{short(milliseconds / 1000.0)} s"
-    )

@@ -5,39 +5,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.plots import Canvas, Picture
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import Event, Switchover
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchover import (
     meaning,
-    milliseconds,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 INK = plots.INK
-# Of the time in which nobody took writes, so much is shown before and after it.
+# How much is shown before and after the time without a writable server, as a share of it.
 BEFORE, AFTER = 0.5, 0.9
 # Pixels from one host to the next, and from one event to the next; the bar of a host.
 LANE, ROW, BAR = 46, 21, 7
 TOP, BOTTOM, SIDE = 34, 46, 12
 
 
-def timeline(record: dict[str, Any]) -> dict[str, Any] | None:
+def timeline(record: Switchover) -> Picture | None:
     """The picture, or None where writers were never kept out."""
     if not record["writable"]:
         return None
-    title = f"Who could be written to, and what happened, from {record['from']} to {record['to']}"
+    title = f"Which server took writes, and what happened, from {record['from']} to {record['to']}"
     return plots.picture("switchover", title, lambda narrow: draw(record, narrow))
 
 
-def window(record: dict[str, Any]) -> tuple[float, float]:
-    """The milliseconds that are shown: the time in which nobody took writes, and some around it."""
+def window(record: Switchover) -> tuple[float, float]:
+    """The milliseconds that are shown: the time without a writable server, and some around it."""
     ends = [span["from_ms"] for span in record["writable"] if span["from_ms"] is not None]
     times = [line["at_ms"] for line in record["timeline"] if line["at_ms"] is not None]
     gap = max(1.0, min(ends) if ends else max(times))
     return -BEFORE * gap, (1 + AFTER) * gap
 
 
-def shown(record: dict[str, Any]) -> list[dict[str, Any]]:
+def shown(record: Switchover) -> list[Event]:
     """The events within the window; the table below the picture has all."""
     begin, end = window(record)
     return [
@@ -47,25 +52,25 @@ def shown(record: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def hosts(record: dict[str, Any]) -> list[str]:
-    """The old source, the target, then whoever else did something."""
+def hosts(record: Switchover) -> list[str]:
+    """The old source, the target, then the other hosts that did something."""
     others = sorted({line["host"] for line in record["timeline"]})
     return list(dict.fromkeys([record["from"], record["to"], *others]))
 
 
-def colour(record: dict[str, Any], host: str) -> str:
+def colour(record: Switchover, host: str) -> str:
     return {record["from"]: INK["delay"], record["to"]: INK["semisync"]}.get(host, INK["async"])
 
 
-def draw(record: dict[str, Any], narrow: bool) -> Any:
+def draw(record: Switchover, narrow: bool) -> Canvas:
     lines, lanes = shown(record), hosts(record)
     upper = len(lanes) * LANE
     height = TOP + upper + len(lines) * ROW + 16 + BOTTOM
-    canvas = plots.Canvas(narrow, height)
+    canvas = Canvas(narrow, height)
     axes = canvas.axes(SIDE, SIDE, TOP, BOTTOM, grid="x")
     axes.set(xlim=window(record), ylim=(height - TOP - BOTTOM, 0))
     axes.set_yticks([])
-    nobody(canvas, axes, record)
+    closed_time(canvas, axes, record)
     for number, host in enumerate(lanes):
         lane(canvas, axes, record, host, number * LANE)
     for number, line in enumerate(lines):
@@ -77,17 +82,17 @@ def draw(record: dict[str, Any], narrow: bool) -> Any:
         fontsize=canvas.size,
         labelpad=8,
     )
-    axes.xaxis.get_major_locator().set_params(nbins=5 if narrow else 9)
+    plots.few_ticks(axes, 5 if narrow else 9)
     return canvas
 
 
-def nobody(canvas: Any, axes: Any, record: dict[str, Any]) -> None:
-    """The time in which nobody took writes."""
+def closed_time(canvas: Canvas, axes: Axes, record: Switchover) -> None:
+    """The time in which no server took writes."""
     ends = [span["from_ms"] for span in record["writable"] if span["from_ms"] is not None]
     end = min(ends) if ends else window(record)[1]
     axes.axvspan(0, end, color=INK["shade"], linewidth=0, zorder=0)
     waited = record["writers_waited_ms"]
-    words = "nobody takes writes" + ("" if waited is None else f": {milliseconds(waited)}")
+    words = "no server takes writes" + ("" if waited is None else f": {duration(waited)}")
     axes.annotate(
         words,
         (0, 1),
@@ -101,7 +106,7 @@ def nobody(canvas: Any, axes: Any, record: dict[str, Any]) -> None:
     )
 
 
-def lane(canvas: Any, axes: Any, record: dict[str, Any], host: str, top: int) -> None:
+def lane(canvas: Canvas, axes: Axes, record: Switchover, host: str, top: int) -> None:
     """One host: its name, and a bar while it takes writes."""
     begin, end = window(record)
     shade, middle = colour(record, host), top + 33
@@ -116,12 +121,12 @@ def lane(canvas: Any, axes: Any, record: dict[str, Any], host: str, top: int) ->
     )
     axes.plot([begin, end], [middle] * 2, color=INK["rule"], linewidth=1.5)
     for span in record["writable"]:
+        from_ms, to_ms = span["from_ms"], span["to_ms"]
         if span["host"] == host:
+            left = begin if from_ms is None else max(begin, from_ms)
+            right = end if to_ms is None else min(end, to_ms)
             axes.plot(
-                [
-                    begin if span["from_ms"] is None else max(begin, span["from_ms"]),
-                    end if span["to_ms"] is None else min(end, span["to_ms"]),
-                ],
+                [left, right],
                 [middle] * 2,
                 color=shade,
                 linewidth=BAR,
@@ -129,10 +134,10 @@ def lane(canvas: Any, axes: Any, record: dict[str, Any], host: str, top: int) ->
             )
 
 
-def event(canvas: Any, axes: Any, record: dict[str, Any], line: dict[str, Any], top: int) -> None:
+def event(canvas: Canvas, axes: Axes, record: Switchover, line: Event, top: int) -> None:
     """One event: a point in its host's colour, and its words where there is room for them."""
     begin, end = window(record)
-    shade, at = colour(record, line["host"]), line["at_ms"]
+    shade, at = colour(record, line["host"]), line["at_ms"] or 0.0
     axes.plot([at], [top], "o", color=shade, markersize=6, markeredgewidth=0)
     left = at > (begin + end) / 2.0
     axes.annotate(

@@ -1,43 +1,44 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The newest changes of roles side by side, each at a scale of its own: who took writes when."""
+"""The newest role changes side by side, each at a scale of its own: which host took writes when."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchover import (
-    milliseconds,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.plots import Canvas, Picture
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
+    CLOSED,
     FAILOVER,
-    NOBODY,
-    UNSEEN,
     WRITES,
     Change,
-    Stretch,
+    Span,
     clock,
-    stretches,
+    spans,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 INK = plots.INK
 MOST = 3
-# Of the time in which nobody took writes, so much is shown before and after it; of the time in
-# which nobody looked, at most so much.
+# How much is shown before and after the time in which no server took writes, and at most of the
+# time that was not watched, as shares of it.
 BEFORE, AFTER, LOOKED = 0.5, 0.9, 1.4
 # Pixels: a host, its bar, and what is above, below and between the panels.
 LANE, BAR, TOP, BOTTOM, SIDE, BETWEEN = 44, 7, 54, 44, 8, 28
-TITLE = "Who could write when: each change of roles, at a scale of its own"
+TITLE = "Who could write when: each role change, at a scale of its own"
 
 
-def timeline(changes: list[Change]) -> dict[str, Any] | None:
+def timeline(changes: list[Change]) -> Picture | None:
     """The picture; None where one switchover is all there is, which has a picture of its own."""
     shown = [change for change in changes if change.gap is not None][-MOST:]
     if len(shown) < 2 and not any(change.operation == FAILOVER for change in shown):
         return None
-    every = stretches(changes)
+    every = spans(changes)
     return plots.picture("writers", TITLE, lambda narrow: draw(shown, every, narrow))
 
 
@@ -52,17 +53,17 @@ def window(change: Change) -> tuple[float, float]:
 
 
 def hosts(shown: list[Change]) -> list[str]:
-    """Everybody who took writes, in that order."""
+    """The hosts that took writes, in that order."""
     named = [host for change in shown for host in (change.before, change.after)]
     return list(dict.fromkeys(host for host in named if host is not None))
 
 
-def draw(shown: list[Change], every: list[Stretch], narrow: bool) -> Any:
+def draw(shown: list[Change], every: list[Span], narrow: bool) -> Canvas:
     lanes = hosts(shown)
     panel = TOP + len(lanes) * LANE + BOTTOM
     columns = 1 if narrow else len(shown)
     height = panel * (len(shown) if narrow else 1)
-    canvas = plots.Canvas(narrow, height)
+    canvas = Canvas(narrow, height)
     wide = (canvas.width - 2 * SIDE - (columns - 1) * BETWEEN) / columns
     for number, change in enumerate(shown):
         left = int(SIDE + (number % columns) * (wide + BETWEEN))
@@ -80,7 +81,7 @@ def draw(shown: list[Change], every: list[Stretch], narrow: bool) -> Any:
     return canvas
 
 
-def one(canvas: Any, axes: Any, change: Change, every: list[Stretch], lanes: list[str]) -> None:
+def one(canvas: Canvas, axes: Axes, change: Change, every: list[Span], lanes: list[str]) -> None:
     """One change: a lane for each host, from the moment at which writers were kept out."""
     begin, end = window(change)
     zero, gap = change.closed or 0.0, change.gap or 0.0
@@ -98,29 +99,29 @@ def one(canvas: Any, axes: Any, change: Change, every: list[Stretch], lanes: lis
             color=INK["muted"],
             va="bottom",
         )
-        span = [(begin - zero) * scale, (end - zero) * scale]
-        axes.plot(span, [middle] * 2, color=INK["rule"], linewidth=1.5)
-        for stretch in every:
-            if stretch.host == host and stretch.kind != NOBODY:
-                stretch_of(axes, change, stretch, middle, scale)
+        ends = [(begin - zero) * scale, (end - zero) * scale]
+        axes.plot(ends, [middle] * 2, color=INK["rule"], linewidth=1.5)
+        for span in every:
+            if span.host == host and span.kind != CLOSED:
+                draw_span(axes, change, span, middle, scale)
     axes.set_xlabel(
         f"{unit} from the {'stop' if change.operation == FAILOVER else 'freeze'}",
         fontsize=canvas.size,
         labelpad=6,
     )
-    axes.xaxis.get_major_locator().set_params(nbins=4)
+    plots.few_ticks(axes, 4)
 
 
 def kept_out(change: Change) -> str:
-    """For how long nobody took writes, and before that nobody knows."""
-    words = milliseconds(1000 * (change.gap or 0.0))
+    """For how long no server took writes, and how long before that is not known."""
+    words = duration(1000 * (change.gap or 0.0))
     unseen = (change.closed or 0.0) - (change.seen or change.closed or 0.0)
     if not unseen:
-        return f"nobody takes writes: {words}"
-    return f"nobody: {words}; not known before: {milliseconds(1000 * unseen)}"
+        return f"no server takes writes: {words}"
+    return f"no server: {words}; not known before: {duration(1000 * unseen)}"
 
 
-def heading(canvas: Any, axes: Any, above: int, words: str, colour: str) -> None:
+def heading(canvas: Canvas, axes: Axes, above: int, words: str, colour: str) -> None:
     axes.annotate(
         words,
         (0, 1),
@@ -134,16 +135,17 @@ def heading(canvas: Any, axes: Any, above: int, words: str, colour: str) -> None
     )
 
 
-def stretch_of(axes: Any, change: Change, stretch: Stretch, middle: int, scale: float) -> None:
-    """A host that takes writes; dashed where nobody looked whether it does."""
+def draw_span(axes: Axes, change: Change, span: Span, middle: int, scale: float) -> None:
+    """A host that takes writes; dashed if that was not watched."""
     begin, end = window(change)
     zero = change.closed or 0.0
-    left = begin if stretch.begin is None else max(begin, stretch.begin)
-    right = end if stretch.end is None else min(end, stretch.end)
+    left = begin if span.begin is None else max(begin, span.begin)
+    right = end if span.end is None else min(end, span.end)
     if left >= right:
         return
-    style = {
-        WRITES: {"color": INK["semisync"], "linewidth": BAR, "solid_capstyle": "butt"},
-        UNSEEN: {"color": INK["delay"], "linewidth": 3, "linestyle": (0, (2, 1.5))},
-    }[stretch.kind]
-    axes.plot([(left - zero) * scale, (right - zero) * scale], [middle] * 2, **style)
+    ends = [(left - zero) * scale, (right - zero) * scale]
+    if span.kind == WRITES:
+        axes.plot(ends, [middle] * 2, color=INK["semisync"], linewidth=BAR, solid_capstyle="butt")
+    else:
+        dashes = (0, (2, 1.5))
+        axes.plot(ends, [middle] * 2, color=INK["delay"], linewidth=3, linestyle=dashes)

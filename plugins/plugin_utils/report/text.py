@@ -1,16 +1,20 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run's files say, in words: the verdict, the key figures, a sentence for each part, and
+"""What a run's files say, as text: the verdict, the key figures, a sentence for each part, and
 summary.md.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TypedDict
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check, explanation
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_failover,
     text_rejoin,
@@ -19,10 +23,22 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import (
     NO_CHAPTER,
     Chapter,
+    Tile,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import (
+    Certificate,
+    Files,
+    Rejoin,
+    Switchover,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
+    Change,
+    WritableRow,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     CRITICAL,
     FAILED,
+    INFO,
     NOT_APPLICABLE,
     PASSED,
     SEVERITIES,
@@ -47,229 +63,292 @@ GROUPS = (
 # What a benchmark shows; semi-sync itself is shown by the others.
 BENCHMARK_POINTS = ("P2.", "P8.")
 OUTCOMES = {PASSED: "passed", FAILED: "failed", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
+MOST_TILES = 4
+
+
+class Section(TypedDict):
+    """The checks of one part of the procedure."""
+
+    id: str
+    title: str
+    rows: list[Check]
+
+
+class Headline(TypedDict):
+    """The verdict on a run: outcome is good, attention or bad."""
+
+    outcome: str
+    headline: str
+    sentences: list[str]
+
+
+class Overview(TypedDict):
+    """Everything that the page and the summary show.
+
+    Attributes:
+        broken: names of files that cannot be read.
+        checkpoints: all checks of the run, those of role changes too.
+        wrong: those of them that failed or are unknown.
+        changes: the cluster's role changes up to this run.
+        who_wrote: when which host took writes.
+    """
+
+    cluster: str
+    run: str
+    made_at: str
+    broken: list[str]
+    checkpoints: list[Check]
+    wrong: list[Check]
+    sections: list[Section]
+    findings: list[Finding] | None
+    switchover: Switchover | None
+    failover: Certificate | None
+    rejoin: Rejoin | None
+    changes: list[Change]
+    who_wrote: list[WritableRow]
+    drills: list[Drill]
+    drill_words: list[str]
+    chapter: Chapter
+    verdict: Headline
+    tiles: list[Tile]
 
 
 def make_overview(
-    files: dict[str, Any],
+    files: Files,
     broken: list[str],
     cluster: str,
     run: str,
     made_at: str,
     chapter: Chapter = NO_CHAPTER,
-) -> dict[str, Any]:
+) -> Overview:
     """Everything that the page and the summary show.
 
     Args:
         files: name -> value of a run's JSON files.
         broken: names of those that cannot be read.
-        cluster, run, made_at: texts.
         chapter: what the page shows besides.
     """
-    moved, kept = files.get("switchover.json"), files.get("certificate.json")
-    rows = [
-        *(files.get("checkpoints.json") or []),
-        *(moved["points"] if moved else []),
-        *([*kept["premises"], *kept.get("points", [])] if kept else []),
-        *(files.get("rejoin.json") or {}).get("points", []),
-    ]
-    overview: dict[str, Any] = {
+    rows = all_checks(files)
+    overview: Overview = {
         "cluster": cluster,
         "run": run,
         "made_at": made_at,
         "broken": broken,
         "checkpoints": rows,
         "wrong": [row for row in rows if row["outcome"] in (FAILED, UNKNOWN)],
+        "sections": sections(rows),
         "findings": files.get("findings.json"),
-        "switchover": moved,
-        "failover": kept,
+        "switchover": files.get("switchover.json"),
+        "failover": files.get("certificate.json"),
+        "rejoin": files.get("rejoin.json"),
         "changes": [],
         "who_wrote": [],
-        "rejoin": files.get("rejoin.json"),
         "drills": (files.get("drill.json") or {}).get("drills") or [],
+        "drill_words": [],
         "chapter": chapter,
+        "verdict": {"outcome": "", "headline": "", "sentences": []},
+        "tiles": [],
     }
-    overview["sections"] = sections(overview["checkpoints"])
-    overview["drill_words"] = [drill_in_words(drill) for drill in overview["drills"]]
+    overview["drill_words"] = [drill_text(drill) for drill in overview["drills"]]
     overview["verdict"] = verdict(overview)
     overview["tiles"] = tiles(overview)
     return overview
 
 
-def sections(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Checkpoints by part of the procedure: [{"id", "title", "rows"}]; a point of no known part
-    comes last.
-    """
+def all_checks(files: Files) -> list[Check]:
+    """The checkpoints of a run, and the checks of its role changes."""
+    moved: Switchover | None = files.get("switchover.json")
+    kept: Certificate | None = files.get("certificate.json")
+    back: Rejoin | None = files.get("rejoin.json")
+    return [
+        *(files.get("checkpoints.json") or []),
+        *(moved["points"] if moved else []),
+        *([*kept["premises"], *kept.get("points", [])] if kept else []),
+        *(back.get("points", []) if back else []),
+    ]
+
+
+def sections(rows: Sequence[Check]) -> list[Section]:
+    """The checks by part of the procedure; those of no known part come last."""
     known = dict(GROUPS)
-    parts = [
-        {
-            "id": part,
-            "title": title,
-            "rows": [row for row in rows if part_of(row) == part],
-        }
+    parts: list[Section] = [
+        {"id": part, "title": title, "rows": [row for row in rows if part_of(row) == part]}
         for part, title in GROUPS
     ]
-    parts.append(
-        {
-            "id": "",
-            "title": "Others",
-            "rows": [row for row in rows if part_of(row) not in known],
-        }
-    )
+    others = [row for row in rows if part_of(row) not in known]
+    parts.append({"id": "", "title": "Others", "rows": others})
     return [section for section in parts if section["rows"]]
 
 
-def part_of(row: dict[str, Any]) -> str:
-    """The part that a checkpoint belongs to: P1 of P1.2, S of S3, C of C7."""
+def part_of(row: Check) -> str:
+    """The part that a check belongs to: P1 of P1.2, S of S3, C of C7."""
     return re.sub(r"^([CRS])\d+$", r"\1", row["id"].split(".")[0])
 
 
-def count(rows: list[dict[str, Any]], key: str, value: str) -> int:
-    return len([row for row in rows if row.get(key) == value])
+def with_outcome(rows: Sequence[Check] | Sequence[Drill], outcome: str) -> int:
+    """How many of them have an outcome."""
+    return [row["outcome"] for row in rows].count(outcome)
+
+
+def with_severity(findings: Sequence[Finding], severity: str) -> int:
+    return [entry["severity"] for entry in findings].count(severity)
 
 
 def plural(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def verdict(overview: dict[str, Any]) -> dict[str, Any]:
-    """{"outcome": good, attention or bad, "headline", "sentences"}: the worst of what is there
-    decides.
-    """
-    rows, drills = overview["checkpoints"], overview["drills"]
-    moved, kept, back = (overview[name] for name in ("switchover", "failover", "rejoin"))
-    wrong, lost = count(rows, "outcome", FAILED), count(drills, "outcome", FAILED)
-    critical = count(overview["findings"] or [], "severity", CRITICAL)
-    unseen = count(rows, "outcome", UNKNOWN)
-    chapter: Chapter = overview["chapter"]
-    became, words = text_switchover.headline(moved) if moved else ("good", "")
-    if kept:
-        became, words = text_failover.headline(kept)
-    if back:
-        became, words = text_rejoin.headline(back)
-    if became != "good":
-        outcome, headline = became, words
-    elif wrong:
-        outcome, headline = "bad", f"{wrong} of {plural(len(rows), 'checkpoint')} failed"
-    elif lost:
-        outcome, headline = "bad", "The drill of a replica's outage failed"
-    elif critical:
-        outcome, headline = "bad", f"{plural(critical, 'critical finding')} to mend"
-    elif unseen:
-        outcome, headline = (
-            "attention",
-            f"{unseen} of {plural(len(rows), 'checkpoint')} could not be seen",
-        )
-    elif overview["broken"]:
-        outcome, headline = (
-            "attention",
-            f"{', '.join(overview['broken'])} of this run cannot be read",
-        )
-    elif chapter.attention:
-        outcome, headline = "attention", chapter.attention
-    elif moved or kept or back:
-        outcome, headline = became, words
-    elif any(not row["id"].startswith(BENCHMARK_POINTS) for row in rows):
-        outcome, headline = "good", "Semi-synchronous replication works"
-    elif drills:
-        outcome, headline = "good", "The cluster survives a replica's outage"
-    else:
-        outcome, headline = "good", chapter.headline
+def verdict(overview: Overview) -> Headline:
+    """The headline of the worst that there is, and the sentences below it."""
+    outcome, headline = worst(overview)
     return {"outcome": outcome, "headline": headline, "sentences": lead(overview)}
 
 
-def lead(overview: dict[str, Any]) -> list[str]:
+def worst(overview: Overview) -> tuple[str, str]:
+    """(good, attention or bad, the headline): a role change that went wrong comes first."""
+    change = change_headline(overview)
+    if change and change[0] != "good":
+        return change
+    for trouble in troubles(overview):
+        return trouble
+    if change:
+        return change
+    if any(not row["id"].startswith(BENCHMARK_POINTS) for row in overview["checkpoints"]):
+        return "good", "Semi-synchronous replication works"
+    if overview["drills"]:
+        return "good", "The cluster survives a replica's outage"
+    return "good", overview["chapter"].headline
+
+
+def change_headline(overview: Overview) -> tuple[str, str] | None:
+    """The headline of the run's role change, None if there was none."""
+    if overview["rejoin"]:
+        return text_rejoin.headline(overview["rejoin"])
+    if overview["failover"]:
+        return text_failover.headline(overview["failover"])
+    return text_switchover.headline(overview["switchover"]) if overview["switchover"] else None
+
+
+def troubles(overview: Overview) -> Iterator[tuple[str, str]]:
+    """Headlines of what is wrong besides a role change, the worst first."""
+    rows = overview["checkpoints"]
+    checkpoints = plural(len(rows), "checkpoint")
+    failed, unknown = with_outcome(rows, FAILED), with_outcome(rows, UNKNOWN)
+    critical = with_severity(overview["findings"] or [], CRITICAL)
+    if failed:
+        yield "bad", f"{failed} of {checkpoints} failed"
+    if with_outcome(overview["drills"], FAILED):
+        yield "bad", "The drill of a replica's outage failed"
+    if critical:
+        yield "bad", f"{plural(critical, 'critical finding')} to fix"
+    if unknown:
+        yield "attention", f"{unknown} of {checkpoints} could not be seen"
+    if overview["broken"]:
+        yield "attention", f"{', '.join(overview['broken'])} of this run cannot be read"
+    if overview["chapter"].attention:
+        yield "attention", overview["chapter"].attention
+
+
+def lead(overview: Overview) -> list[str]:
     """The sentences below the headline, one for each part there is."""
-    rows, sentences = overview["checkpoints"], []
-    if rows:
-        skipped = count(rows, "outcome", NOT_APPLICABLE)
-        good = count(rows, "outcome", PASSED)
-        words = f"{good} of {plural(len(rows), 'checkpoint')} passed"
-        words += f", {skipped} not applicable" if skipped else ""
-        for outcome in (FAILED, UNKNOWN):
-            listed = [f"{row['id']} on {row['host']}" for row in rows if row["outcome"] == outcome]
-            words += f"; {outcome}: {', '.join(listed)}" if listed else ""
-        sentences.append(words + ".")
-    sentences += (
-        [text_switchover.in_words(overview["switchover"])] if overview["switchover"] else []
-    )
-    sentences += text_failover.in_words(overview["failover"]) if overview["failover"] else []
-    sentences += text_rejoin.in_words(overview["rejoin"]) if overview["rejoin"] else []
+    sentences = [checks_text(overview["checkpoints"])]
+    if overview["switchover"]:
+        sentences.append(text_switchover.summary(overview["switchover"]))
+    if overview["failover"]:
+        sentences += text_failover.summary(overview["failover"])
+    if overview["rejoin"]:
+        sentences += text_rejoin.summary(overview["rejoin"])
     sentences += overview["drill_words"]
     sentences += overview["chapter"].sentences
     if overview["findings"] is not None:
-        number = {
-            severity: count(overview["findings"], "severity", severity) for severity in SEVERITIES
-        }
-        listed = [f"{number[severity]} {severity}" for severity in SEVERITIES if number[severity]]
-        sentences.append(f"Findings: {', '.join(listed)}." if listed else "No findings.")
+        sentences.append(findings_text(overview["findings"]))
     return [sentence for sentence in sentences if sentence]
 
 
-def seconds(milliseconds: float) -> str:
-    return (
-        f"{short(milliseconds)} ms" if milliseconds < 1000 else f"{short(milliseconds / 1000.0)} s"
-    )
+def checks_text(rows: Sequence[Check]) -> str:
+    """How many checks passed, and which did not; empty if there are none."""
+    if not rows:
+        return ""
+    text = f"{with_outcome(rows, PASSED)} of {plural(len(rows), 'checkpoint')} passed"
+    skipped = with_outcome(rows, NOT_APPLICABLE)
+    text += f", {skipped} not applicable" if skipped else ""
+    for outcome in (FAILED, UNKNOWN):
+        listed = [f"{row['id']} on {row['host']}" for row in rows if row["outcome"] == outcome]
+        text += f"; {outcome}: {', '.join(listed)}" if listed else ""
+    return f"{text}."
 
 
-def drill_in_words(drill: dict[str, Any]) -> str:
+def findings_text(findings: Sequence[Finding]) -> str:
+    counted = [(with_severity(findings, severity), severity) for severity in SEVERITIES]
+    listed = [f"{number} {severity}" for number, severity in counted if number]
+    return f"Findings: {', '.join(listed)}." if listed else "No findings."
+
+
+def drill_text(drill: Drill) -> str:
     """One drill as a sentence or two."""
-    words = f"{drill['replica']} was stopped"
-    if drill.get("expected_fallback") and drill.get("blocked_ms") is not None:
-        words += (
-            f": writers waited {seconds(drill['blocked_ms'])} (timeout"
-            f" {seconds(drill['timeout_ms'])}), then went on;"
-            f" {plural(drill.get('unprotected') or 0, 'transaction')} without a second copy"
-        )
-    elif not drill.get("expected_fallback"):
-        words += (
-            f" and nobody had to wait; {plural(drill.get('unprotected') or 0, 'transaction')}"
-            " without a second copy"
-        )
-    if drill.get("recovery_seconds") is not None:
-        words += f". Protected again {seconds(drill['recovery_seconds'] * 1000.0)} after its start"
-    if drill["outcome"] == "failed":
-        words = f"The drill failed: {drill.get('reason') or 'no reason was recorded'}. {words}"
-    return words + "."
+    text = f"{drill['replica']} was stopped"
+    unprotected = f"{plural(drill.get('unprotected') or 0, 'transaction')} without a second copy"
+    if not drill.get("expected_fallback"):
+        text += f" and no writer had to wait; {unprotected}"
+    elif drill.get("blocked_ms") is not None:
+        timeout = f"(timeout {duration(drill['timeout_ms'])})"
+        waited = duration(drill["blocked_ms"])
+        text += f": writers waited {waited} {timeout}, then continued; {unprotected}"
+    recovery = drill.get("recovery_seconds")
+    if recovery is not None:
+        text += f". Protected again {duration(recovery * 1000.0)} after its start"
+    if drill["outcome"] == FAILED:
+        text = f"The drill failed: {drill.get('reason') or 'no reason was recorded'}. {text}"
+    return f"{text}."
 
 
-def tiles(overview: dict[str, Any]) -> list[dict[str, Any]]:
-    """At most four key figures: {"figure", "label", "outcome"}."""
-    figures, rows = [], overview["checkpoints"]
-    if rows:
-        asked = [row for row in rows if row["outcome"] != NOT_APPLICABLE]
-        good = count(rows, "outcome", PASSED)
-        whole = "good" if good == len(asked) else "attention"
-        figures.append(
-            {
-                "figure": f"{good} of {len(asked)}",
-                "label": "checkpoints passed"
-                + (", of those that apply" if len(asked) < len(rows) else ""),
-                "outcome": "bad" if count(rows, "outcome", FAILED) else whole,
-            }
-        )
-    moved = overview["switchover"] and text_switchover.tile(overview["switchover"])
-    took = overview["failover"] and text_failover.tile(overview["failover"])
-    figures += [figure for figure in (moved, took) if figure]
-    for drill in overview["drills"][:1]:
-        if drill.get("expected_fallback") and drill.get("blocked_ms") is not None:
-            figures.append(
-                {
-                    "figure": seconds(drill["blocked_ms"]),
-                    "outcome": "good" if drill["outcome"] == PASSED else "bad",
-                    "label": f"longest wait when {drill['replica']} stopped",
-                }
-            )
-    figures += overview["chapter"].tiles[: max(0, 4 - len(figures))]
-    if overview["findings"] is not None and len(figures) < 4:
-        number = len([entry for entry in overview["findings"] if entry["severity"] != "info"])
-        figures.append(
-            {
-                "figure": str(number),
-                "label": "critical findings or warnings",
-                "outcome": "good" if not number else "attention",
-            }
-        )
-    return figures
+def tiles(overview: Overview) -> list[Tile]:
+    """The key figures, at most MOST_TILES."""
+    figures: list[Tile | None] = []
+    if overview["checkpoints"]:
+        figures.append(checks_tile(overview["checkpoints"]))
+    if overview["switchover"]:
+        figures.append(text_switchover.tile(overview["switchover"]))
+    if overview["failover"]:
+        figures.append(text_failover.tile(overview["failover"]))
+    figures += [drill_tile(drill) for drill in overview["drills"][:1]]
+    known = [figure for figure in figures if figure]
+    known += overview["chapter"].tiles[: max(0, MOST_TILES - len(known))]
+    if overview["findings"] is not None and len(known) < MOST_TILES:
+        known.append(findings_tile(overview["findings"]))
+    return known
+
+
+def checks_tile(rows: Sequence[Check]) -> Tile:
+    asked = len(rows) - with_outcome(rows, NOT_APPLICABLE)
+    passed = with_outcome(rows, PASSED)
+    applying = ", of those that apply" if asked < len(rows) else ""
+    whole = "good" if passed == asked else "attention"
+    return {
+        "figure": f"{passed} of {asked}",
+        "label": f"checkpoints passed{applying}",
+        "outcome": "bad" if with_outcome(rows, FAILED) else whole,
+    }
+
+
+def drill_tile(drill: Drill) -> Tile | None:
+    """How long writers waited, None if no fallback was expected or seen."""
+    if not drill.get("expected_fallback") or drill.get("blocked_ms") is None:
+        return None
+    return {
+        "figure": duration(drill["blocked_ms"]),
+        "label": f"longest wait when {drill['replica']} stopped",
+        "outcome": "good" if drill["outcome"] == PASSED else "bad",
+    }
+
+
+def findings_tile(findings: Sequence[Finding]) -> Tile:
+    number = len(findings) - with_severity(findings, INFO)
+    return {
+        "figure": str(number),
+        "label": "critical findings or warnings",
+        "outcome": "attention" if number else "good",
+    }
 
 
 def moment(text: str) -> str:
@@ -281,7 +360,7 @@ def moment(text: str) -> str:
     return f"{day} {hour}:{minute} UTC"
 
 
-def one_line(text: str) -> str:
+def one_line(text: object) -> str:
     """A text that keeps to its place in Markdown: no line breaks, no markup of its own, no column
     of a table.
     """
@@ -289,7 +368,7 @@ def one_line(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", line)
 
 
-def markdown(overview: dict[str, Any]) -> str:
+def markdown(overview: Overview) -> str:
     """summary.md."""
     lines = [
         f"# {one_line(overview['verdict']['headline'])}",
@@ -299,28 +378,12 @@ def markdown(overview: dict[str, Any]) -> str:
     ]
     lines += [f"- {one_line(sentence)}" for sentence in overview["verdict"]["sentences"]]
     lines += [f"- {one_line(name)} cannot be read." for name in overview["broken"]]
-    for entry in overview["findings"] or []:
-        if entry["severity"] != "info":
-            severity, host, title, evidence = (
-                one_line(entry.get(key, "")) for key in ("severity", "host", "title", "evidence")
-            )
-            lines.append(f"- {severity} on {host}: {title} ({evidence})")
+    lines += [
+        finding_line(entry) for entry in overview["findings"] or [] if entry["severity"] != INFO
+    ]
     if overview["checkpoints"]:
-        lines += [
-            "",
-            "## Checkpoints",
-            "",
-            "| point | host | outcome | what | observed |",
-            "|---|---|---|---|---|",
-        ]
-        for row in overview["checkpoints"]:
-            unsaid = row["outcome"] in (UNKNOWN, NOT_APPLICABLE)
-            seen = row["reason"] if unsaid else row["observed"]
-            if row["outcome"] == FAILED:
-                seen = f"{seen} (expected: {row['expected']}) {row['reason']}"
-            outcome = OUTCOMES.get(row["outcome"], row["outcome"])
-            columns = (row["id"], row["host"], outcome, row["title"], seen)
-            lines.append(f"| {' | '.join(one_line(text) for text in columns)} |")
+        lines += ["", "## Checkpoints", "", "| point | host | outcome | what | observed |"]
+        lines += ["|---|---|---|---|---|", *map(check_line, overview["checkpoints"])]
     if overview["who_wrote"]:
         lines += ["", "## Who could write when", "", "| from | to | |", "|---|---|---|"]
         lines += [
@@ -331,3 +394,20 @@ def markdown(overview: dict[str, Any]) -> str:
         lines += ["", f"## {one_line(heading)}", ""]
         lines += [f"- {one_line(sentence)}" for sentence in sentences]
     return "\n".join(lines) + "\n"
+
+
+def finding_line(entry: Finding) -> str:
+    """A finding in summary.md."""
+    severity, host = one_line(entry["severity"]), one_line(entry["host"])
+    title, evidence = one_line(entry.get("title", "")), one_line(entry.get("evidence", ""))
+    return f"- {severity} on {host}: {title} ({evidence})"
+
+
+def check_line(row: Check) -> str:
+    """A check in summary.md."""
+    seen = explanation(row)
+    if row["outcome"] == FAILED:
+        seen = f"{seen} (expected: {row['expected']}) {row['reason']}"
+    outcome = OUTCOMES.get(row["outcome"], row["outcome"])
+    columns = (row["id"], row["host"], outcome, row["title"], seen)
+    return f"| {' | '.join(one_line(text) for text in columns)} |"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who could write when: every change of roles up to a run, from the records that the runs left."""
+"""Who could write when: every role change up to a run, from the records that the runs left."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ import datetime
 import itertools
 import os
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import moment_of
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchover import (
-    milliseconds,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import (
+    Certificate,
+    Switchover,
 )
 
 SWITCHOVER, FAILOVER = "switchover", "failover"
 FILES = {SWITCHOVER: "switchover.json", FAILOVER: "certificate.json"}
-# What a stretch of time was.
-WRITES, NOBODY, UNSEEN = "writes", "nobody", "unseen"
+# What a span of time was: a host took writes, no server did, or it was not watched.
+WRITES, CLOSED, UNSEEN = "writes", "closed", "unseen"
 
 
 class Change(NamedTuple):
-    """A change of roles that was made, or tried. Times are seconds since 1970, None where nothing
-    tells.
+    """A role change that was made, or tried. Times are seconds since 1970, None if not known.
 
     Attributes:
         operation: SWITCHOVER or FAILOVER.
@@ -54,18 +55,17 @@ class Change(NamedTuple):
 
     @property
     def gap(self) -> float | None:
-        """For how long nobody took writes, in seconds."""
+        """For how long no server took writes, in seconds."""
         if self.closed is None or self.opened is None:
             return None
         return max(0.0, self.opened - self.closed)
 
 
-class Stretch(NamedTuple):
-    """A time in which the same was so; begin is None where it began before all records, end where
-    it lasts.
+class Span(NamedTuple):
+    """A time without a change; begin is None if it began before all records, end if it lasts.
 
     Attributes:
-        kind: WRITES, NOBODY or UNSEEN.
+        kind: WRITES, CLOSED or UNSEEN.
         host: who takes writes, or may have.
         change: that ended or made it; None of the last.
     """
@@ -77,7 +77,11 @@ class Stretch(NamedTuple):
     change: Change | None
 
 
-def moment(text: Any) -> float | None:
+# kind: of a Span.
+WritableRow = TypedDict("WritableRow", {"from": str, "to": str, "words": str, "kind": str})
+
+
+def moment(text: object) -> float | None:
     """A time as records have it, with fractions or without; None where there is none."""
     try:
         return moment_of(str(text))
@@ -93,35 +97,35 @@ def clock(seconds: float | None) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
 
 
-def of_switchovers(record: dict[str, Any], run: float) -> list[Change]:
-    """The changes of a switchover.json: that of the run, behind those that it mended first."""
+def of_switchovers(record: Switchover, run: float) -> list[Change]:
+    """The changes of a switchover.json: the run's own after those that it finished or undid."""
     every = [*record.get("mended", []), record]
     return [change for one in every if (change := of_switchover(one, run))]
 
 
-def of_switchover(record: dict[str, Any], run: float) -> Change | None:
-    """One change; None where writers were never kept out, and nothing moved."""
+def of_switchover(record: Switchover, run: float) -> Change | None:
+    """One change; None if writers were never kept out, and nothing moved."""
     before, done = record["from"], record["outcome"] == DONE
     closed = moment(record["froze_at"])
     if closed is None:
         if not done:
             return None
-        # The rest of one that was interrupted: nobody has seen when it opened.
+        # The rest of an interrupted one: when it opened was not seen.
         return Change(SWITCHOVER, before, record["to"], None, None, None, run)
     after, opened = record["to"] if done else None, None
     waited = record["writers_waited_ms"]
     if record["outcome"] not in (DONE, UNKNOWN):
         after = before
-    for span in record.get("writable", []):
-        if span["from_ms"] is not None:
-            after, opened = span["host"], closed + span["from_ms"] / 1000
+    for times in record.get("writable", []):
+        if times["from_ms"] is not None:
+            after, opened = times["host"], closed + times["from_ms"] / 1000
     if opened is None and waited is not None:
         opened = closed + waited / 1000
     return Change(SWITCHOVER, before, after, closed, closed, opened, run)
 
 
-def of_failover(kept: dict[str, Any], run: float) -> Change | None:
-    """The change of a certificate.json; None where nobody took over."""
+def of_failover(kept: Certificate, run: float) -> Change | None:
+    """The change of a certificate.json; None if no replica took over."""
     if kept["outcome"] not in (DONE, UNKNOWN):
         return None
     ended = moment(kept.get("source_ended_at"))
@@ -151,7 +155,7 @@ def of_folder(folder: str) -> list[Change]:
             elif record is not None:
                 changes += [change for change in [of_failover(record, run)] if change]
         except (KeyError, TypeError):
-            # Of another format, or by another hand: it tells nothing.
+            # It has another format, and is left out.
             continue
     return changes
 
@@ -171,9 +175,9 @@ def up_to(folder: str) -> list[Change]:
 
 
 def chain(changes: Iterable[Change]) -> list[Change]:
-    """The newest changes that follow from each other. Where one began with another host than the
-    one before it ended with, somebody moved the role without a record, and what was before that
-    says nothing.
+    """The newest changes that follow from each other. If one began with another host than the
+    one before it ended with, the role was moved without a record, and what was before that does
+    not count.
     """
     newest_first = sorted(changes, key=lambda change: change.order, reverse=True)
     linked = newest_first[:1]
@@ -184,62 +188,62 @@ def chain(changes: Iterable[Change]) -> list[Change]:
     return linked[::-1]
 
 
-def stretches(changes: list[Change]) -> list[Stretch]:
-    """Who took writes when, without a gap."""
-    made: list[Stretch] = []
+def spans(changes: list[Change]) -> list[Span]:
+    """Which host took writes when, without a gap."""
+    made: list[Span] = []
     begin: float | None = None
     host: str | None = changes[0].before if changes else None
     for change in changes:
         seen, closed = change.seen, change.closed
         if closed is None or host is None:
             end = change.at if closed is None else closed
-            made.append(Stretch(begin, end, UNSEEN, None, change))
+            made.append(Span(begin, end, UNSEEN, None, change))
             begin = end
         elif seen is not None and (begin is None or seen > begin):
-            made.append(Stretch(begin, seen, WRITES, host, change))
+            made.append(Span(begin, seen, WRITES, host, change))
             begin = seen
         if closed is None:
             host = change.after
             continue
         if begin is None or begin < closed:
-            made.append(Stretch(begin, closed, UNSEEN, host, change))
+            made.append(Span(begin, closed, UNSEEN, host, change))
         begin, host = closed, None
         if change.opened is not None:
-            made.append(Stretch(closed, change.opened, NOBODY, None, change))
+            made.append(Span(closed, change.opened, CLOSED, None, change))
             begin, host = change.opened, change.after
     if changes:
         kind = UNSEEN if host is None else WRITES
-        made.append(Stretch(begin, None, kind, host, changes[-1] if host is None else None))
+        made.append(Span(begin, None, kind, host, changes[-1] if host is None else None))
     return made
 
 
-def in_words(stretch: Stretch) -> str:
-    """What a stretch was."""
-    change = stretch.change
-    if stretch.kind == WRITES:
-        return f"{stretch.host} takes writes"
+def span_text(span: Span) -> str:
+    """What a span was."""
+    change = span.change
+    if span.kind == WRITES:
+        return f"{span.host} takes writes"
     if change is None:
         return ""
-    moved = f"{change.operation} from {change.before} to {change.after or 'nobody that is known'}"
+    moved = f"{change.operation} from {change.before} to {change.after or 'an unknown host'}"
     moved += f": {change.verdict}" if change.verdict else ""
-    if stretch.kind == NOBODY:
-        return f"nobody takes writes for {milliseconds(1000 * (change.gap or 0))}; {moved}"
-    if stretch.host is None:
-        return f"it is not known who takes writes; {moved}"
+    if span.kind == CLOSED:
+        return f"no server takes writes for {duration(1000 * (change.gap or 0))}; {moved}"
+    if span.host is None:
+        return f"it is not known which server takes writes; {moved}"
     return (
-        f"it is not known until when {stretch.host} took writes: nobody looked, and at its end no"
+        f"it is not known until when {span.host} took writes: it was not watched, and at its end no"
         " replica acknowledged any more"
     )
 
 
-def told(changes: list[Change]) -> list[dict[str, Any]]:
-    """The stretches as rows of a table: from, to, words, and kind."""
+def table(changes: list[Change]) -> list[WritableRow]:
+    """The spans as rows of a table."""
     return [
         {
             "from": clock(one.begin) or "before",
             "to": clock(one.end) or "on",
-            "words": in_words(one),
+            "words": span_text(one),
             "kind": one.kind,
         }
-        for one in stretches(changes)
+        for one in spans(changes)
     ]

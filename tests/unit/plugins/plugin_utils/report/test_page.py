@@ -29,7 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
-    drill_in_words,
+    drill_text,
     make_overview,
     one_line,
     sections,
@@ -191,7 +191,7 @@ def overview(**files):
         (
             {"checkpoints": [row("P0")], "findings": [{"severity": "critical"}]},
             "bad",
-            "1 critical finding to mend",
+            "1 critical finding to fix",
         ),
         (
             {"checkpoints": [row("P0")], "findings": [{"severity": "warning"}]},
@@ -214,7 +214,7 @@ def overview(**files):
         (
             {"certificate": dict(failover(), outcome="undone", reason="too slow")},
             "bad",
-            "Nobody took over from db1",
+            "No replica took over from db1",
         ),
         (
             {"switchover": switchover(points=[row("S7", "failed")])},
@@ -312,7 +312,7 @@ def test_a_file_that_cannot_be_read_is_no_good_verdict(tmp_path):
         (
             {},
             (
-                "db2 was stopped: writers waited 3 s (timeout 3 s), then went on; 2 transactions"
+                "db2 was stopped: writers waited 3 s (timeout 3 s), then continued; 2 transactions"
                 " without a second copy. Protected again 1.2 s after its start."
             ),
         ),
@@ -323,7 +323,7 @@ def test_a_file_that_cannot_be_read_is_no_good_verdict(tmp_path):
                 "unprotected": 0,
                 "recovery_seconds": None,
             },
-            "db2 was stopped and nobody had to wait; 0 transactions without a second copy.",
+            "db2 was stopped and no writer had to wait; 0 transactions without a second copy.",
         ),
         (
             {
@@ -336,17 +336,17 @@ def test_a_file_that_cannot_be_read_is_no_good_verdict(tmp_path):
         ),
     ],
 )
-def test_a_drill_in_words(change, words):
-    assert drill_in_words(drill(**change)) == words
+def test_a_drill_as_text(change, words):
+    assert drill_text(drill(**change)) == words
 
 
 @pytest.mark.parametrize(
     "change,words",
     [
-        ({}, "Switchover from db1 to db2: done; nobody took writes for 81.5 ms."),
+        ({}, "Switchover from db1 to db2: done; no server took writes for 81.5 ms."),
         (
             {"outcome": "undone", "reason": "db2 did not come", "writers_waited_ms": 10003.0},
-            "Switchover from db1 to db2: undone, db2 did not come; nobody took writes for 10 s.",
+            "Switchover from db1 to db2: undone, db2 did not come; no server took writes for 10 s.",
         ),
         (
             {"outcome": "refused", "writers_waited_ms": None, "froze_at": None},
@@ -354,7 +354,7 @@ def test_a_drill_in_words(change, words):
         ),
         (
             {"outcome": "unknown", "writers_waited_ms": None},
-            "Switchover from db1 to db2: unknown; the source did not see anybody take writes"
+            "Switchover from db1 to db2: unknown; the source did not see a server take writes"
             " again.",
         ),
         # The old source's part said nothing: not even that nobody was kept out.
@@ -368,13 +368,13 @@ def test_a_drill_in_words(change, words):
                 "to": "db1",
                 "mended": [switchover(mode="undo", outcome="undone", writers_waited_ms=None)],
             },
-            "Interrupted switchover from db1 to db2: undone; the source did not see anybody take"
-            " writes again. Switchover from db2 to db1: done; nobody took writes for 81.5 ms.",
+            "Interrupted switchover from db1 to db2: undone; the source did not see a server take"
+            " writes again. Switchover from db2 to db1: done; no server took writes for 81.5 ms.",
         ),
     ],
 )
 def test_a_switchover_in_words(change, words):
-    assert text_switchover.in_words(switchover(**change)) == words
+    assert text_switchover.summary(switchover(**change)) == words
 
 
 def test_every_event_of_a_role_change_has_words():
@@ -394,7 +394,7 @@ def test_a_certificate_has_its_page(tmp_path):
     kept = failover(accepted=["unread:db4"], fenced=lived)
     html = page_of(keep(tmp_path, certificate=kept))
     for words in (
-        f"Before its fence: db1: it lives; behind it seen dead at {NOW}.",
+        f"Before the fence hook: db1: it lives; after it confirmed down at {NOW}.",
         "Failover from db1 to db2",
         "Nothing that was confirmed is lost",
         "has received, and has 0 to apply",
@@ -592,8 +592,8 @@ def test_the_picture_of_a_switchover_has_what_is_near_and_the_table_all(tmp_path
     (picture,) = re.findall(r"<figure.*?</figure>", html, flags=re.DOTALL)
     for words, near in (("keeps writers out", 2), ("takes writes", 2), ("has caught up", 0)):
         assert len(re.findall(rf">{words}<", picture)) == near, words
-    assert "0 transactions in 0.0 s" in html and "a statement that took long" in html
-    assert picture.count("nobody takes writes: 81.5 ms") == 2
+    assert "0 transactions in 0.0 s" in html and "a slow statement" in html
+    assert picture.count("no server takes writes: 81.5 ms") == 2
 
 
 @needs_matplotlib

@@ -75,21 +75,21 @@ def overview(kept):
 @pytest.mark.parametrize(
     "kept,outcome,headline",
     [
-        (back(), "good", "db1 is back, and follows db2"),
-        (back("failed"), "bad", "db1 was brought back, and is not what it should be"),
-        (rejoin(ALONE, "refused"), "bad", "db1 has what db2 lacks"),
+        (back(), "good", "db1 is back and replicates from db2"),
+        (back("failed"), "bad", "db1 was brought back, but is not as it should be"),
+        (rejoin(ALONE, "refused"), "bad", "db1 has transactions that db2 lacks"),
         (
             rejoin(Judged(CANNOT_TELL, why=("reset",)), "refused"),
             "bad",
-            "Nothing tells whether db1 may come back",
+            "It is not known whether db1 may come back",
         ),
         (
             rejoin(Judged(CLEAN, hindrances=("purged",)), "refused"),
             "attention",
-            "db1 does not come back by the way attach",
+            "db1 does not come back by the method attach",
         ),
         (rejoin(Judged(CLEAN), "planned"), "attention", "db1 has not come back yet"),
-        (rejoin(Judged(CLEAN), "nothing"), "good", "db1 follows db2 already"),
+        (rejoin(Judged(CLEAN), "nothing"), "good", "db1 already replicates from db2"),
     ],
 )
 def test_the_headline_says_what_became_of_it(kept, outcome, headline):
@@ -110,7 +110,7 @@ def test_the_verdict_is_a_checkpoint_of_a_part_of_its_own(judged, outcome):
 def test_the_verdict_before_and_the_way_are_told():
     said = "\n".join(overview(back())["verdict"]["sentences"])
     assert f"before: phantoms: 1 transaction that db2 lacks ({PHANTOM})" in said
-    assert "It came back by the way replay." in said
+    assert "It came back by the method replay." in said
     assert "Its old data are in /data-kept-x." in said
 
 
@@ -154,7 +154,7 @@ def test_the_page_has_what_it_had_alone_and_not_what_clients_wrote(tmp_path, kep
     summary, html, _headline = page.write(str(tmp_path), "shop", NOW)
     with open(html, encoding="utf-8") as stream:
         text = stream.read()
-    for words in ("Rejoin of db1", PHANTOM, "app.keyed", "2026-11-22T11:58:10Z", "way"):
+    for words in ("Rejoin of db1", PHANTOM, "app.keyed", "2026-11-22T11:58:10Z", "method"):
         assert words in text, words
     with open(summary, encoding="utf-8") as stream:
         text += stream.read()

@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     writability,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
-    NOBODY,
+    CLOSED,
     UNSEEN,
     WRITES,
     Change,
@@ -30,7 +30,7 @@ def at(seconds: float) -> str:
 
 
 def switchover(begin, source="db1", target="db2", outcome="done", waited=300.0, **more):
-    """A switchover.json that froze so many seconds behind 14:00."""
+    """A switchover.json that froze so many seconds after 14:00."""
     opens = {"done": target, "undone": source}.get(outcome)
     spans = [{"host": source, "from_ms": None, "to_ms": 0.0}]
     spans += [{"host": opens, "from_ms": waited, "to_ms": None}] if opens else []
@@ -71,7 +71,7 @@ def changes(*records):
 
 
 def shown(*records):
-    """(from, to, kind, host) of each stretch, in seconds behind 14:00."""
+    """(from, to, kind, host) of each span, in seconds after 14:00."""
     return [
         (
             None if one.begin is None else round(one.begin - RUN, 3),
@@ -79,17 +79,17 @@ def shown(*records):
             one.kind,
             one.host,
         )
-        for one in writability.stretches(changes(*records))
+        for one in writability.spans(changes(*records))
     ]
 
 
 def test_a_switchover_and_a_failover_make_one_timeline():
     assert shown(switchover(10), certificate(60, 62.5, seen=50)) == [
         (None, 10, WRITES, "db1"),
-        (10, 10.3, NOBODY, None),
+        (10, 10.3, CLOSED, None),
         (10.3, 50, WRITES, "db2"),
         (50, 60, UNSEEN, "db2"),
-        (60, 62.5, NOBODY, None),
+        (60, 62.5, CLOSED, None),
         (62.5, None, WRITES, "db3"),
     ]
 
@@ -100,17 +100,17 @@ def test_a_switchover_and_a_failover_make_one_timeline():
         # Nobody has looked at it since it opened.
         (
             certificate(60, 62),
-            [(10.3, 60, UNSEEN, "db2"), (60, 62, NOBODY, None), (62, None, WRITES, "db3")],
+            [(10.3, 60, UNSEEN, "db2"), (60, 62, CLOSED, None), (62, None, WRITES, "db3")],
         ),
         # Its host says when it ended.
         (
             certificate(60, 62, seen=20, source_ended_at=at(55)),
-            [(10.3, 55, WRITES, "db2"), (55, 62, NOBODY, None), (62, None, WRITES, "db3")],
+            [(10.3, 55, WRITES, "db2"), (55, 62, CLOSED, None), (62, None, WRITES, "db3")],
         ),
         # A look whose second is rounded cannot be behind the stop.
         (
             certificate(60, 62, seen=61),
-            [(10.3, 60, WRITES, "db2"), (60, 62, NOBODY, None), (62, None, WRITES, "db3")],
+            [(10.3, 60, WRITES, "db2"), (60, 62, CLOSED, None), (62, None, WRITES, "db3")],
         ),
         # It is not known whether it took over.
         (
@@ -130,7 +130,7 @@ def test_what_nobody_saw_of_a_dead_source_is_not_known(record, expected):
     [
         (
             switchover(10, outcome="undone", waited=900.0),
-            [(None, 10, WRITES, "db1"), (10, 10.9, NOBODY, None), (10.9, None, WRITES, "db1")],
+            [(None, 10, WRITES, "db1"), (10, 10.9, CLOSED, None), (10.9, None, WRITES, "db1")],
         ),
         (
             switchover(10, outcome="unknown"),
@@ -147,9 +147,9 @@ def test_what_nobody_saw_of_a_dead_source_is_not_known(record, expected):
             switchover(10, mended=[switchover(4, outcome="undone", writable=[])]),
             [
                 (None, 4, WRITES, "db1"),
-                (4, 4.3, NOBODY, None),
+                (4, 4.3, CLOSED, None),
                 (4.3, 10, WRITES, "db1"),
-                (10, 10.3, NOBODY, None),
+                (10, 10.3, CLOSED, None),
                 (10.3, None, WRITES, "db2"),
             ],
         ),
@@ -162,7 +162,7 @@ def test_a_switchover_that_did_not_go_straight_on(record, expected):
 def test_what_was_unknown_is_known_again_from_the_next_change_on():
     assert shown(switchover(10, outcome="unknown"), switchover(40, "db2", "db1"))[1:3] == [
         (10, 40, UNSEEN, None),
-        (40, 40.3, NOBODY, None),
+        (40, 40.3, CLOSED, None),
     ]
 
 
@@ -211,7 +211,7 @@ def test_a_report_of_a_change_says_who_wrote_when_and_no_other_does(tmp_path):
         with open(summary, encoding="utf-8") as stream:
             text = stream.read()
         assert ("## Who could write when" in text) is told
-    assert "nobody takes writes for 300 ms; switchover from db1 to db2" in (
+    assert "no server takes writes for 300 ms; switchover from db1 to db2" in (
         (first / "summary.md").read_text(encoding="utf-8")
     )
 
@@ -222,8 +222,8 @@ def test_the_picture_is_for_more_than_one_switchover():
     assert plots_writability.timeline(both[:1]) is None
     assert plots_writability.timeline(both[1:]) is not None
     made = plots_writability.timeline(both)
-    assert made and "nobody takes writes: 300 ms" in made["wide"]
-    assert "nobody: 2.5 s; not known before: 10 s" in made["narrow"] and ">db3<" in made["wide"]
+    assert made and "no server takes writes: 300 ms" in made["wide"]
+    assert "no server: 2.5 s; not known before: 10 s" in made["narrow"] and ">db3<" in made["wide"]
     # Of a move without moments there is nothing to draw.
     bare = Change("switchover", "db1", "db2", None, None, None, RUN)
     assert plots_writability.timeline([bare]) is None
