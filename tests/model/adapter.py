@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
@@ -19,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_outcome,
     interrupted_failover,
     readings,
+    records,
     survivors,
 )
 
@@ -129,7 +131,8 @@ class Adapter(Results):
 
     def __init__(self, rules: Rules) -> None:
         super().__init__(rules)
-        self.looks: list[dict[str, Any] | None] = [None]
+        # Looks and begun certificates.
+        self.looks: list[Any] = [None]
         self.numbers: dict[str, int] = {}
         self.look_memo: dict[tuple[int, bytes], int] = {}
         self.moved: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -144,7 +147,7 @@ class Adapter(Results):
 
     # What is kept on a controller, by number
 
-    def number_of(self, kept: dict[str, Any] | None) -> int:
+    def number_of(self, kept: Mapping[str, object] | None) -> int:
         """The number of a kept file; equal ones have the same."""
         if kept is None:
             return 0
@@ -224,12 +227,12 @@ class Adapter(Results):
             return refusal(tuple(barred) or ("no candidate",))
         accepted = [case.name for case in every_case]
         record = certificate.record("shop", "feed", known, decision._replace(accepted=accepted))
-        points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
+        points: list[records.PartPoint] = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
         if record["salvage"]:
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
         place = block(int(chosen.host.removeprefix("replica")) - 1)
         has = s[place + (APPLIED if asked.stuck else GOT)]
-        target = {
+        target: records.PartResult = {
             "outcome": "done",
             "reason": "",
             "points": points,
@@ -253,7 +256,7 @@ class Adapter(Results):
         kept = interrupted_failover.certificate_of(opened, "shop", "feed", now)
         place = block(int(opened.target.host.removeprefix("replica")) - 1)
         row = self.settings_row(s, s[place + GOT])
-        target = {"outcome": "done", "reason": "", "timeline": [], "settings_row": row}
+        target: records.PartResult = {"outcome": "done", "reason": "", "timeline": [], "settings_row": row}
         done = failover_outcome.completed(kept, {opened.target.host: target}, [], RUN)
         return verdict_of(done, [])
 
@@ -283,14 +286,14 @@ def refusal(reasons: tuple[str, ...]) -> Verdict:
     return Verdict("refused", -1, 0, 0, 0, (), reasons, False)
 
 
-def verdict_of(kept: dict[str, Any], every_case: list[Any]) -> Verdict:
+def verdict_of(kept: records.Certificate, every_case: list[Any]) -> Verdict:
     """A certificate without what the search does not ask."""
     window, until = kept["window"], kept.get("proven_until")
     wrong = sorted({words.split(",")[0] for words in kept["reasons"]})
     named = sorted({case.name.split(":")[0] for case in every_case} - {"alone", "interrupted"})
     return Verdict(
         kept["verdict"],
-        int(kept["to"].removeprefix("replica")) - 1,
+        int((kept["to"] or "").removeprefix("replica")) - 1,
         survivors.moment_of(window["from"]) if window else 0,
         survivors.moment_of(window["to"]) if window else 0,
         survivors.moment_of(until) if until else 0,

@@ -7,7 +7,7 @@ means.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
@@ -55,7 +55,7 @@ def in_words(kept: dict[str, Any]) -> list[str]:
     sentences = [f"{words}."]
     if kept["to"]:
         sentences.append(f"{kept['to']}: {kept['why']}.")
-    sentences.append(f"Verdict: {certificate.in_words(kept)}.")
+    sentences.append(f"Verdict: {certificate.in_words(cast(certificate.Certificate, kept))}.")
     salvaged = kept.get("salvage")
     if salvaged:
         sentences.append(

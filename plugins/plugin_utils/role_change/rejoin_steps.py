@@ -13,7 +13,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     SOURCE,
     CarryPlan,
     FormerLookPlan,
-    LogFiles,
     Plan,
     RejoinLookPlan,
     RejoinPlan,
@@ -26,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
     methods,
     quarantine,
+    source_log,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     NotMeantError,
@@ -65,7 +65,7 @@ def log_of_former(facts: RejoinFacts) -> dict[str, Any]:
     info = facts.former.info
     return {
         "known": facts.new_has().gtids,
-        "files": LogFiles(**history.files_of(info)) if info else None,
+        "files": source_log.files_of(history.files_of(info)) if info else None,
         "units": quarantine.units_of(facts.own, facts.source.facts),
         "program": facts.source.facts["program"] or "",
         "since": facts.row["happened"] if facts.row else "",
@@ -106,7 +106,7 @@ def replay(facts: RejoinFacts) -> dict[str, Any]:
         raise NotMeantError("it is not the source")
     old = facts.old_has()
     known = str(errant.with_copied(old, facts.new_has().state)) if old else ""
-    plan = ReplayPlan(LogFiles(**history.files_of(facts.source.facts)), known)
+    plan = ReplayPlan(source_log.files_of(history.files_of(facts.source.facts)), known)
     return facts.run.do(plan, tail=facts.run.handed_over(f"replay-{facts.former.host}"))
 
 
