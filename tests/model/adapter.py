@@ -227,7 +227,9 @@ class Adapter(Results):
             return refusal(tuple(barred) or ("no candidate",))
         accepted = [case.name for case in every_case]
         record = certificate.record("shop", "feed", known, decision._replace(accepted=accepted))
-        points: list[records.PartPoint] = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
+        points: list[records.PartPoint] = [
+            {"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}
+        ]
         if record["salvage"]:
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
         place = block(int(chosen.host.removeprefix("replica")) - 1)
@@ -256,7 +258,12 @@ class Adapter(Results):
         kept = interrupted_failover.certificate_of(opened, "shop", "feed", now)
         place = block(int(opened.target.host.removeprefix("replica")) - 1)
         row = self.settings_row(s, s[place + GOT])
-        target: records.PartResult = {"outcome": "done", "reason": "", "timeline": [], "settings_row": row}
+        target: records.PartResult = {
+            "outcome": "done",
+            "reason": "",
+            "timeline": [],
+            "settings_row": row,
+        }
         done = failover_outcome.completed(kept, {opened.target.host: target}, [], RUN)
         return verdict_of(done, [])
 
