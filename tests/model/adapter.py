@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_outcome,
     interrupted_failover,
     readings,
+    records,
     survivors,
 )
 
@@ -130,7 +131,8 @@ class Adapter(Results):
 
     def __init__(self, rules: Rules) -> None:
         super().__init__(rules)
-        self.looks: list[dict[str, Any] | None] = [None]
+        # Looks and begun certificates.
+        self.looks: list[Any] = [None]
         self.numbers: dict[str, int] = {}
         self.look_memo: dict[tuple[int, bytes], int] = {}
         self.moved: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -225,12 +227,14 @@ class Adapter(Results):
             return refusal(tuple(barred) or ("no candidate",))
         accepted = [case.name for case in every_case]
         record = certificate.record("shop", "feed", known, decision._replace(accepted=accepted))
-        points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
+        points: list[records.PartPoint] = [
+            {"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}
+        ]
         if record["salvage"]:
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
         place = block(int(chosen.host.removeprefix("replica")) - 1)
         has = s[place + (APPLIED if asked.stuck else GOT)]
-        target = {
+        target: records.PartResult = {
             "outcome": "done",
             "reason": "",
             "points": points,
@@ -254,7 +258,12 @@ class Adapter(Results):
         kept = interrupted_failover.certificate_of(opened, "shop", "feed", now)
         place = block(int(opened.target.host.removeprefix("replica")) - 1)
         row = self.settings_row(s, s[place + GOT])
-        target = {"outcome": "done", "reason": "", "timeline": [], "settings_row": row}
+        target: records.PartResult = {
+            "outcome": "done",
+            "reason": "",
+            "timeline": [],
+            "settings_row": row,
+        }
         done = failover_outcome.completed(kept, {opened.target.host: target}, [], RUN)
         return verdict_of(done, [])
 
@@ -284,14 +293,14 @@ def refusal(reasons: tuple[str, ...]) -> Verdict:
     return Verdict("refused", -1, 0, 0, 0, (), reasons, False)
 
 
-def verdict_of(kept: dict[str, Any], every_case: list[Any]) -> Verdict:
+def verdict_of(kept: records.Certificate, every_case: list[Any]) -> Verdict:
     """A certificate without what the search does not ask."""
     window, until = kept["window"], kept.get("proven_until")
     wrong = sorted({words.split(",")[0] for words in kept["reasons"]})
     named = sorted({case.name.split(":")[0] for case in every_case} - {"alone", "interrupted"})
     return Verdict(
         kept["verdict"],
-        int(kept["to"].removeprefix("replica")) - 1,
+        int((kept["to"] or "").removeprefix("replica")) - 1,
         survivors.moment_of(window["from"]) if window else 0,
         survivors.moment_of(window["to"]) if window else 0,
         survivors.moment_of(until) if until else 0,

@@ -25,6 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_plan,
     interrupted_failover,
     interrupted_switchover,
+    records,
     survivors,
     switchover_plan,
 )
@@ -159,7 +160,7 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
     }
 
 
-def last_look(world: World) -> dict[str, Any]:
+def last_look(world: World) -> Any:
     """What verify.yml kept of the first source."""
     return {
         "server": UUID % 1,
@@ -187,8 +188,8 @@ class Person:
     def __init__(self, world: World, target: str) -> None:
         self.world, self.target = world, target
         # failover_begun.json, and the certificate of the last failover.
-        self.begun: dict[str, Any] | None = None
-        self.certificate: dict[str, Any] | None = None
+        self.begun: records.Certificate | None = None
+        self.certificate: records.Certificate | None = None
         self.story: list[str] = []
         # Faults in the next run, and that run afterwards.
         self.fault: Fault | None = None
@@ -284,7 +285,7 @@ class Person:
         if chosen is None:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {never}"]))
         kept = certificate.record("c", TOKEN, evidence, decision._replace(accepted=accepted))
-        self.begun = dict(kept, outcome=journal.BEGUN)
+        self.begun = {**kept, "outcome": journal.BEGUN}
         parts = failover_plan.parts(evidence, chosen, TOKEN, kept["verdict"], None)
         plans = {host: dict(plan.to_dict(), held=True) for host, plan in parts.items()}
         done = self.run(plans, failing=True)
@@ -295,7 +296,7 @@ class Person:
         self.report(kept, done, chosen.host)
         self.story.append(f"failover.yml accepting {accepted}: {said(done)}")
 
-    def report(self, kept: dict[str, Any], done: dict[str, Any], to: str) -> None:
+    def report(self, kept: records.Certificate, done: dict[str, Any], to: str) -> None:
         """What the certificate says, against what clients were told."""
         outcome = (done.get(to) or {}).get("outcome") or "unknown"
         if outcome != "unknown":

@@ -20,6 +20,7 @@ import time
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import Certificate
 
 from model import protocol_rejoin, protocol_run
 from model.protocol_mutants import MUTANTS
@@ -43,7 +44,7 @@ class State(NamedTuple):
     """
 
     world: World
-    begun: dict[str, Any] | None
+    begun: Certificate | None
     story: tuple[str, ...]
 
     @property

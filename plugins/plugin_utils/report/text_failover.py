@@ -7,6 +7,8 @@ means.
 
 from __future__ import annotations
 
+from typing import cast
+
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
@@ -56,7 +58,7 @@ def summary(kept: Certificate) -> list[str]:
     sentences = [f"{words}."]
     if kept["to"]:
         sentences.append(f"{kept['to']}: {kept['why']}.")
-    sentences.append(f"Verdict: {certificate.in_words(dict(kept))}.")
+    sentences.append(f"Verdict: {certificate.in_words(cast(certificate.Certificate, kept))}.")
     salvaged = kept.get("salvage")
     if salvaged:
         sentences.append(

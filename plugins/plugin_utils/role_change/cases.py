@@ -20,6 +20,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     source_log,
     survivors,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    CaseRow,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.successor import (
     candidate_of,
     followers_of,
@@ -54,6 +57,15 @@ class Case(NamedTuple):
     words: str
     remedy: str
     acceptable: bool = False
+
+    def row(self) -> CaseRow:
+        """The same in a certificate."""
+        return {
+            "name": self.name,
+            "words": self.words,
+            "remedy": self.remedy,
+            "acceptable": self.acceptable,
+        }
 
 
 class Decision(NamedTuple):

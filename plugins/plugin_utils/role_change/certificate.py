@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
@@ -19,6 +18,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     source_log,
     successor,
     survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
+    Fenced,
+    PremiseRow,
+    Verdict,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
@@ -36,7 +41,7 @@ WORD = (
 )
 
 
-def judge(evidence: Evidence, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
     """The verdict and what it rests on.
 
     Returns:
@@ -78,11 +83,11 @@ def until(evidence: Evidence, verdict: str, lapse: last_look.Window | None) -> s
     return None if seen is None else survivors.stamp(seen)
 
 
-def in_words(judged: dict[str, Any]) -> str:
+def in_words(judged: Verdict | Certificate) -> str:
     """A verdict in one line."""
     words = judged["verdict"]
-    if words == WINDOW:
-        lapse = judged["window"]
+    lapse = judged["window"]
+    if words == WINDOW and lapse:
         words += (
             f" from {lapse['from']} to {lapse['to']}{'' if lapse['ended'] else LIVES_ON}"
             f" ({'degraded then' if lapse['known'] else 'nothing rules it out'}; how many commits"
@@ -104,8 +109,8 @@ def record(
     token: str,
     evidence: Evidence,
     decision: cases.Decision,
-    fenced: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+    fenced: Fenced | None = None,
+) -> Certificate:
     """certificate.json, as far as it can be had.
 
     Args:
@@ -122,7 +127,7 @@ def record(
     elif fenced and fenced["case"]:
         names.append(fenced["case"])
         seen_dead = fenced["dead_at"] or (None if lives else survivors.stamp(evidence.now))
-        fenced = dict(fenced, dead_at=seen_dead)
+        fenced = {**fenced, "dead_at": seen_dead}
     return {
         "operation": "failover",
         "cluster": cluster,
@@ -133,7 +138,7 @@ def record(
         "why": why(evidence, chosen),
         **judge(evidence, rows),
         "premises": rows,
-        "cases": [case._asdict() for case in decision.cases],
+        "cases": [case.row() for case in decision.cases],
         "accepted": [name for name in accepted if name in names],
         "fenced": fenced,
         "received": {
@@ -145,7 +150,9 @@ def record(
         "salvage": source_log.summary(evidence),
         "left_behind": successor.left_behind(evidence, chosen) if chosen else {},
         "last_look": evidence.last,
-        "source_seen_at": None if last_look.unwatched(evidence) else (evidence.last or {})["at"],
+        "source_seen_at": None
+        if last_look.unwatched(evidence)
+        else (evidence.last or survivors.NO_LOOK)["at"],
         "source_ended_at": survivors.stamp_of(last_look.ended_at(evidence)),
         "frozen_at": survivors.stamp_of(last_look.frozen_at(evidence)),
         "outcome": "planned",
@@ -185,7 +192,7 @@ def logical_fence_words(evidence: Evidence) -> str:
     source = source_of(evidence.members).host
     if not last.get("timeout"):
         return f"{source} is fenced by nothing that is known: make sure that it is dead"
-    seconds = int(last["timeout"]) / 1000
+    seconds = int(last["timeout"] or 0) / 1000
     if seconds >= DAY and values.same_value(last.get("wait_no_replica"), "ON"):
         return (
             f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement."
@@ -200,7 +207,7 @@ def logical_fence_words(evidence: Evidence) -> str:
     )
 
 
-def told(kept: dict[str, Any], refused: list[cases.Case]) -> list[str]:
+def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
     """A certificate for people."""
     lines = [
         f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}"

@@ -10,15 +10,19 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, cast
 
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    PartResult,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
@@ -211,6 +215,10 @@ class RunContext:
         """The same of every host of the cluster."""
         return {member.host: self.result_of(step, member.host) for member in self.members}
 
+    def parts_of(self, hosts: Iterable[str]) -> dict[str, PartResult]:
+        """What the parts of these hosts returned."""
+        return {host: cast(PartResult, self.result_of("part", host)) for host in hosts}
+
     def info_of(self, host: str) -> dict[str, Any]:
         """What semisync_info returned on a host, also with a failure."""
         return self.variables_of(host).get(self.options.info_from) or {}
@@ -226,6 +234,10 @@ class RunContext:
         """What an earlier run kept there, or None."""
         kept = results.read_json(os.path.join(self.folder, file), None)
         return kept if isinstance(kept, dict) else None
+
+    def last_look(self) -> Look | None:
+        """What verify.yml kept of its last look at the source, or None."""
+        return cast("Look | None", self.kept(results.STATE))
 
     def keep(self, file: str, value: Mapping[str, object]) -> None:
         """Keep a file there, for a later run."""

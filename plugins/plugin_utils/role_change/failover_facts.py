@@ -8,7 +8,7 @@ kept.
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -19,6 +19,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import RunContext
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.readings import Read
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
+    Fenced,
+    Reached,
+    Salvaged,
+    Stopped,
+    Unread,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
 # By which earlier steps a step goes. A first look that is taken again makes those of before old.
@@ -28,7 +36,7 @@ EARLIER = {
     "judge": ("reach", "freeze", "salvage"),
     "thaw": ("freeze",),
 }
-UNFENCED = {"case": None, "words": "", "dead_at": None}
+UNFENCED: Fenced = {"case": None, "words": "", "dead_at": None, "failed": []}
 
 
 class Facts(NamedTuple):
@@ -42,7 +50,7 @@ class Facts(NamedTuple):
 
     evidence: Evidence
     opened: interrupted_failover.Opened | None
-    fenced: dict[str, Any] | None
+    fenced: Fenced | None
 
 
 def gather(run: RunContext) -> Facts:
@@ -58,12 +66,12 @@ def gather(run: RunContext) -> Facts:
     judged = readings.of_results(
         run.members,
         read(run),
-        run.kept(results.STATE),
-        run.kept(results.BEGUN),
+        run.last_look(),
+        cast("Certificate | None", run.kept(results.BEGUN)),
         run.own,
         time.time(),
         fence(run),
-        (fenced or {}).get("failed", ()),
+        fenced["failed"] if fenced else (),
     )
     run.members = judged.evidence.members
     run.refuse(context.forks_problem(run.members))
@@ -74,11 +82,15 @@ def read(run: RunContext) -> Read:
     """What the modules of this run's steps returned."""
     earlier = EARLIER.get(run.step, ())
     info = {member.host: run.info_of(member.host) for member in run.members}
-    reach, salvage = (
-        run.results_of(step) if step in earlier else {} for step in ("reach", "salvage")
-    )
+    reach = run.results_of("reach") if "reach" in earlier else {}
     frozen = run.results_of("freeze") if "freeze" in earlier else None
-    return Read(info, reach, frozen, salvage)
+    salvage = run.results_of("salvage") if "salvage" in earlier else {}
+    return Read(
+        cast("dict[str, Unread]", info),
+        cast("dict[str, Reached]", reach),
+        cast("dict[str, Stopped] | None", frozen),
+        cast("dict[str, Salvaged]", salvage),
+    )
 
 
 def fence(run: RunContext) -> str:
@@ -91,20 +103,20 @@ def fence(run: RunContext) -> str:
     return survivors.BEHIND if seen and seen["case"] and not seen["dead_at"] else ""
 
 
-def fence_seen(run: RunContext) -> dict[str, Any] | None:
+def fence_seen(run: RunContext) -> Fenced | None:
     """What the plan of before has kept of those tasks."""
     if run.step != "judge" and not run.options.fenced:
         return None
     kept = run.result_of("plan").get("certificate") or {}
-    seen: dict[str, Any] | None = kept.get("fenced")
+    seen: Fenced | None = kept.get("fenced")
     return seen
 
 
-def fenced_of(run: RunContext) -> dict[str, Any] | None:
+def fenced_of(run: RunContext) -> Fenced | None:
     """The same with the hosts on which one of those tasks has failed since."""
     seen = fence_seen(run)
     if run.step != "plan" or fence(run) != survivors.BEHIND:
         return seen
     planned = run.results_of("plan")
     failed = sorted(host for host, plan in planned.items() if plan and not run.in_play(host))
-    return dict(seen or UNFENCED, failed=failed)
+    return {**(seen or UNFENCED), "failed": failed}

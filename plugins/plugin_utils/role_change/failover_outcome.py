@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
     UNDONE,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     premises,
@@ -21,6 +18,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     switchover_outcome,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.cases import Case
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    AppliedAhead,
+    Certificate,
+    Line,
+    PartEvent,
+    PartResult,
+    Parts,
+    PremiseRow,
+    Stopped,
+    Window,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
 TITLES = {
@@ -44,7 +52,7 @@ def not_frozen(evidence: survivors.Evidence) -> list[Case]:
     ]
 
 
-def why_not(stopped: dict[str, Any] | None) -> str:
+def why_not(stopped: Stopped | None) -> str:
     """Why an IO thread runs that should have been stopped."""
     if not stopped:
         return "nobody came to it, because a task of yours failed there, see above"
@@ -52,12 +60,12 @@ def why_not(stopped: dict[str, Any] | None) -> str:
 
 
 def completed(
-    kept: dict[str, Any],
-    parts: dict[str, Any],
+    kept: Certificate,
+    parts: Parts,
     accepted: list[str],
     run: str,
     beginning: str | float | None = None,
-) -> dict[str, Any]:
+) -> Certificate:
     """The certificate with what the parts have shown.
 
     Args:
@@ -68,50 +76,55 @@ def completed(
     """
     if kept["outcome"] == REFUSED:
         return kept
-    target = parts.get(kept["to"]) or {}
-    done = dict(kept, outcome=target.get("outcome") or UNKNOWN)
+    target = parts.get(kept["to"] or "") or {}
     reasons = {host: switchover_outcome.reason_of(result) for host, result in parts.items()}
-    done["reason"] = "; ".join(f"{host}: {words}" for host, words in reasons.items() if words)
-    done["premises"] = [shown(row, target) for row in kept["premises"]]
-    points = [
-        check.row(one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"])
-        for host, result in parts.items()
-        for one in (result or {}).get("points", [])
-        if one["id"] in TITLES
-    ]
-    done["points"] = points
-    done["applied_ahead"] = ahead_of(target)
-    events = [
-        dict(event, host=host)
-        for host, result in parts.items()
-        for event in (result or {}).get("timeline", [])
-    ]
     begin = results.begun_at(run) if beginning is None else float(beginning)
-    done["begun_at"] = survivors.stamp_of(begin)
-    events.sort(key=lambda event: event["at"])
-    done["timeline"] = [
-        {
-            "at_ms": None if begin is None else round(1000 * (event["at"] - begin)),
-            "host": event["host"],
-            "event": event["event"],
-            "words": event["words"],
-        }
-        for event in events
-    ]
-    for name, event in (("opened_after_ms", "open"), ("first_commit_after_ms", "first_commit")):
-        at = [line["at_ms"] for line in done["timeline"] if line["event"] == event]
-        done[name] = at[0] if at else None
-    opened = [event["at"] for event in events if event["event"] == "open"]
-    done["opened_at"] = survivors.stamp_of(opened[0]) if opened else None
-    done["statements"] = [
-        {"host": host, "statement": statement}
-        for host, result in parts.items()
-        for statement in (result or {}).get("statements", [])
-    ]
+    events = events_of(parts)
+    lines = [line_of(host, event, begin) for host, event in events]
+    opened = [event["at"] for _host, event in events if event["event"] == "open"]
+    done: Certificate = {
+        **kept,
+        "outcome": target.get("outcome") or UNKNOWN,
+        "reason": "; ".join(f"{host}: {words}" for host, words in reasons.items() if words),
+        "premises": [shown(row, target) for row in kept["premises"]],
+        "points": switchover_outcome.points(parts, TITLES),
+        "applied_ahead": ahead_of(target),
+        "begun_at": survivors.stamp_of(begin),
+        "timeline": lines,
+        "opened_after_ms": first_at(lines, "open"),
+        "first_commit_after_ms": first_at(lines, "first_commit"),
+        "opened_at": survivors.stamp_of(opened[0]) if opened else None,
+        "statements": switchover_outcome.statements(parts),
+    }
     return judged(changed_elsewhere(done, target))
 
 
-def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+def events_of(parts: Parts) -> list[tuple[str, PartEvent]]:
+    """The events of all parts in one order, with their hosts."""
+    every = [
+        (host, event)
+        for host, result in parts.items()
+        for event in (result or {}).get("timeline", [])
+    ]
+    return sorted(every, key=lambda one: one[1]["at"])
+
+
+def line_of(host: str, event: PartEvent, begin: float | None) -> Line:
+    """An event's line of the timeline.
+
+    Args:
+        begin: when the failover began, in seconds since 1970; None if that is not known.
+    """
+    at_ms = None if begin is None else round(1000 * (event["at"] - begin))
+    return {"at_ms": at_ms, "host": host, "event": event["event"], "words": event["words"]}
+
+
+def first_at(lines: list[Line], event: str) -> float | None:
+    """When an event happened first, in milliseconds; None if it did not."""
+    return next((line["at_ms"] for line in lines if line["event"] == event), None)
+
+
+def changed_elsewhere(done: Certificate, target: PartResult) -> Certificate:
     """The certificate, if a row that only showed once all was applied says that a playbook of
     another controller changed the source's semi-sync after the last look: that proves nothing from
     its own moment on. A source that was degraded at that look had confirmed commits alone before.
@@ -127,20 +140,32 @@ def changed_elsewhere(done: dict[str, Any], target: dict[str, Any]) -> dict[str,
         if row is None
         else "a playbook of another controller changed its semi-sync after the last look"
     )
-    rows = [
-        dict(one, outcome=FAILED, observed=f"{one['observed']}; {words}")
+    rows: list[PremiseRow] = [
+        {**one, "outcome": FAILED, "observed": f"{one['observed']}; {words}"}
         if premises.of(one).bounded
         else one
         for one in done["premises"]
     ]
-    before = done["window"] or {"known": False, "commits": None}
-    until = done.get("proven_until")
-    begin = min(last["at"], before.get("from", last["at"]))
-    window = dict(before, **{"from": begin, "ended": bool(done["source_ended_at"])})
-    window.setdefault("to", until_second(done["source_ended_at"]) or done["at"])
-    if done["verdict"] == certificate.PROVEN:
-        done = dict(done, verdict=certificate.WINDOW)
-    return dict(done, premises=rows, window=window, proven_until=until and min(until, last["at"]))
+    until, proven = done.get("proven_until"), done["verdict"] == certificate.PROVEN
+    return {
+        **done,
+        "verdict": certificate.WINDOW if proven else done["verdict"],
+        "premises": rows,
+        "window": wider(done, last["at"]),
+        "proven_until": until and min(until, last["at"]),
+    }
+
+
+def wider(done: Certificate, at: str) -> Window:
+    """The degraded window of a certificate, which begins at the last look or before."""
+    before, ended = done["window"], done.get("source_ended_at")
+    return {
+        "known": before["known"] if before else False,
+        "commits": None,
+        "from": min(at, before["from"]) if before else at,
+        "ended": bool(ended),
+        "to": before["to"] if before else until_second(ended) or done["at"],
+    }
 
 
 def until_second(moment: str | None) -> str | None:
@@ -150,7 +175,7 @@ def until_second(moment: str | None) -> str | None:
     return survivors.stamp(survivors.moment_of(moment) + 1)
 
 
-def ahead_of(target: dict[str, Any]) -> dict[str, Any] | None:
+def ahead_of(target: PartResult) -> AppliedAhead | None:
     """How the target applied its backlog, and whether it was careful with its disk again before it
     opened; None where there was little.
     """
@@ -159,12 +184,12 @@ def ahead_of(target: dict[str, Any]) -> dict[str, Any] | None:
         return None
     events = [event["event"] for event in target.get("timeline", [])]
     again = "careful_again" in events if ahead["relaxed"] else None
-    return dict(ahead, careful_again=again)
+    return {**ahead, "careful_again": again}
 
 
-def ahead_words(kept: dict[str, Any]) -> list[str]:
+def ahead_words(kept: Certificate) -> list[str]:
     """The same for people."""
-    ahead = kept["applied_ahead"]
+    ahead = kept.get("applied_ahead")
     if not ahead:
         return []
     words = f"  {kept['to']} applied {ahead['transactions']} transactions in {ahead['seconds']} s"
@@ -175,7 +200,7 @@ def ahead_words(kept: dict[str, Any]) -> list[str]:
     return [words]
 
 
-def shown(row: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+def shown(row: PremiseRow, target: PartResult) -> PremiseRow:
     """What the target's part has shown, as it has seen it; every other premise as it was."""
     premise = premises.of(row)
     if not premise.applying or row["outcome"] != UNKNOWN:
@@ -187,10 +212,10 @@ def shown(row: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
     observed = seen[0]["observed"]
     if premise.bounded:
         observed = f"{row['observed']}; {observed}"
-    return dict(row, observed=observed, outcome=outcome, reason="")
+    return {**row, "observed": observed, "outcome": outcome, "reason": ""}
 
 
-def judged(done: dict[str, Any]) -> dict[str, Any]:
+def judged(done: Certificate) -> Certificate:
     """The verdict once more, where what was pending is shown now, or nobody has shown it."""
     awaited = [
         row
@@ -211,10 +236,16 @@ def judged(done: dict[str, Any]) -> dict[str, Any]:
     until = None if left or failed else done.get("proven_until")
     if reasons and done["verdict"] != certificate.NOT_PROVEN:
         until = None
-    return dict(done, reasons=reasons, pending=[], verdict=verdict, proven_until=until)
+    return {
+        **done,
+        "reasons": reasons,
+        "pending": [],
+        "verdict": verdict,
+        "proven_until": until,
+    }
 
 
-def told(kept: dict[str, Any]) -> list[str]:
+def told(kept: Certificate) -> list[str]:
     """A certificate at the end, for people."""
     lines = [
         f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}:"
@@ -225,7 +256,7 @@ def told(kept: dict[str, Any]) -> list[str]:
     lines += switchover_outcome.table(kept["timeline"]) + ahead_words(kept)
     lines += [
         f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
-        for row in [*kept["premises"], *kept["points"]]
+        for row in [*kept["premises"], *kept.get("points", [])]
     ]
     lines += [f"  {host} stays behind: {words}" for host, words in kept["left_behind"].items()]
     lines.append(
@@ -235,7 +266,7 @@ def told(kept: dict[str, Any]) -> list[str]:
     return [*lines, f"  VERDICT {certificate.in_words(kept)}"]
 
 
-def complaint(kept: dict[str, Any], parts: dict[str, Any]) -> str:
+def complaint(kept: Certificate, parts: Parts) -> str:
     """Why the run fails; empty where the replica took over, and all others follow it."""
     where, target = f"Cluster {kept['cluster']!r}", kept["to"]
     if kept["outcome"] == REFUSED and not target:
@@ -252,7 +283,7 @@ def complaint(kept: dict[str, Any], parts: dict[str, Any]) -> str:
         return (
             f"{where}: {target} took over, but {', '.join(left)} did not follow: {kept['reason']}"
         )
-    failed = [point for point in kept["points"] if point["outcome"] == FAILED]
+    failed = [point for point in kept.get("points", []) if point["outcome"] == FAILED]
     if failed or kept["reason"]:
         words = "; ".join(point["observed"] for point in failed) or kept["reason"]
         return f"{where}: {target} took over, but {words}"

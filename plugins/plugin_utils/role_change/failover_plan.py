@@ -37,6 +37,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
     follows,
     peers_of,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Statement,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -262,7 +265,7 @@ def progress(host: str, total: int, result: dict[str, Any], seconds: float) -> s
 
 def statements(
     chosen: Member, followers: list[Member], others: list[Member], schema: str, wait_count: int
-) -> list[dict[str, str]]:
+) -> list[Statement]:
     """Every statement in its order, with its host, as far as it is known beforehand.
 
     Args:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     BEGUN,
@@ -27,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, member, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_events
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
@@ -50,6 +51,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover
     Facts,
     read,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
+    Statement,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -66,7 +71,7 @@ def first_look(run: RunContext) -> FirstLookPlan:
     """What the first look at a host asks: all that a failover asks of any host."""
     # What was registered before this is old: only their addresses count.
     _name, members = cluster.known_members(run.task_vars, "")
-    last = run.kept(results.STATE)
+    last = run.last_look()
     places = [
         Place(one.address, run.variables_of(one.host).get("semisync_login_port"))
         for one in members
@@ -75,24 +80,18 @@ def first_look(run: RunContext) -> FirstLookPlan:
     return FirstLookPlan(
         places=places,
         user=run.own["replication_user"],
-        unit=run.own["service"] or (last or {}).get("unit"),
-        error_log=(last or {}).get("error_log"),
+        unit=run.own["service"] or (last.get("unit") if last else None),
+        error_log=cast("dict[str, object] | None", last.get("error_log") if last else None),
         files=log_files(run.own, last),
     )
 
 
-def log_files(own: Settings, last: dict[str, Any] | None) -> LogFiles | None:
+def log_files(own: Settings, last: Look | None) -> LogFiles | None:
     """Where the source's binary log is, by the last look at it; None if it is not salvaged."""
     known = source_log.known_files(last) if own.get("failover_salvage") else None
     if not known:
         return None
-    return LogFiles(
-        basename=known["basename"],
-        datadir=str(known.get("datadir") or ""),
-        pid_file=known.get("pid_file"),
-        basedir=known.get("basedir"),
-        program=known.get("program"),
-    )
+    return source_log.files_of(known)
 
 
 def source_of(facts: Facts) -> str:
@@ -147,7 +146,8 @@ def plan(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
     if decision.chosen:
         kept["statements"] = statements(run, evidence, decision.chosen)
     # Of a source that was dead before its fence all of it has been said.
-    anew = evidence.fence != survivors.BEHIND or refused or kept["fenced"]["case"]
+    fenced = kept.get("fenced")
+    anew = evidence.fence != survivors.BEHIND or refused or (fenced and fenced["case"])
     if run.speaks() and anew:
         run.say(certificate.told(kept, refused))
         run.say([f"  {certificate.fence_words(evidence)}"])
@@ -159,7 +159,7 @@ def plan(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
         words = certificate.complaint(run.name, refused)
         raise cluster.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
     # Whether it has to be seen dead before anything is touched.
-    lives = evidence.fence == survivors.AHEAD and bool(kept["fenced"])
+    lives = evidence.fence == survivors.AHEAD and bool(fenced)
     if lives and run.speaks():
         run.keep_look(run.members)
     return {"changed": False, "certificate": kept, "lives": lives}
@@ -190,7 +190,7 @@ def interrupted(facts: Facts) -> interrupted_failover.Opened:
     return facts.opened
 
 
-def statements(run: RunContext, evidence: Evidence, chosen: Member) -> list[dict[str, str]]:
+def statements(run: RunContext, evidence: Evidence, chosen: Member) -> list[Statement]:
     """Every statement, as far as it is known beforehand."""
     followers = successor.followers_of(evidence, chosen)
     others = [
@@ -251,7 +251,7 @@ def judge(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
         return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
     if run.speaks():
         # For a run that is to finish this one.
-        run.keep(results.BEGUN, dict(kept, outcome=BEGUN))
+        run.keep(results.BEGUN, {**kept, "outcome": BEGUN})
     hosts = failover_plan.parts(evidence, chosen, run.token, kept["verdict"], kept["salvage"])
     return going(hosts, kept)
 
@@ -270,7 +270,7 @@ def judge_the_rest(run: RunContext, facts: Facts) -> Result:
     return going(hosts, kept)
 
 
-def going(hosts: dict[str, FailoverPlan], kept: dict[str, Any]) -> Result:
+def going(hosts: dict[str, FailoverPlan], kept: Certificate) -> Result:
     plans = {host: plan_of_one.to_dict() for host, plan_of_one in hosts.items()}
     return {"changed": False, "go": True, "hosts": plans, "certificate": kept}
 
@@ -292,7 +292,7 @@ def take_over(run: RunContext, planned: FailoverPlan) -> Result:
     """The target's part: its backlog with its progress first, then the rest, with what was
     salvaged.
     """
-    last = run.kept(results.STATE)
+    last = run.last_look()
     planned = dataclasses.replace(
         planned, event_states=rules_events.of_dead(last, planned.source_id)
     )
@@ -310,10 +310,10 @@ def report(run: RunContext, _facts: Facts) -> Result:
     kept, hosts = judged(run).get("certificate"), judged(run).get("hosts")
     if not kept:
         return {"failed": True, "msg": "nothing was judged; what failed is said above"}
-    parts = {host: run.result_of("part", host) for host in hosts or {}}
+    parts = run.parts_of(hosts or {})
     options, accepted = run.options, run.own["failover_accept"]
     kept = failover_outcome.completed(kept, parts, accepted, options.run, options.begun)
-    result: Result = dict(kept, changed=False, path=None)
+    result: Result = {**kept, "changed": False, "path": None}
     if run.speaks():
         result["path"] = keep(run, kept)
         run.say(failover_outcome.told(kept))
@@ -334,7 +334,7 @@ def keep_first_look(run: RunContext, _facts: Facts) -> Result:
     return {"changed": False}
 
 
-def keep(run: RunContext, kept: dict[str, Any]) -> str | None:
+def keep(run: RunContext, kept: Certificate) -> str | None:
     """Write certificate.json into the run's folder; its path."""
     if run.check_mode or not run.speaks():
         return None

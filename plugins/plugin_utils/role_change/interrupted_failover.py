@@ -7,12 +7,13 @@ what is left can be done. The certificate of what was judged then is still true.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -21,6 +22,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     premises,
     successor,
     survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
+    PremiseRow,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
@@ -41,11 +46,11 @@ class Opened(NamedTuple):
     target: Member
     source: str
     source_id: str
-    kept: dict[str, Any] | None
+    kept: Certificate | None
 
 
 def find(
-    members: list[Member], begun: dict[str, Any] | None, last: dict[str, Any] | None = None
+    members: list[Member], begun: Certificate | None, last: Look | None = None
 ) -> Opened | None:
     """The failover that was interrupted after its opening; None if there is none.
 
@@ -99,9 +104,7 @@ def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None
     return Opened(target, row["from_host"], row["from_id"], None)
 
 
-def is_of(
-    begun: dict[str, Any], member: Member, members: list[Member], last: dict[str, Any] | None
-) -> bool:
+def is_of(begun: Certificate, member: Member, members: list[Member], last: Look | None) -> bool:
     """Whether an open server is the one that a begun certificate is about, still at that place: it
     has nothing more of the source than was judged, no other replica is out of sight, and the source
     was not seen alive since.
@@ -114,10 +117,11 @@ def is_of(
     return not foreign(begun, member)
 
 
-def foreign(begun: dict[str, Any], member: Member) -> Gtids:
+def foreign(begun: Certificate, member: Member) -> Gtids:
     """What a server has that was neither judged nor written by itself."""
     kind = gtids.kind_of(member.facts["engine"])
-    salvaged = (begun.get("salvage") or {}).get("gtids")
+    salvage = begun.get("salvage")
+    salvaged = salvage["gtids"] if salvage else None
     known = kind.of(begun["received"].get(member.host), salvaged)
     own = kind.server_of(member.facts["variables"])
     return kind.parse(member.facts["gtid"].get(kind.STATE)).not_of_server(own).minus(known)
@@ -179,7 +183,7 @@ def problems(opened: Opened, members: list[Member]) -> list[str]:
     ]
 
 
-def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict[str, Any]:
+def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> Certificate:
     """What is proven of it: what was judged then, and that the target has what it had received.
 
     Args:
@@ -204,8 +208,12 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
             "pending": [],
             "proven_until": None,
             "assumes": [],
-            **{name: [] for name in ("premises", "cases", "accepted", "differences")},
-            **{name: {} for name in ("received", "left_behind")},
+            "premises": [],
+            "cases": [],
+            "accepted": [],
+            "differences": [],
+            "received": {},
+            "left_behind": {},
             "last_look": None,
             "salvage": None,
             "outcome": "planned",
@@ -219,13 +227,13 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
     if not has.covers(kind.parse(kept["received"].get(target.host))):
         return kept
     seen = f"read when an interrupted run was finished: it has {has}"
-    rows = [
-        dict(row, observed=seen, outcome=PASSED, reason="")
+    rows: list[PremiseRow] = [
+        {**row, "observed": seen, "outcome": PASSED, "reason": ""}
         if premises.of(row).is_awaited and row["outcome"] == UNKNOWN
         else row
         for row in kept["premises"]
     ]
-    return dict(kept, premises=rows)
+    return {**kept, "premises": rows}
 
 
 def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:

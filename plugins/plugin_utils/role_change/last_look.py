@@ -12,12 +12,17 @@ its timeout is over.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Ended,
+    LastWords,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import (
     Evidence,
     moment_of,
@@ -46,18 +51,18 @@ class Window(NamedTuple):
 # The looks
 
 
-def look(evidence: Evidence) -> dict[str, Any]:
+def look(evidence: Evidence) -> Look:
     """The last look at the dead source; empty if there is none, or it was at another server: who
     acknowledged that one says nothing of this one.
     """
-    return {} if elsewhere(evidence) else evidence.last or {}
+    return survivors.NO_LOOK if elsewhere(evidence) else evidence.last or survivors.NO_LOOK
 
 
 def elsewhere(evidence: Evidence) -> str:
     """That the last look was at another server than the dead source, as after a failover of the
     same night; empty if it was not, or nothing tells.
     """
-    last = evidence.last or {}
+    last = evidence.last or survivors.NO_LOOK
     if not last:
         return ""
     source = source_of(evidence.members).host
@@ -127,14 +132,13 @@ def covered_at(evidence: Evidence, salvaged: str = "") -> float | None:
 # The end
 
 
-def ended(evidence: Evidence) -> dict[str, Any] | None:
+def ended(evidence: Evidence) -> Ended | None:
     """How the source's server ended, if its host could say; None if nothing tells."""
     host = source_of(evidence.members).host
-    seen: dict[str, Any] | None = (evidence.looks.get(host) or {}).get("ended")
-    return seen
+    return (evidence.looks.get(host) or {}).get("ended")
 
 
-def log(evidence: Evidence) -> dict[str, Any]:
+def log(evidence: Evidence) -> LastWords:
     """What the dead server's error log says since the last look; empty if it could not be read.
     Words in it speak against a proof; that there are none proves nothing.
     """
@@ -165,7 +169,7 @@ def frozen_at(evidence: Evidence) -> float | None:
     return max(moments, default=None)
 
 
-def stopped_first(seen: dict[str, Any]) -> bool:
+def stopped_first(seen: Ended) -> bool:
     """Whether systemd began to stop a server before it ended, though a signal ended it then."""
     stopping, end = seen.get("stopping_ago"), seen["ended_ago"]
     return stopping is not None and seen["started_ago"] > stopping > end
@@ -243,7 +247,7 @@ def begin(evidence: Evidence) -> float | None:
         return at
     first, calm = at, last.get("calm_at")
     if values.same_value(last["wait_no_replica"], "ON") and calm:
-        first = max(at, moment_of(calm) + int(last["timeout"]) / 1000)
+        first = max(at, moment_of(calm) + int(last["timeout"] or 0) / 1000)
     voided = spent(evidence)
     if voided is not None:
         first = min(first, max(at, voided))

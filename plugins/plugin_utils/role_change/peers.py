@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Peer
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Try,
+)
 
 
 def where_they_listen(members: list[Member]) -> list[Peer]:
@@ -42,12 +45,12 @@ def follows(member: Member, source: Member, members: list[Member]) -> bool:
     return member.info is not None and sides.target_of(member, members, None) == source.host
 
 
-def untried(peers: list[Peer], tried: list[dict[str, Any]]) -> list[Peer]:
+def untried(peers: list[Peer], tried: list[Try]) -> list[Peer]:
     """Those of a replica's peers that it has not tried where they are."""
     return [peer for peer in peers if try_of(peer, tried) is None]
 
 
-def try_of(peer: Peer, tried: list[dict[str, Any]]) -> dict[str, Any] | None:
+def try_of(peer: Peer, tried: list[Try]) -> Try | None:
     """What became of the try of a peer, None where it was not tried: that without TLS says nothing
     against one that has it.
     """
@@ -58,7 +61,7 @@ def try_of(peer: Peer, tried: list[dict[str, Any]]) -> dict[str, Any] | None:
     return None
 
 
-class Reached(TypedDict):
+class PeersReached(TypedDict):
     """Whom a replica reaches.
 
     Attributes:
@@ -70,7 +73,7 @@ class Reached(TypedDict):
     answered: list[str]
 
 
-def reached(peers: list[Peer], tried: list[dict[str, Any]]) -> Reached:
+def reached(peers: list[Peer], tried: list[Try]) -> PeersReached:
     """What its tries say."""
     tries = {peer.host: try_of(peer, tried) for peer in peers}
     return {

@@ -14,7 +14,7 @@ did not confirm anything alone since (C7).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -28,6 +28,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     source_log,
     survivors,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import PremiseRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     FAILED,
@@ -36,7 +37,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     UNKNOWN,
 )
 
-Row = dict[str, Any]
+Row = PremiseRow
 
 
 class Premise(NamedTuple):
@@ -137,7 +138,7 @@ def premise(
         if good is None
         else check.row(point, host, title, expected, observed, good)
     )
-    return dict(row, statement=statement)
+    return {**row, "statement": statement}
 
 
 def of_quorum(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
@@ -239,7 +240,7 @@ def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     for member in survivors.readable(evidence.members):
         lost = relay_logs.lost(evidence, member)
         seen = relay_logs.channel_words(evidence, member)
-        since = (evidence.last or {}).get("at")
+        since = (evidence.last or survivors.NO_LOOK).get("at")
         row = premise(
             "C5",
             member.host,
@@ -252,7 +253,7 @@ def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
         )
         if lost and relay_logs.enough(evidence):
             reason = "it counts as unread, and the others are enough (C1)"
-            row = dict(row, outcome=NOT_APPLICABLE, reason=reason)
+            row = {**row, "outcome": NOT_APPLICABLE, "reason": reason}
         yield row
 
 
@@ -278,7 +279,7 @@ def of_source(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     """C7: nothing was confirmed that no replica has."""
     blind, lapse = last_look.unwatched(evidence), source_log.window(evidence)
     unknown = "" if source_log.covers(evidence) else last_look.since_unknown(evidence)
-    last = evidence.last or {}
+    last = evidence.last or survivors.NO_LOOK
     observed = blind
     if not blind:
         observed = (

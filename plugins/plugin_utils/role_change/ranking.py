@@ -11,10 +11,11 @@ where every replica has them, by the source's file and position otherwise: a fai
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     last_look,
@@ -266,7 +267,7 @@ def why_none(ranked: Ranked) -> str:
     )
 
 
-def past(members: list[Member], last: dict[str, Any] | None, now: float) -> list[str]:
+def past(members: list[Member], last: Look | None, now: float) -> list[str]:
     """What the last look at the source says, in words, if any replica was read: which may lack what
     it acknowledged, and what the source may have confirmed alone.
 

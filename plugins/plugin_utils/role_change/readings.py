@@ -8,15 +8,28 @@ function of these values and nothing else: tests/model/ asks it in every state o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Peer
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_failover,
     peers,
     survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Certificate,
+    HostLook,
+    Reached,
+    Received,
+    Salvage,
+    Salvaged,
+    Stopped,
+    Try,
+    Unread,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -35,10 +48,10 @@ class Read(NamedTuple):
         salvage: of reading the source's binary log.
     """
 
-    info: Mapping[str, Any]
-    reach: Mapping[str, Any] = {}
-    frozen: Mapping[str, Any] | None = None
-    salvage: Mapping[str, Any] = {}
+    info: Mapping[str, Unread]
+    reach: Mapping[str, Reached] = {}
+    frozen: Mapping[str, Stopped] | None = None
+    salvage: Mapping[str, Salvaged] = {}
 
 
 class Judged(NamedTuple):
@@ -56,8 +69,8 @@ class Judged(NamedTuple):
 def of_results(
     members: Sequence[Member],
     read: Read,
-    kept: dict[str, Any] | None,
-    begun: dict[str, Any] | None,
+    kept: Look | None,
+    begun: Certificate | None,
     settings: Settings,
     now: float,
     fence: str = "",
@@ -82,7 +95,7 @@ def of_results(
         target = next(one for one in every if one.host == opened.target.host)
         opened = opened._replace(target=target)
     first = {
-        member.host: {"gtid": member.facts["gtid"], "channel": member.channel}
+        member.host: Received(gtid=member.facts["gtid"], channel=member.link)
         for member in survivors.readable(every)
     }
     every = [as_frozen(member, (read.frozen or {}).get(member.host) or {}) for member in every]
@@ -91,11 +104,11 @@ def of_results(
     last = history.look_back(kept, every, survivors.stamp(now))[0] if living else None
     evidence = Evidence(
         members=every,
-        source=dict(read.info.get(source.host) or {}),
+        source={**(read.info.get(source.host) or {})},
         looks={member.host: looked(member, every, read) for member in every},
         first=first,
         frozen=None if read.frozen is None else dict(read.frozen),
-        last=dict(last) if last else kept,
+        last=last or kept,
         settings=settings,
         now=now,
         salvage=salvage_of(source.host, read),
@@ -105,7 +118,7 @@ def of_results(
     return Judged(evidence, opened)
 
 
-def told(member: Member, result: dict[str, Any]) -> Member:
+def told(member: Member, result: Unread) -> Member:
     """A member with words of a failover's own for a server that does not run."""
     if member.info is None and result.get("reason") == "stopped":
         return member.but(error=STOPPED)
@@ -123,15 +136,15 @@ def after_opening(
     return member.but(side="source" if member.host == dead else "replica")
 
 
-def as_frozen(member: Member, stopped: dict[str, Any]) -> Member:
+def as_frozen(member: Member, stopped: Stopped) -> Member:
     """A member as it was read after its IO thread stopped, if it was."""
     if member.info is None or "gtid" not in stopped:
         return member
-    info = dict(member.info, gtid=stopped["gtid"], channel=stopped["channel"])
+    info: Info = {**member.info, "gtid": stopped["gtid"], "channel": stopped["channel"]}
     return member.but(info=info)
 
 
-def tried(host: str, read: Read) -> list[dict[str, Any]]:
+def tried(host: str, read: Read) -> list[Try]:
     """The places at which a replica has tried to log in, with what became of it."""
     looks = (read.info.get(host) or {}).get("look") or {}
     return [*looks.get("tried", ()), *(read.reach.get(host) or {}).get("tried", ())]
@@ -143,7 +156,7 @@ def others_of(members: Sequence[Member], asking: Member) -> list[Peer]:
     return [peer for peer in every if peer.host != asking.host]
 
 
-def looked(member: Member, members: list[Member], read: Read) -> dict[str, Any]:
+def looked(member: Member, members: list[Member], read: Read) -> HostLook:
     """What was read of a host beside its state: of a replica that was read, by the others' names;
     of the source, how it ended, and between which moments it was asked.
     """
@@ -153,11 +166,16 @@ def looked(member: Member, members: list[Member], read: Read) -> dict[str, Any]:
             **seen,
             **peers.reached(others_of(members, member), tried(member.host, read)),
         }
-    return {name: seen.get(name) for name in ("ended", "log", "asked_at", "read_at")}
+    return {
+        "ended": seen.get("ended"),
+        "log": seen.get("log"),
+        "asked_at": seen.get("asked_at"),
+        "read_at": seen.get("read_at"),
+    }
 
 
-def salvage_of(source: str, read: Read) -> dict[str, Any] | None:
+def salvage_of(source: str, read: Read) -> Salvage | None:
     """What was found in the source's binary log, or of it."""
     looks = (read.info.get(source) or {}).get("look") or {}
     seen = (read.salvage.get(source) or {}).get("salvage") or looks.get("salvage")
-    return dict(seen) if seen else None
+    return {**seen} if seen else None

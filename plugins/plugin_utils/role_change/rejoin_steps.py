@@ -13,20 +13,19 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     SOURCE,
     CarryPlan,
     FormerLookPlan,
-    LogFiles,
     Plan,
     RejoinLookPlan,
     RejoinPlan,
     RejoinRecordPlan,
     ReplayPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
     methods,
     quarantine,
+    source_log,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     NotMeantError,
@@ -61,24 +60,12 @@ def look(facts: RejoinFacts) -> Plan:
     )
 
 
-def log_files(info: Info) -> LogFiles:
-    """Where the log of a server that was read is."""
-    files = history.files_of(info)
-    return LogFiles(
-        basename=files["basename"] or "",
-        datadir=files["datadir"] or "",
-        pid_file=files["pid_file"],
-        basedir=files["basedir"],
-        program=files["program"],
-    )
-
-
 def log_of_former(facts: RejoinFacts) -> dict[str, Any]:
     """Where the former source's log is, as far as it is known here, and what of it is known."""
     info = facts.former.info
     return {
         "known": facts.new_has().gtids,
-        "files": log_files(info) if info else None,
+        "files": source_log.files_of(history.files_of(info)) if info else None,
         "units": quarantine.units_of(facts.own, facts.source.facts),
         "program": facts.source.facts["program"] or "",
         "since": facts.row["happened"] if facts.row else "",
@@ -119,7 +106,7 @@ def replay(facts: RejoinFacts) -> dict[str, Any]:
         raise NotMeantError("it is not the source")
     old = facts.old_has()
     known = str(errant.with_copied(old, facts.new_has().state)) if old else ""
-    plan = ReplayPlan(log_files(facts.source.facts), known)
+    plan = ReplayPlan(source_log.files_of(history.files_of(facts.source.facts)), known)
     return facts.run.do(plan, tail=facts.run.handed_over(f"replay-{facts.former.host}"))
 
 

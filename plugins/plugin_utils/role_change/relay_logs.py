@@ -9,6 +9,8 @@ and the candidate is compared with those (past.py).
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -24,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
+Uptime = Literal["server_seconds", "kernel_seconds"]
 # An uptime is in whole seconds.
 WHOLE_SECONDS = 2
 
@@ -100,17 +103,18 @@ def kernel_since(evidence: Evidence, member: Member) -> float | None:
     return None if seconds is None else read_at - float(seconds)
 
 
-def uptime(evidence: Evidence, member: Member, name: str) -> tuple[float, float | None]:
+def uptime(evidence: Evidence, member: Member, name: Uptime) -> tuple[float, float | None]:
     """(when a replica was asked since when it runs, by the controller's clock at the latest; what
     it said): what was read after its IO thread stopped counts before what was read first.
     """
-    for seen, moment in (
-        ((evidence.frozen or {}).get(member.host) or {}, "answered_at"),
-        (evidence.looks.get(member.host) or {}, "read_at"),
+    stopped = (evidence.frozen or {}).get(member.host) or {}
+    first = evidence.looks.get(member.host) or {}
+    for seconds, at in (
+        (stopped.get(name), stopped.get("answered_at")),
+        (first.get(name), first.get("read_at")),
     ):
-        if seen.get(name) is not None:
-            at = seen.get(moment)
-            return (evidence.now if at is None else float(at)), float(seen[name])
+        if seconds is not None:
+            return (evidence.now if at is None else float(at)), float(seconds)
     return evidence.now, None
 
 
@@ -153,13 +157,13 @@ def has_less(evidence: Evidence, member: Member) -> str:
 
 def is_restarted(evidence: Evidence, member: Member) -> bool:
     """Whether its server started after the last look."""
-    since = survivors.moment_of((evidence.last or {})["at"]) - WHOLE_SECONDS
+    since = survivors.moment_of((evidence.last or survivors.NO_LOOK)["at"]) - WHOLE_SECONDS
     return running_since(evidence, member) > since
 
 
 def lost_by_start(evidence: Evidence, member: Member) -> str:
     """What a start of its server, or of its machine, took."""
-    since = survivors.moment_of((evidence.last or {})["at"]) - WHOLE_SECONDS
+    since = survivors.moment_of((evidence.last or survivors.NO_LOOK)["at"]) - WHOLE_SECONDS
     if not is_restarted(evidence, member):
         return ""
     variables = member.facts["variables"]
@@ -190,8 +194,8 @@ def lost_by_reset(evidence: Evidence, member: Member) -> str:
         return ""
     stopped = (evidence.frozen or {}).get(member.host) or {}
     running = stopped.get("applier_ids", member.facts.get("applier_ids"))
-    seen = ((evidence.last or {}).get("replicas") or {}).get(member.host) or {}
-    before = seen.get("connection_id")
+    seen = ((evidence.last or survivors.NO_LOOK).get("replicas") or {}).get(member.host)
+    before = seen.get("connection_id") if seen else None
     if before is None:
         return "the last look has not seen it: whether its applier was started again is not known"
     if running is None:

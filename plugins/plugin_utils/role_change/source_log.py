@@ -9,13 +9,19 @@ to its end and the candidate gets what it lacks, nothing that was confirmed can 
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import (
+    BinaryLogFiles,
+    Look,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import last_look, survivors
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.last_look import Window
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    LogSummary,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
 # What to do about each case that is in the way; see module_utils/binlog/salvage.py.
@@ -33,10 +39,21 @@ REMEDIES = {
 OTHERWISE = "read its binary log by hand before anybody starts it"
 
 
-def known_files(last: dict[str, Any] | None) -> dict[str, Any] | None:
+def known_files(last: Look | None) -> BinaryLogFiles | None:
     """Where the source's binary log is, by the last look at it."""
-    files: dict[str, Any] | None = (last or {}).get("files")
+    files = last.get("files") if last else None
     return files if files and files.get("basename") else None
+
+
+def files_of(known: BinaryLogFiles) -> LogFiles:
+    """The same, as a host is given it."""
+    return LogFiles(
+        basename=known.get("basename") or "",
+        datadir=known.get("datadir") or "",
+        pid_file=known.get("pid_file"),
+        basedir=known.get("basedir"),
+        program=known.get("program"),
+    )
 
 
 def problem(evidence: Evidence) -> tuple[str, str] | None:
@@ -45,7 +62,11 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
     """
     if not evidence.settings.get("failover_salvage"):
         return None
-    source, last, seen = source_of(evidence.members), evidence.last or {}, evidence.salvage
+    source, last, seen = (
+        source_of(evidence.members),
+        evidence.last or survivors.NO_LOOK,
+        evidence.salvage,
+    )
     blind = last_look.unwatched(evidence)
     if blind or not known_files(last):
         return "no_log", f"where {source.host} has its binary log is not known: " + (
@@ -119,7 +140,7 @@ def covered_at(evidence: Evidence) -> float | None:
     return last_look.covered_at(evidence, read(evidence))
 
 
-def summary(evidence: Evidence) -> dict[str, Any] | None:
+def summary(evidence: Evidence) -> LogSummary | None:
     """What the certificate keeps of it; None where nothing was read."""
     seen = evidence.salvage or {}
     if not covers(evidence) or "count" not in seen:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, replicas_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
@@ -84,7 +82,7 @@ def new_wait_count(chosen: Member) -> int:
     return int(running.get("wait_for_replica_count") or 1)
 
 
-def left_behind(evidence: Evidence, chosen: Member) -> dict[str, Any]:
+def left_behind(evidence: Evidence, chosen: Member) -> dict[str, str]:
     """Replicas that will not follow, and why."""
     gone = dict(survivors.unread(evidence))
     for member in replicas_of(evidence.members):

@@ -7,22 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Gtid, Info
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    HostLook,
+    Received,
+    Salvage,
+    Stopped,
+    Unread,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # The tasks of semisync_hook_fence are still to end the source, or have run.
 AHEAD, BEHIND = "ahead", "behind"
+NO_LOOK = cast(Look, {})
 
 
 class Evidence(NamedTuple):
@@ -44,16 +53,16 @@ class Evidence(NamedTuple):
     """
 
     members: list[Member]
-    source: dict[str, Any]
-    looks: dict[str, Any]
-    frozen: dict[str, Any] | None
-    last: dict[str, Any] | None
+    source: Unread
+    looks: dict[str, HostLook]
+    frozen: dict[str, Stopped] | None
+    last: Look | None
     settings: Settings
     now: float
-    salvage: dict[str, Any] | None = None
+    salvage: Salvage | None = None
     fence: str = ""
     unfenced: Sequence[str] = ()
-    first: Mapping[str, Any] = MappingProxyType({})
+    first: Mapping[str, Received] = MappingProxyType({})
 
 
 def stamp(moment: float) -> str:
@@ -155,7 +164,7 @@ def own_writes(evidence: Evidence, member: Member) -> Gtids:
     nor another replica has.
     """
     kind = kind_of(member)
-    known = kind.parse((evidence.last or {}).get("gtid"))
+    known = kind.parse((evidence.last or NO_LOOK).get("gtid"))
     for other in readable(evidence.members):
         if other is not member:
             known = known.union(state_of(other))

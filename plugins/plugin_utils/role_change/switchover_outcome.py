@@ -7,7 +7,7 @@ and the checkpoints S1 and following.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
@@ -20,12 +20,19 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import channe
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check, checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Changes,
+    Line,
+    PartResult,
+    Parts,
+    Span,
+    Statement,
+    SwitchoverRecord,
+    SwitchoverRun,
+)
 
 # Of switchover.json; schema.json beside this file describes it.
 FORMAT = 1
-# What tells one switchover of a run from another, and what is kept of one that was mended.
-OF_ONE = ("mode", "from", "to", "token")
-OF_MENDED = ("outcome", "reason", "froze_at", "writers_waited_ms")
 # The mode of a run that only settles what has moved.
 SETTLE = "settle"
 SILENT = "its part ended without a word"
@@ -46,7 +53,7 @@ TITLES = {
 }
 
 
-def outcome(plan: dict[str, Any], parts: dict[str, Any]) -> tuple[str, str]:
+def outcome(plan: SwitchoverRun, parts: Parts) -> tuple[str, str]:
     """(what became of it, why in words).
 
     Args:
@@ -55,7 +62,7 @@ def outcome(plan: dict[str, Any], parts: dict[str, Any]) -> tuple[str, str]:
     if plan["mode"] == SETTLE:
         # No part has run: the journal says that the role has moved.
         return DONE, ""
-    source, target = (parts.get(plan[key]) or {} for key in ("from", "to"))
+    source, target = part_of(parts, plan["from"]), part_of(parts, plan["to"])
     reasons = [
         f"{host}: {reason}"
         for host, reason in ((host, reason_of(result)) for host, result in parts.items())
@@ -70,19 +77,24 @@ def outcome(plan: dict[str, Any], parts: dict[str, Any]) -> tuple[str, str]:
     return UNKNOWN, why
 
 
-def reason_of(result: dict[str, Any] | None) -> str:
+def part_of(parts: Parts, host: str) -> PartResult:
+    """What a host's part returned; nothing if it has none."""
+    return parts.get(host) or {}
+
+
+def reason_of(result: PartResult | None) -> str:
     if not result or "outcome" not in result:
         words = " ".join(str((result or {}).get("msg") or "").split())
         return f"{SILENT}{': ' + words[:300] if words else ''}"
-    return str(result["reason"])
+    return str(result.get("reason", ""))
 
 
-def left_over(parts: dict[str, Any]) -> list[str]:
+def left_over(parts: Parts) -> list[str]:
     """Hosts whose part is not done although the role has moved."""
     return [host for host, result in parts.items() if (result or {}).get("outcome") != DONE]
 
 
-def timeline(plan: dict[str, Any], parts: dict[str, Any]) -> list[dict[str, Any]]:
+def timeline(plan: SwitchoverRun, parts: Parts) -> list[Line]:
     """The events of all parts in one order, in milliseconds from the moment at which writers were
     kept out.
     """
@@ -99,21 +111,21 @@ def timeline(plan: dict[str, Any], parts: dict[str, Any]) -> list[dict[str, Any]
             ready = there.get("ready")
             there_is = None if ready is None else ready + shifts[plan["to"]]
             shifts[host] = shift(there_is, seen.get("attach"))
-    lines = [
-        {
-            "host": host,
-            "event": event["event"],
-            "words": event["words"],
-            "at_ms": None
-            if begin is None
-            else round(1000 * (event["at"] + shifts[host] - begin), 1),
-            "at": event["at"] + shifts[host],
-        }
+    every = [
+        (event["at"] + shifts[host], host, event)
         for host, result in parts.items()
         for event in (result or {}).get("timeline", [])
     ]
-    lines.sort(key=lambda line: line["at"])
-    return [{key: line[key] for key in ("at_ms", "host", "event", "words")} for line in lines]
+    every.sort(key=lambda entry: entry[0])
+    return [
+        {
+            "at_ms": None if begin is None else round(1000 * (at - begin), 1),
+            "host": host,
+            "event": event["event"],
+            "words": event["words"],
+        }
+        for at, host, event in every
+    ]
 
 
 def shift(said: float | None, seen: float | None) -> float:
@@ -123,7 +135,7 @@ def shift(said: float | None, seen: float | None) -> float:
     return said - seen
 
 
-def writable(plan: dict[str, Any], lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def writable(plan: SwitchoverRun, lines: list[Line]) -> list[Span]:
     """Who could be written to when, by the timeline: from and to in its milliseconds; None for what
     began before it, or lasts.
     """
@@ -133,7 +145,7 @@ def writable(plan: dict[str, Any], lines: list[dict[str, Any]]) -> list[dict[str
             when.setdefault(line["event"], line["at_ms"])
     if "freeze" not in when:
         return []
-    spans: list[dict[str, Any]] = [{"host": plan["from"], "from_ms": None, "to_ms": when["freeze"]}]
+    spans: list[Span] = [{"host": plan["from"], "from_ms": None, "to_ms": when["freeze"]}]
     # The target's part may have died with its word; the source saw it open.
     opened = when.get("open", when.get("open_seen"))
     for host, begin in ((plan["from"], when.get("reopened")), (plan["to"], opened)):
@@ -142,7 +154,7 @@ def writable(plan: dict[str, Any], lines: list[dict[str, Any]]) -> list[dict[str
     return spans
 
 
-def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
+def froze_at(plan: SwitchoverRun, parts: Parts) -> str | None:
     """When writers were kept out, by the source's clock; None where they were not."""
     events = (parts.get(plan["from"]) or {}).get("timeline", [])
     for event in events:
@@ -151,16 +163,23 @@ def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
     return None
 
 
-def points(parts: dict[str, Any]) -> list[Check]:
-    """The checkpoints that the parts have seen, as rows."""
+def points(parts: Parts, titles: Mapping[str, str] = TITLES) -> list[Check]:
+    """The checkpoints that the parts have seen, as rows.
+
+    Args:
+        titles: of those that are wanted.
+    """
     return [
-        check.row(one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"])
+        check.row(one["id"], host, titles[one["id"]], one["expected"], one["observed"], one["good"])
         for host, result in parts.items()
         for one in (result or {}).get("points", [])
+        if one["id"] in titles
     ]
 
 
-def settled(plan: dict[str, Any], members: list[Member], plans: dict[str, Any]) -> list[Check]:
+def settled(
+    plan: SwitchoverRun, members: list[Member], plans: Mapping[str, Changes | None]
+) -> list[Check]:
     """S8 and S9, from what the servers say when everything is done.
 
     Args:
@@ -184,7 +203,7 @@ def settled(plan: dict[str, Any], members: list[Member], plans: dict[str, Any]) 
     return rows
 
 
-def follower(plan: dict[str, Any], member: Member) -> Check:
+def follower(plan: SwitchoverRun, member: Member) -> Check:
     """S8 of one host; the former source acknowledges too, as the target did before."""
     channel = None if member.info is None else member.channel
     peer = next(one for one in plan["hosts"][member.host]["members"] if one["host"] == plan["to"])
@@ -203,7 +222,7 @@ def follower(plan: dict[str, Any], member: Member) -> Check:
     return check.row("S8", member.host, TITLES["S8"], expected, observed, good)
 
 
-def table(lines: list[dict[str, Any]]) -> list[str]:
+def table(lines: list[Line]) -> list[str]:
     """The timeline for people."""
     return [
         f"  {'' if line['at_ms'] is None else format(line['at_ms'], '.0f'):>8} ms  {line['host']}:"
@@ -213,12 +232,12 @@ def table(lines: list[dict[str, Any]]) -> list[str]:
 
 
 def record(
-    plan: dict[str, Any],
-    parts: dict[str, Any],
+    plan: SwitchoverRun,
+    parts: Parts,
     outcome_word: str,
     reason: str,
     rows: list[Check],
-) -> dict[str, Any]:
+) -> SwitchoverRecord:
     """What is kept as switchover.json."""
     source = parts.get(plan["from"]) or {}
     lines = timeline(plan, parts)
@@ -238,15 +257,20 @@ def record(
         "premises": plan["premises"],
         "points": sorted(rows, key=lambda row: row["id"]),
         "timeline": lines,
-        "statements": [
-            {"host": host, "statement": statement}
-            for host, result in parts.items()
-            for statement in (result or {}).get("statements", [])
-        ],
+        "statements": statements(parts),
     }
 
 
-def with_mended(new: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+def statements(parts: Parts) -> list[Statement]:
+    """The statements that were run, with their hosts."""
+    return [
+        {"host": host, "statement": statement}
+        for host, result in parts.items()
+        for statement in (result or {}).get("statements", [])
+    ]
+
+
+def with_mended(new: SwitchoverRecord, before: SwitchoverRecord | None) -> SwitchoverRecord:
     """A record with what became of an interrupted switchover that the same run mended beforehand.
 
     Args:
@@ -255,12 +279,28 @@ def with_mended(new: dict[str, Any], before: dict[str, Any] | None) -> dict[str,
     if not before:
         return new
     mended = list(before.get("mended", []))
-    if any(before[word] != new[word] for word in OF_ONE):
-        mended.append({word: before[word] for word in (*OF_ONE, *OF_MENDED)})
+    if identity(before) != identity(new):
+        mended.append(
+            {
+                "mode": before["mode"],
+                "from": before["from"],
+                "to": before["to"],
+                "token": before["token"],
+                "outcome": before["outcome"],
+                "reason": before["reason"],
+                "froze_at": before["froze_at"],
+                "writers_waited_ms": before["writers_waited_ms"],
+            }
+        )
     return {**new, "mended": mended} if mended else new
 
 
-def told(record_of: dict[str, Any]) -> list[str]:
+def identity(of_one: SwitchoverRecord) -> tuple[str, str, str, str]:
+    """What tells one switchover of a run from another."""
+    return of_one["mode"], of_one["from"], of_one["to"], of_one["token"]
+
+
+def told(record_of: SwitchoverRecord) -> list[str]:
     """A record for people."""
     waited = record_of["writers_waited_ms"]
     lines = [
@@ -277,7 +317,7 @@ def told(record_of: dict[str, Any]) -> list[str]:
     ]
 
 
-def complaint(record_of: dict[str, Any], parts: dict[str, Any], settled_too: bool) -> str:
+def complaint(record_of: SwitchoverRecord, parts: Parts, settled_too: bool) -> str:
     """Why the run fails; empty where the role is where it should be, and all else with it."""
     source, target, reason = record_of["from"], record_of["to"], record_of["reason"]
     where = f"Cluster {record_of['cluster']!r}"

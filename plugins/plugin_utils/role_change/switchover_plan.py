@@ -8,7 +8,7 @@ statements that each host would be given.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -43,6 +43,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
     where_they_listen,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    PartPlan,
+    Statement,
+    SwitchoverRun,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -176,7 +181,7 @@ def make(
     token: str,
     mode: str,
     row: JournalRow | None,
-) -> dict[str, Any]:
+) -> SwitchoverRun:
     """The plan of a cluster; see the RETURN section of semisync_switchover.
 
     Args:
@@ -212,7 +217,7 @@ def of_cluster(
     target: str,
     token: str,
     hosts: dict[str, SwitchoverPlan],
-) -> dict[str, Any]:
+) -> SwitchoverRun:
     """The plan of a cluster, without what is known of a switch only."""
     return {
         "mode": mode,
@@ -220,7 +225,7 @@ def of_cluster(
         "from": source,
         "to": target,
         "token": token,
-        "hosts": {host: plan.to_dict() for host, plan in hosts.items()},
+        "hosts": {host: cast(PartPlan, plan.to_dict()) for host, plan in hosts.items()},
         "statements": [],
         "premises": [],
     }
@@ -335,7 +340,7 @@ def statements(
     looks: Looks,
     settings: Settings,
     hosts: dict[str, SwitchoverPlan],
-) -> list[dict[str, str]]:
+) -> list[Statement]:
     """Every statement in its order, with its host, as far as it is known beforehand."""
     here, there = names_of(source), names_of(target)
     lines: list[tuple[str, str]] = [
@@ -401,7 +406,7 @@ def statements(
     return [{"host": host, "statement": words} for host, words in lines]
 
 
-def in_words(plan: dict[str, Any]) -> list[str]:
+def in_words(plan: SwitchoverRun) -> list[str]:
     """The plan for people."""
     lines = [f"Switchover of cluster {plan['cluster']} from {plan['from']} to {plan['to']}"]
     if plan["mode"] != SWITCH:

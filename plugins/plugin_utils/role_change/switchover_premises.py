@@ -22,6 +22,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    SwitchoverPremise,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchover_ways import (
     Premise,
     of_ways,
@@ -29,9 +32,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
-def rows(members: list[Member], looks: dict[str, Any], settings: Settings) -> list[dict[str, Any]]:
+def rows(
+    members: list[Member], looks: dict[str, Any], settings: Settings
+) -> list[SwitchoverPremise]:
     """All premises of a switchover, those that do not hold as well."""
-    return [premise._asdict() for premise in premises(members, looks, settings)]
+    return [premise.row() for premise in premises(members, looks, settings)]
 
 
 def refusals(members: list[Member], looks: dict[str, Any], settings: Settings) -> list[str]:

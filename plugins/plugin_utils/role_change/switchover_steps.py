@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     SWITCH,
@@ -31,6 +31,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
     where_they_listen,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Changes,
+    SwitchoverRecord,
+    SwitchoverRun,
 )
 
 FILE = "switchover.json"
@@ -150,15 +155,15 @@ def rest_of(run: RunContext) -> SwitchoverPlan:
 
 def report(run: RunContext) -> Result:
     """Show and keep what became of it; a failure where the role has not moved."""
-    planned, settled = run.result_of("plan"), run.options.settled
-    parts = {host: run.result_of("part", host) for host in planned["hosts"]}
+    planned, settled = planned_by(run), run.options.settled
+    parts = run.parts_of(planned["hosts"])
     outcome, reason = switchover_outcome.outcome(planned, parts)
     rows = switchover_outcome.points(parts)
     if settled:
         run.take_members()
         rows += switchover_outcome.settled(planned, run.members, plans_of(run, planned))
     record = switchover_outcome.record(planned, parts, outcome, reason, rows)
-    result: Result = dict(record, changed=False, path=None)
+    result: Result = {**record, "changed": False, "path": None}
     if run.host == next(host for host in planned["hosts"] if run.in_play(host)):
         result["path"] = keep(run, planned, record)
         told = switchover_outcome.told(record)
@@ -169,7 +174,12 @@ def report(run: RunContext) -> Result:
     return result
 
 
-def plans_of(run: RunContext, planned: Result) -> dict[str, Any]:
+def planned_by(run: RunContext) -> SwitchoverRun:
+    """What the step plan returned."""
+    return cast(SwitchoverRun, run.result_of("plan"))
+
+
+def plans_of(run: RunContext, planned: SwitchoverRun) -> dict[str, Changes | None]:
     """host -> what semisync_plan returned there last."""
     names = ("__semisync_readback", "__semisync_plan")
     every = {host: run.variables_of(host) for host in planned["hosts"]}
@@ -179,7 +189,7 @@ def plans_of(run: RunContext, planned: Result) -> dict[str, Any]:
     }
 
 
-def keep(run: RunContext, planned: Result, record: dict[str, Any]) -> str | None:
+def keep(run: RunContext, planned: SwitchoverRun, record: SwitchoverRecord) -> str | None:
     """Write switchover.json into the run's folder, and the first look at the new source once all
     is settled; the file's path.
     """

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, replicas_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    SwitchoverPremise,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
@@ -31,6 +34,16 @@ class Premise(NamedTuple):
     good: bool
     observed: str
     remedy: str = ""
+
+    def row(self) -> SwitchoverPremise:
+        """The same in a plan."""
+        return {
+            "premise": self.premise,
+            "host": self.host,
+            "good": self.good,
+            "observed": self.observed,
+            "remedy": self.remedy,
+        }
 
 
 def of_ways(

@@ -1,0 +1,446 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shapes of what the parts of a role change return, and of what is kept of it as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Gtid
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
+
+# What a host's part returns
+
+
+class PartEvent(TypedDict):
+    """What happened in a part; `at` is by its host's clock, in seconds since 1970."""
+
+    at: float
+    event: str
+    words: str
+
+
+class PartPoint(TypedDict):
+    """A checkpoint, or a premise, that a part has seen."""
+
+    id: str
+    expected: str
+    observed: str
+    good: bool
+
+
+class Ahead(TypedDict):
+    """How a target applied its backlog before its part; `relaxed` has variables and values."""
+
+    transactions: int
+    seconds: float
+    relaxed: dict[str, int]
+
+
+class PartResult(TypedDict, total=False):
+    """A part's result, as Ansible registers it; one that failed has `msg` alone.
+
+    Attributes:
+        outcome: done, undone, refused or unknown.
+        reason: why, in words.
+        settings_row: the newest row of settings, once the target has applied everything.
+        writers_waited_ms: from the freeze until a server took writes again.
+    """
+
+    outcome: str
+    reason: str
+    msg: str
+    points: list[PartPoint]
+    timeline: list[PartEvent]
+    statements: list[str]
+    ahead: Ahead | None
+    settings_row: int | None
+    position: str
+    writers_waited_ms: float | None
+    scheduler_was_on: bool
+
+
+Parts = Mapping[str, PartResult]
+
+
+class Stopped(TypedDict, total=False):
+    """What stopping a replica's IO thread returned; one that failed has `msg` alone.
+
+    Attributes:
+        stopped: whether the thread stands still.
+        changed: whether this run stopped it.
+        at: when, in seconds since 1970 by the host's clock.
+        answered_at: when the host had answered, by the controller's.
+        server_seconds, kernel_seconds: for how long the server and the machine have run.
+        gtid, channel, applier_ids: read after that.
+    """
+
+    stopped: bool
+    changed: bool
+    at: float
+    msg: str
+    answered_at: float
+    server_seconds: int
+    kernel_seconds: float | None
+    gtid: Gtid
+    channel: Channel
+    applier_ids: list[int] | None
+
+
+class Salvage(TypedDict, total=False):
+    """What reading a dead source's binary log found, or what is in the way of it.
+
+    Attributes:
+        case, words: what is in the way; `case` is empty if nothing is.
+        count, gtids: the transactions that the candidate lacks; absent before they were read.
+        files, end: what was read, and where the last transaction ends.
+        torn, torn_gtid: bytes after that, and the transaction that they are of.
+    """
+
+    case: str
+    words: str
+    count: int
+    gtids: list[str]
+    files: list[str]
+    end: int
+    torn: int
+    torn_gtid: str
+
+
+class Ended(TypedDict):
+    """How a server ended, as systemd remembers it; times in seconds before it was asked."""
+
+    how: str
+    status: int
+    ended_ago: float
+    started_ago: float
+    stopping_ago: float | None
+
+
+class LastWords(TypedDict, total=False):
+    """What a dead server's error log says since the last look.
+
+    Attributes:
+        shutdown: that it was asked to end.
+        off: that semi-sync was switched off.
+        started: that it started again.
+        dumps: server_ids of replicas that connected.
+        whole: whether all of it was read.
+    """
+
+    shutdown: bool
+    off: bool
+    started: bool
+    dumps: list[str]
+    whole: bool
+
+
+class Try(TypedDict):
+    """What became of a login at a place: why it failed, or empty; whether a server answered."""
+
+    address: str
+    port: int
+    tls: bool
+    words: str
+    answered: bool
+
+
+class Reached(TypedDict, total=False):
+    """What the step reach returned."""
+
+    tried: list[Try]
+
+
+class Salvaged(TypedDict, total=False):
+    """What the step salvage returned."""
+
+    salvage: Salvage
+
+
+class HostLook(TypedDict, total=False):
+    """What was read of a host beside its server's state (module_utils/role_change).
+
+    Attributes:
+        reach: peer -> why the replication account cannot log in there; empty if it can.
+        answered: peers that answered at all.
+        running: whether another run has the lock of this server, which is `lock_of`.
+        filters: what keeps transactions from being applied.
+        tried: the places at which a replica has tried to log in.
+        salvage: what is in the way of reading the dead source's log.
+        first_gtids: where its binary logs begin; MariaDB.
+        kernel_seconds, server_seconds: for how long the machine and the server have run.
+        ended, log, asked_at, read_at: of the dead source: how it ended, what its error log says,
+            and between which moments its host was asked.
+        failed, msg: that it could not be read, and why.
+    """
+
+    reach: dict[str, str]
+    answered: list[str]
+    running: bool
+    lock_of: str
+    filters: list[str]
+    first_gtids: str
+    kernel_seconds: float | None
+    server_seconds: int
+    tried: list[Try]
+    salvage: Salvage | None
+    ended: Ended | None
+    log: LastWords | None
+    asked_at: float | None
+    read_at: float | None
+    failed: bool
+    msg: str
+
+
+class Unread(TypedDict, total=False):
+    """What semisync_info returned on a host that it could not read."""
+
+    failed: bool
+    unreachable: bool
+    reason: str
+    msg: str
+    look: HostLook
+
+
+class Received(TypedDict):
+    """What was read of a replica when this run first read it."""
+
+    gtid: Gtid
+    channel: Channel
+
+
+# What is kept
+
+
+class Line(TypedDict):
+    """A line of a timeline: milliseconds since its beginning, or None if that is not known."""
+
+    at_ms: float | None
+    host: str
+    event: str
+    words: str
+
+
+class Statement(TypedDict):
+    """A statement, on its host."""
+
+    host: str
+    statement: str
+
+
+class PremiseRow(Check):
+    """A premise of a failover, with the statement to check it by hand."""
+
+    statement: str
+
+
+class CaseRow(TypedDict):
+    """A case; see cases.Case."""
+
+    name: str
+    words: str
+    remedy: str
+    acceptable: bool
+
+
+class Fenced(TypedDict):
+    """What is known of the tasks of semisync_hook_fence.
+
+    Attributes:
+        case: the one that was accepted of a source that might live; None if it was dead.
+        words: what was found.
+        dead_at: when the source was seen dead.
+        failed: hosts on which a task failed, or that one did not reach.
+    """
+
+    case: str | None
+    words: str
+    dead_at: str | None
+    failed: list[str]
+
+
+class AppliedAhead(Ahead):
+    """The same in a certificate; `careful_again` is None if nothing was relaxed."""
+
+    careful_again: bool | None
+
+
+class LogSummary(TypedDict):
+    """What was read of a dead source's binary log."""
+
+    transactions: int
+    first: str | None
+    last: str | None
+    gtids: str
+    files: list[str]
+    end: int
+    torn_bytes: int
+    torn_gtid: str | None
+
+
+# `from` is a word of Python's.
+Window = TypedDict(
+    "Window",
+    {"from": str, "to": str, "known": bool, "ended": bool, "commits": None},
+)
+
+
+class Verdict(TypedDict):
+    """What is proven; see certificate.judge()."""
+
+    verdict: str
+    window: Window | None
+    reasons: list[str]
+    pending: list[str]
+    proven_until: str | None
+    assumes: list[str]
+
+
+Judgement = TypedDict(
+    "Judgement",
+    {
+        "operation": str,
+        "cluster": str,
+        "token": str,
+        "at": str,
+        "from": str,
+        "to": str | None,
+        "why": str,
+        "verdict": str,
+        "window": Window | None,
+        "reasons": list[str],
+        "pending": list[str],
+        "proven_until": str | None,
+        "assumes": list[str],
+        "premises": list[PremiseRow],
+        "cases": list[CaseRow],
+        "accepted": list[str],
+        "received": dict[str, str],
+        "differences": list[str],
+        "salvage": LogSummary | None,
+        "left_behind": dict[str, str],
+        "last_look": Look | None,
+        "outcome": str,
+        "reason": str,
+        "timeline": list[Line],
+        "statements": list[Statement],
+    },
+)
+
+
+class Certificate(Judgement, total=False):
+    """certificate.json; certificate_schema.json describes it. What has no row in a Judgement is
+    known of a run of our own only, or once it is done.
+    """
+
+    fenced: Fenced | None
+    source_seen_at: str | None
+    source_ended_at: str | None
+    frozen_at: str | None
+    points: list[Check]
+    applied_ahead: AppliedAhead | None
+    begun_at: str | None
+    opened_at: str | None
+    opened_after_ms: float | None
+    first_commit_after_ms: float | None
+
+
+class Span(TypedDict):
+    """From when to when a host took writes, in a timeline's milliseconds; None for what began
+    before it, or lasts.
+    """
+
+    host: str
+    from_ms: float | None
+    to_ms: float | None
+
+
+class SwitchoverPremise(TypedDict):
+    """A premise of a switchover; see switchover_ways.Premise."""
+
+    premise: str
+    host: str
+    good: bool
+    observed: str
+    remedy: str
+
+
+class ListensAt(TypedDict):
+    """Where a member listens; see plan.Peer."""
+
+    host: str
+    address: str
+    port: int
+    tls: bool
+
+
+class PartPlan(TypedDict, total=False):
+    """What a host is given, as far as the controller reads it again; see plan.SwitchoverPlan."""
+
+    members: list[ListensAt]
+
+
+class Changes(TypedDict, total=False):
+    """What is left to change on a server; of semisync_plan's result."""
+
+    server_changes: bool
+
+
+SwitchoverRun = TypedDict(
+    "SwitchoverRun",
+    {
+        "mode": str,
+        "cluster": str,
+        "from": str,
+        "to": str,
+        "token": str,
+        "hosts": dict[str, PartPlan],
+        "statements": list[Statement],
+        "premises": list[SwitchoverPremise],
+    },
+)
+
+Mended = TypedDict(
+    "Mended",
+    {
+        "mode": str,
+        "from": str,
+        "to": str,
+        "token": str,
+        "outcome": str,
+        "reason": str,
+        "froze_at": str | None,
+        "writers_waited_ms": float | None,
+    },
+)
+
+SwitchoverDone = TypedDict(
+    "SwitchoverDone",
+    {
+        "format": int,
+        "cluster": str,
+        "mode": str,
+        "from": str,
+        "to": str,
+        "token": str,
+        "outcome": str,
+        "reason": str,
+        "froze_at": str | None,
+        "writers_waited_ms": float | None,
+        "writable": list[Span],
+        "position": str,
+        "premises": list[SwitchoverPremise],
+        "points": list[Check],
+        "timeline": list[Line],
+        "statements": list[Statement],
+    },
+)
+
+
+class SwitchoverRecord(SwitchoverDone, total=False):
+    """switchover.json, with what the same run finished or undid before."""
+
+    mended: list[Mended]
