@@ -93,7 +93,11 @@ class Disguise:
         token: what no client could know when it chose a name.
     """
 
-    def __init__(self, skips: bool = False, token: str = "") -> None:
+    def __init__(
+        self,
+        skips: bool = False,
+        token: str = "",
+    ) -> None:
         self.skips = skips
         self.token = (token or secrets.token_hex(16)).encode("ascii")
         # By number, in their order: a statement, or a variable's name and its value.
@@ -112,7 +116,12 @@ class Disguise:
             EventError, UnknownError: what is wrong.
         """
         yield log_file.PLAIN
-        for event, known in events.read_events(stream, end, begin, stop):
+        for event, known in events.read_events(
+            stream,
+            end,
+            begin,
+            stop,
+        ):
             if event.kind == events.DESCRIPTION:
                 open_mark = bytes([event.data[events.FLAGS] & ~events.IN_USE])
                 data = event.data[: events.FLAGS] + open_mark + event.data[events.FLAGS + 1 :]
@@ -122,7 +131,11 @@ class Disguise:
             if plain:
                 yield events.joined(plain, known.summed)
 
-    def plain(self, event: Event, known: Description) -> bytes:
+    def plain(
+        self,
+        event: Event,
+        known: Description,
+    ) -> bytes:
         """An event without what a client chose; nothing where it is not printed.
 
         Raises:
@@ -142,7 +155,11 @@ class Disguise:
             raise UnknownError("its server says that something is missing in it (an incident)")
         raise UnknownError(f"it has an event of type {event.kind}")
 
-    def query(self, event: Event, known: Description) -> bytes:
+    def query(
+        self,
+        event: Event,
+        known: Description,
+    ) -> bytes:
         """A statement, whose text becomes a number."""
         body, head = event.body, known.head(event.kind)
         if head < 13 or len(body) < head:
@@ -158,7 +175,14 @@ class Disguise:
         session = Session(state)
         if text not in OWN:
             rewritten = not known.mariadb and session.is_rewritten(text)
-            text = self.hidden(event, error, session, schema, text, rewritten)
+            text = self.hidden(
+                event,
+                error,
+                session,
+                schema,
+                text,
+                rewritten,
+            )
         flags = struct.pack("<H", event.flags | NO_USE)
         data = event.data[:4] + bytes([events.QUERY]) + event.data[5 : events.FLAGS] + flags
         return data + body[:8] + b"\0" + body[9:13] + state + b"\0" + text
@@ -194,7 +218,11 @@ class Disguise:
         self.taken.append((self.made, what))
         return self.made
 
-    def table(self, event: Event, known: Description) -> bytes:
+    def table(
+        self,
+        event: Event,
+        known: Description,
+    ) -> bytes:
         """A table's names; only such as could be taken for a line of its own are replaced."""
         body, head = event.body, known.head(event.kind)
         try:
@@ -347,7 +375,11 @@ class Lines:
         hidden: what was taken out.
     """
 
-    def __init__(self, printed: Iterable[bytes], hidden: Disguise) -> None:
+    def __init__(
+        self,
+        printed: Iterable[bytes],
+        hidden: Disguise,
+    ) -> None:
         self.printed, self.hidden = printed, hidden
 
     def __iter__(self) -> Iterator[bytes]:

@@ -46,7 +46,11 @@ class Phantoms:
         lasting: those that cannot be rolled back: DDL, or of tables without transactions.
     """
 
-    def __init__(self, kind: type[Gtids], wanted: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        kind: type[Gtids],
+        wanted: Callable[[str], bool],
+    ) -> None:
         self.mariadb, self.wanted = kind is MariadbGtids, wanted
         self.told: list[dict[str, Any]] = []
         self.count = 0

@@ -26,7 +26,14 @@ GTID, ANONYMOUS, PREVIOUS_GTIDS, XA_PREPARE = 33, 34, 35, 38
 PAYLOAD, TAGGED_GTID = 40, 42
 ANNOTATE, CHECKPOINT, MARIADB_GTID, GTID_LIST, QUERY_COMPRESSED = 160, 161, 162, 163, 165
 # Of old servers, of today's, with a part of a JSON value; MariaDB's compressed ones.
-ROWS = frozenset([*range(23, 26), *range(30, 33), 39, *range(166, 172)])
+ROWS = frozenset(
+    [
+        *range(23, 26),
+        *range(30, 33),
+        39,
+        *range(166, 172),
+    ]
+)
 SERVER_VERSION = re.compile(rb"(\d+)\.(\d+)\.(\d+)([-.\w+~]*)\0*\Z")
 SIZE = struct.Struct("<I")
 # Where they are in an event's header.
@@ -107,13 +114,21 @@ def describe(event: Event) -> Description:
         raise UnknownError("it was written by a server that has no GTIDs")
     if body[-1] not in (0, 1):
         raise UnknownError(f"its events have checksums of type {body[-1]}")
-    return Description(body[-1] == 1, heads, engine)
+    return Description(
+        body[-1] == 1,
+        heads,
+        engine,
+    )
 
 
 def parse_event(data: bytes) -> Event:
     """An event from its bytes."""
     _time, kind, _server, _length, _next, flags = log_file.HEADER.unpack_from(data)
-    return Event(kind, data, flags)
+    return Event(
+        kind,
+        data,
+        flags,
+    )
 
 
 def joined(data: bytes, summed: bool) -> bytes:
@@ -178,7 +193,11 @@ def packed(data: bytes, place: int) -> tuple[int, int]:
         first = data[place]
         if first < 251:
             return first, place + 1
-        size = {252: 2, 253: 3, 254: 8}[first]
+        size = {
+            252: 2,
+            253: 3,
+            254: 8,
+        }[first]
         if place + 1 + size > len(data):
             raise IndexError
     except LookupError as error:

@@ -30,7 +30,11 @@ class SalvageError(Exception):
         words: what was found.
     """
 
-    def __init__(self, case: str, words: str) -> None:
+    def __init__(
+        self,
+        case: str,
+        words: str,
+    ) -> None:
         super().__init__(words)
         self.case = case
 

@@ -68,24 +68,54 @@ def walk(stream: BinaryIO) -> Whole:
     last: int | None = None
     then = 0
     if magic == ENCRYPTED:
-        return Whole(0, 0, "encrypted", "its file begins as an encrypted one (binlog_encryption)")
+        return Whole(
+            0,
+            0,
+            "encrypted",
+            "its file begins as an encrypted one (binlog_encryption)",
+        )
     if magic != PLAIN:
         if PLAIN.startswith(magic):
             return Whole(len(magic))
-        return Whole(0, 0, "damaged", f"it begins with {magic!r}, which no binary log does")
+        return Whole(
+            0,
+            0,
+            "damaged",
+            f"it begins with {magic!r}, which no binary log does",
+        )
     while place + HEADER.size <= size:
         stream.seek(place)
         moment, kind, _server, length, _next, _flags = HEADER.unpack(stream.read(HEADER.size))
         if kind == START_ENCRYPTION:
-            return Whole(place, 0, "encrypted", "its events are encrypted (encrypt_binlog)")
+            return Whole(
+                place,
+                0,
+                "encrypted",
+                "its events are encrypted (encrypt_binlog)",
+            )
         if length < HEADER.size:
             rest = size - place
             stream.seek(place)
             if rest <= ZEROS and not stream.read(rest).strip(b"\0"):
-                return Whole(place, rest, kind=last, time=then)
-            return Whole(place, 0, "damaged", f"at {place} of {size} there is no event")
+                return Whole(
+                    place,
+                    rest,
+                    kind=last,
+                    time=then,
+                )
+            return Whole(
+                place,
+                0,
+                "damaged",
+                f"at {place} of {size} there is no event",
+            )
         if place + length > size:
             break
         place += length
         last, then = kind, moment
-    return Whole(place, size - place, kind=last, time=then)
+    return Whole(
+        place,
+        size - place,
+        kind=last,
+        time=then,
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import disguise
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.events import EventError
@@ -104,7 +104,7 @@ def is_set(text: bytes) -> bool:
 
 
 def statements(
-    lines: disguise.Lines, comment: Callable[[bytes], Any] | None = None
+    lines: disguise.Lines, comment: Callable[[bytes], object] | None = None
 ) -> Iterator[Statement]:
     """The statements that mysqlbinlog prints, with what clients wrote in its place again.
 
@@ -201,7 +201,7 @@ class Reader:
         self.within = self.whole = False
 
     def read(
-        self, lines: disguise.Lines, comment: Callable[[bytes], Any] | None = None
+        self, lines: disguise.Lines, comment: Callable[[bytes], object] | None = None
     ) -> Iterator[Transaction]:
         """The transactions that are wanted and whole, in their order.
 
@@ -295,8 +295,16 @@ class Reader:
             if self.wanted(self.gtid):
                 if self.problem:
                     raise TailError(f"{self.gtid} has {self.problem}")
-                every = [*self.ahead, *self.lasting.values(), *self.own]
-                yield Transaction(self.gtid, every, tuple(self.texts))
+                every = [
+                    *self.ahead,
+                    *self.lasting.values(),
+                    *self.own,
+                ]
+                yield Transaction(
+                    self.gtid,
+                    every,
+                    tuple(self.texts),
+                )
                 self.ahead, self.lasting = [], {}
             else:
                 for text in filter(LASTING.match, self.own):

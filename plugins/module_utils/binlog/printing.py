@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import IO, NamedTuple, TypeVar, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
     disguise,
@@ -20,6 +20,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_access import SalvageError
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
+
+Made = TypeVar("Made")
 
 
 class Part(NamedTuple):
@@ -41,9 +43,9 @@ class Part(NamedTuple):
 def printed(
     program: str,
     parts: Sequence[Part],
-    read_lines: Callable[[disguise.Lines], Any],
+    read_lines: Callable[[disguise.Lines], Made],
     options: Sequence[str] = (),
-) -> Any:
+) -> Made:
     """What is made of the lines that a program prints; times in them are UTC.
 
     Args:
@@ -54,7 +56,13 @@ def printed(
         TailError: what it printed.
     """
     hidden = disguise.Disguise(skips=any("-gtids=" in option for option in options))
-    words = [program, "--no-defaults", "--verify-binlog-checksum", *options, "-"]
+    words = [
+        program,
+        "--no-defaults",
+        "--verify-binlog-checksum",
+        *options,
+        "-",
+    ]
     lines = of_files(words, parts, hidden)
     try:
         return read_lines(disguise.Lines(lines, hidden))
@@ -84,11 +92,20 @@ def of_files(
         yield b""
 
 
-def of_file(words: Sequence[str], part: Part, hidden: disguise.Disguise) -> Generator[bytes]:
+def of_file(
+    words: Sequence[str],
+    part: Part,
+    hidden: disguise.Disguise,
+) -> Generator[bytes]:
     """The lines of one file; see of_files()."""
     environment = dict(os.environ, LC_ALL="C", TZ="UTC")
     with open(part.path, "rb") as stream, tempfile.TemporaryFile() as errors:
-        copy = hidden.copy(stream, part.end, part.begin, part.stop)
+        copy = hidden.copy(
+            stream,
+            part.end,
+            part.begin,
+            part.stop,
+        )
         with subprocess.Popen(  # noqa: S603 - trust.words() has looked at the program
             trust.words(list(words)),
             stdin=subprocess.PIPE,
@@ -96,7 +113,7 @@ def of_file(words: Sequence[str], part: Part, hidden: disguise.Disguise) -> Gene
             stderr=errors,
             env=environment,
         ) as printing:
-            feeder = Feeder(printing.stdin, copy)
+            feeder = Feeder(cast("IO[bytes]", printing.stdin), copy)
             feeder.start()
             try:
                 yield from printing.stdout or ()
@@ -124,7 +141,11 @@ class Feeder(threading.Thread):
         error: why it could not give all, or None.
     """
 
-    def __init__(self, pipe: Any, pieces: Iterator[bytes]) -> None:
+    def __init__(
+        self,
+        pipe: IO[bytes],
+        pieces: Iterator[bytes],
+    ) -> None:
         super().__init__(daemon=True)
         self.pipe, self.pieces = pipe, pieces
         self.error: Exception | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_transactions
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.disguise import Lines
@@ -42,7 +42,7 @@ class Rows:
         take: is given each of them, when its last line was seen.
     """
 
-    def __init__(self, take: Callable[[Row], Any]) -> None:
+    def __init__(self, take: Callable[[Row], object]) -> None:
         self.take = take
         self.now: Row | None = None
 
@@ -87,7 +87,11 @@ class Written:
             empty where it has none.
     """
 
-    def __init__(self, rows: Iterable[Row], primary: dict[str, list[str]]) -> None:
+    def __init__(
+        self,
+        rows: Iterable[Row],
+        primary: dict[str, list[str]],
+    ) -> None:
         self.primary = primary
         self.keys: dict[str, set[tuple[str, ...]]] = {table: set() for table in primary}
         for row in rows:

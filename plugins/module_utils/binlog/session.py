@@ -14,8 +14,31 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog.events import
 )
 
 # What of a session's state is in an event: number -> how many bytes.
-FIXED = {0: 4, 1: 8, 3: 4, 4: 6, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3}
-FIXED.update({14: 8, 15: 8, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 130: 2})
+FIXED = {
+    0: 4,
+    1: 8,
+    3: 4,
+    4: 6,
+    7: 2,
+    8: 2,
+    9: 8,
+    10: 4,
+    13: 3,
+}
+FIXED.update(
+    {
+        14: 8,
+        15: 8,
+        16: 1,
+        17: 8,
+        18: 2,
+        19: 1,
+        20: 1,
+        128: 3,
+        129: 8,
+        130: 2,
+    }
+)
 CHARSET, TIME_ZONE, DATABASE_CHARSET, INVOKER = 4, 5, 8, 11
 OF_ZONE = re.compile(rb"[\w/+:. -]*\Z", re.ASCII)
 # What names its definer, and what is about accounts that it names; what depends on who gives it.
@@ -23,7 +46,17 @@ DEFINED = re.compile(
     rb"\s*CREATE\s+(OR\s+REPLACE\s+)?(ALGORITHM\s*=\s*\w+\s+)?DEFINER\s*=", re.IGNORECASE
 )
 # The numbers of collations of UTF-8; what is logged as the client wrote it.
-UTF_8 = frozenset([33, 45, 46, 76, 83, *range(192, 248), *range(255, 324)])
+UTF_8 = frozenset(
+    [
+        33,
+        45,
+        46,
+        76,
+        83,
+        *range(192, 248),
+        *range(255, 324),
+    ]
+)
 OF_DATA = re.compile(rb"\s*(INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 OF_ACCOUNTS = re.compile(
     rb"\s*(GRANT|REVOKE|DROP|SET|(CREATE|ALTER|RENAME)\s+USER)\b", re.IGNORECASE
@@ -55,7 +88,12 @@ class Session:
         if place > len(state):
             raise EventError("what a statement says of its session is cut off")
 
-    def take(self, code: int, state: bytes, place: int) -> int:
+    def take(
+        self,
+        code: int,
+        state: bytes,
+        place: int,
+    ) -> int:
         """Where the next one is; 0 where this one is not known."""
         if code in FIXED:
             if code == CHARSET:

@@ -55,7 +55,12 @@ def decompress(data: bytes, size: int) -> bytes:
     """
     lib = library()
     room = ctypes.create_string_buffer(size + 1)
-    made = lib.ZSTD_decompress(room, size + 1, data, len(data))
+    made = lib.ZSTD_decompress(
+        room,
+        size + 1,
+        data,
+        len(data),
+    )
     if lib.ZSTD_isError(made) or made != size:
         raise ZstdError(f"{len(data)} bytes are no {size} bytes compressed with zstd")
     return room.raw[:size]

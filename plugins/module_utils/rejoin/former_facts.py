@@ -58,7 +58,11 @@ def former_facts(module: AnsibleModule, plan: FormerLookPlan) -> dict[str, objec
     return {**log_facts(module, plan), "reach": words}
 
 
-def source_facts(_module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def source_facts(
+    _module: AnsibleModule,
+    server: Server,
+    names: Names,
+) -> dict[str, object]:
     """What the new source's host says."""
     return {
         "changed": False,
@@ -138,7 +142,11 @@ def read_only_by(options: OptionFiles) -> str:
     )
 
 
-def read_log(module: AnsibleModule, plan: FormerLookPlan, files: LogFiles) -> dict[str, object]:
+def read_log(
+    module: AnsibleModule,
+    plan: FormerLookPlan,
+    files: LogFiles,
+) -> dict[str, object]:
     """The log from the first file on that may have something that the new source lacks.
 
     Raises:
@@ -157,10 +165,20 @@ def read_log(module: AnsibleModule, plan: FormerLookPlan, files: LogFiles) -> di
             break
     wanted = paths[first:]
     read = [Part(path, checked[path].end) for path in wanted]
-    history = printed(program, read, History(kind).read, WITHOUT_ROWS)
+    history = printed(
+        program,
+        read,
+        History(kind).read,
+        WITHOUT_ROWS,
+    )
     state = history.has()
     lacking = [one for one in history.gtids if kind.parse(one).beyond(known)]
-    shown = show(program, read, kind, lacking)
+    shown = show(
+        program,
+        read,
+        kind,
+        lacking,
+    )
     last = checked[wanted[-1]]
     return {
         "files": wanted,
@@ -177,14 +195,27 @@ def read_log(module: AnsibleModule, plan: FormerLookPlan, files: LogFiles) -> di
     }
 
 
-def begins_before(program: str, path: str, known: Gtids) -> bool:
+def begins_before(
+    program: str,
+    path: str,
+    known: Gtids,
+) -> bool:
     """Whether a file of a log says that all before it is known."""
     part = Part(path, os.path.getsize(path), stop=HEAD)
-    head = printed(program, [part], History(type(known)).read, WITHOUT_ROWS)
+    head = printed(
+        program,
+        [part],
+        History(type(known)).read,
+        WITHOUT_ROWS,
+    )
     return head.before is not None and not known.parse(head.before).beyond(known)
 
 
-def first_needed(program: str, paths: list[str], known: Gtids) -> int:
+def first_needed(
+    program: str,
+    paths: list[str],
+    known: Gtids,
+) -> int:
     """The place of the last file before which everything is known; 0 where none is."""
     for number in range(len(paths) - 1, 0, -1):
         if begins_before(program, paths[number], known):
@@ -200,7 +231,12 @@ def show(
     seen = errant.Phantoms(kind, wanted.__contains__)
     if lacking:
         only = () if kind is gtids.MariadbGtids else (f"--include-gtids={kind.of(*lacking)}",)
-        printed(program, parts, seen.read, (*errant.OPTIONS, *only))
+        printed(
+            program,
+            parts,
+            seen.read,
+            (*errant.OPTIONS, *only),
+        )
     return {
         "count": seen.count,
         "transactions": seen.told,

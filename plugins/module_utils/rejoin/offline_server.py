@@ -87,7 +87,11 @@ class OfflineServer(NamedTuple):
         return match.group(1).lower() if match else ""
 
 
-def find(module: AnsibleModule, units: list[str], hint: str) -> OfflineServer:
+def find(
+    module: AnsibleModule,
+    units: list[str],
+    hint: str,
+) -> OfflineServer:
     """The server of the first of these units that is there.
 
     Args:
@@ -98,7 +102,12 @@ def find(module: AnsibleModule, units: list[str], hint: str) -> OfflineServer:
     """
     masked = []
     for unit in units:
-        words = ["systemctl", "show", "--property=LoadState,ExecStart", service_name(unit)]
+        words = [
+            "systemctl",
+            "show",
+            "--property=LoadState,ExecStart",
+            service_name(unit),
+        ]
         _status, printed, _errors = command.run(module, words)
         if "LoadState=masked" in printed:
             # A fence may mask a dead source's unit, which is unmasked later.
@@ -116,8 +125,19 @@ def find(module: AnsibleModule, units: list[str], hint: str) -> OfflineServer:
         printed = help_of(module, program, arguments)
         options, named = parse_help(printed), VERSION.search(printed)
         folders = process.program_folders(program, options.get("basedir", ""))
-        running = process.Running(None, [program, *arguments], program, folders, "")
-        return OfflineServer(unit, running, options, named.group(1) if named else "")
+        running = process.Running(
+            None,
+            [program, *arguments],
+            program,
+            folders,
+            "",
+        )
+        return OfflineServer(
+            unit,
+            running,
+            options,
+            named.group(1) if named else "",
+        )
     if masked:
         raise PlaceError(
             f"its unit {masked[0]} is masked, so nothing says what it starts. Unmask it, which"
@@ -147,13 +167,22 @@ def behind_mask(name: str) -> str:
     return re.sub("%[iI]", instance, lines[-1]) if lines else ""
 
 
-def help_of(module: AnsibleModule, program: str, arguments: list[str]) -> str:
+def help_of(
+    module: AnsibleModule,
+    program: str,
+    arguments: list[str],
+) -> str:
     """What a program says of itself and of its options; it starts nothing.
 
     Raises:
         PlaceError: it says nothing.
     """
-    words = [program, *arguments, "--verbose", "--help"]
+    words = [
+        program,
+        *arguments,
+        "--verbose",
+        "--help",
+    ]
     _status, printed, errors = command.run(module, trust.words(words))
     if not parse_help(printed).get("datadir"):
         said = " ".join(errors.split())[-200:]

@@ -97,11 +97,21 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
             down = True
         kept = keep(module, plan)
     if down:
-        begin(module, plan, bool(cut), path)
+        begin(
+            module,
+            plan,
+            bool(cut),
+            path,
+        )
     if cut:
         # The next start is one of a replica, and there is nothing to cut any more.
         put_fence(plan, more)
-    return {"changed": True, "statements": close(module, plan), "fence": path, **kept}
+    return {
+        "changed": True,
+        "statements": close(module, plan),
+        "fence": path,
+        **kept,
+    }
 
 
 def put_fence(plan: RejoinPlan, more: Sequence[str]) -> str:
@@ -112,7 +122,13 @@ def put_fence(plan: RejoinPlan, more: Sequence[str]) -> str:
         ReadyError: it is not known where it would be.
     """
     place = option_file_of(plan)
-    return read_only_dropin.put(place.path, place.kind, place.group, WORDS, more)
+    return read_only_dropin.put(
+        place.path,
+        place.kind,
+        place.group,
+        WORDS,
+        more,
+    )
 
 
 def option_file_of(plan: RejoinPlan) -> OptionFile:
@@ -160,13 +176,23 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
         ours = process.read_options(module, there.server, plan.option_file or None)
         if module.check_mode:
             return {"changed": True, "fence": ""}
-        path = read_only_dropin.put(ours["path"], ours["kind"], ours["group"], HELD)
+        path = read_only_dropin.put(
+            ours["path"],
+            ours["kind"],
+            ours["group"],
+            HELD,
+        )
     except (offline_server.PlaceError, log_access.SalvageError, OSError) as error:
         module.fail_json(msg=f"its next start is not read-only: {error}")
     return {"changed": True, "fence": path}
 
 
-def begin(module: AnsibleModule, plan: RejoinPlan, cutting: bool, path: str) -> None:
+def begin(
+    module: AnsibleModule,
+    plan: RejoinPlan,
+    cutting: bool,
+    path: str,
+) -> None:
     """Start the server, and wait until it answers.
 
     Raises:
@@ -174,7 +200,12 @@ def begin(module: AnsibleModule, plan: RejoinPlan, cutting: bool, path: str) -> 
     """
     unit = unit_of(plan)
     command.run(module, ["systemctl", "reset-failed", unit])
-    systemctl(module, plan, "start", "--no-block")
+    systemctl(
+        module,
+        plan,
+        "start",
+        "--no-block",
+    )
     reason = "it did not answer"
 
     def answers() -> bool:
@@ -188,7 +219,14 @@ def begin(module: AnsibleModule, plan: RejoinPlan, cutting: bool, path: str) -> 
 
     if wait_until(answers, plan.timeout, POLL):
         return
-    last = ["journalctl", "--no-pager", "--lines=12", "--output=cat", "--unit", unit]
+    last = [
+        "journalctl",
+        "--no-pager",
+        "--lines=12",
+        "--output=cat",
+        "--unit",
+        unit,
+    ]
     _status, printed, _errors = command.run(module, last)
     # systemd must not try again and again.
     command.run(module, ["systemctl", "stop", unit])
@@ -215,7 +253,15 @@ def unit_of(plan: RejoinPlan) -> str:
 def systemctl(module: AnsibleModule, plan: RejoinPlan, *words: str) -> None:
     verb, *options = words
     unit = unit_of(plan)
-    code, output, errors = command.run(module, ["systemctl", verb, *options, unit])
+    code, output, errors = command.run(
+        module,
+        [
+            "systemctl",
+            verb,
+            *options,
+            unit,
+        ],
+    )
     if code:
         said = " ".join((errors or output).split())
         raise ReadyError(f"systemctl {verb} {unit}: {said}")
@@ -296,7 +342,12 @@ def settle(
     steps = scheduled_events.leave(server, names)
     option_file = option_file_of(plan)
     done = unfence(module, option_file)
-    scheduler = scheduled_events.scheduler_steps(module, option_file.reader, server, names)
+    scheduler = scheduled_events.scheduler_steps(
+        module,
+        option_file.reader,
+        server,
+        names,
+    )
     run_steps(server, scheduler)
     return {
         "changed": bool(steps or scheduler or done["changed"]),
@@ -345,7 +396,14 @@ def keep(module: AnsibleModule, plan: RejoinPlan) -> dict[str, str]:
         # Of a run that was interrupted.
         shutil.rmtree(left)
     copy = os.path.join(parent, f"{os.path.basename(datadir)}-kept-{plan.run}")
-    argv = ["cp", "--archive", "--reflink=auto", "--no-target-directory", datadir, copy + PART]
+    argv = [
+        "cp",
+        "--archive",
+        "--reflink=auto",
+        "--no-target-directory",
+        datadir,
+        copy + PART,
+    ]
     code, _output, errors = command.run(module, argv)
     if code:
         said = " ".join(errors.split())[-300:]

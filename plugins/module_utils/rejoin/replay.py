@@ -145,7 +145,13 @@ def replay(
     done = 0
     try:
         both = row_conflicts.Written(written, primary_keys(server, written))
-        scan = Scan(log_access.program(module, plan.files), plan, server, names, both)
+        scan = Scan(
+            log_access.program(module, plan.files),
+            plan,
+            server,
+            names,
+            both,
+        )
         scan.go_on()
         if not module.check_mode:
             session = Server(login.connect(module))
@@ -171,7 +177,11 @@ def replay(
     return {"changed": bool(transactions), "done": done}
 
 
-def left(words: str, done: int, number: int) -> str:
+def left(
+    words: str,
+    done: int,
+    number: int,
+) -> str:
     """What became of it, in words."""
     if not done:
         return f"nothing of it was carried out: {words}"

@@ -47,7 +47,13 @@ def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> d
     """server_facts() by a connection of its own; if that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
-        return server_facts(module, plan, server, identify(server), info)
+        return server_facts(
+            module,
+            plan,
+            server,
+            identify(server),
+            info,
+        )
     except (ServerError, OSError) as error:
         return {"failed": True, "msg": str(error)}
 

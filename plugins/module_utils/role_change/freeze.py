@@ -69,7 +69,12 @@ def drain(server: Server, seconds: float, then: str) -> tuple[list[Session], flo
     return left, time.monotonic() - begin
 
 
-def freeze(server: Server, other: Server, names: Names, seconds: float) -> str:
+def freeze(
+    server: Server,
+    other: Server,
+    names: Names,
+    seconds: float,
+) -> str:
     """Keep writers out; the statement that did it.
 
     It waits for every commit that is under way, and so for acknowledgements that may not come

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ErrorLog
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -83,7 +83,7 @@ QUOTED, WIDTH = 5, 240
 
 
 def read_log(
-    module: AnsibleModule, unit: str | None, place: Mapping[str, Any] | None
+    module: AnsibleModule, unit: str | None, place: ErrorLog | None
 ) -> dict[str, object] | None:
     """`look.log` of the RETURN section of semisync_switchover.
 
@@ -176,7 +176,14 @@ def of_journal(
     # Is anything, of whatever unit, older than that? Else the journal may begin later.
     # (Not in reverse, systemd 252 finds nothing there.)
     _status, older, _errors = command.run(
-        module, [*words, "--output=short-unix", "--reverse", "--lines=1", f"--until={begin}"]
+        module,
+        [
+            *words,
+            "--output=short-unix",
+            "--reverse",
+            "--lines=1",
+            f"--until={begin}",
+        ],
     )
     return printed, bool(older.strip()) and len(printed.splitlines()) < LINES
 

@@ -102,7 +102,12 @@ def close(server: Server) -> None:
         server.cursor.connection.close()
 
 
-def look(server: Server, token: str, flags: tuple[str, ...], position: str) -> Seen:
+def look(
+    server: Server,
+    token: str,
+    flags: tuple[str, ...],
+    position: str,
+) -> Seen:
     """What another part's server says.
 
     Args:

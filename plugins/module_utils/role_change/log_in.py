@@ -28,7 +28,12 @@ class Address(NamedTuple):
     tls: bool | None
 
 
-def log_in(module: AnsibleModule, user: str, there: Address, seconds: float) -> Server:
+def log_in(
+    module: AnsibleModule,
+    user: str,
+    there: Address,
+    seconds: float,
+) -> Server:
     """A connection to another member.
 
     Args:
@@ -52,7 +57,12 @@ def log_in(module: AnsibleModule, user: str, there: Address, seconds: float) -> 
     )
 
 
-def refusal(module: AnsibleModule, user: str, there: Address, seconds: float) -> ServerError | None:
+def refusal(
+    module: AnsibleModule,
+    user: str,
+    there: Address,
+    seconds: float,
+) -> ServerError | None:
     """Why log_in() fails from here; None if it does not."""
     try:
         locks.close(log_in(module, user, there, seconds))

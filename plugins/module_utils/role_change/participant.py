@@ -188,7 +188,13 @@ class Participant(ABC):
             {"event": event, "words": words, "at": time.time(), "clock": time.monotonic()}
         )
 
-    def point(self, name: str, good: bool | None, observed: str, expected: str) -> None:
+    def point(
+        self,
+        name: str,
+        good: bool | None,
+        observed: str,
+        expected: str,
+    ) -> None:
         """One checkpoint of this host."""
         self.points.append({"id": name, "good": good, "observed": observed, "expected": expected})
 
@@ -319,7 +325,12 @@ class Participant(ABC):
 
     # Waiting
 
-    def wait_for(self, what: str, seconds: float, holds: Callable[[], Value | None]) -> Value:
+    def wait_for(
+        self,
+        what: str,
+        seconds: float,
+        holds: Callable[[], Value | None],
+    ) -> Value:
         """What holds() returned, once it is true.
 
         Raises:

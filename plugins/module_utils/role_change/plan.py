@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ErrorLog, EventState
 
 # Modes of a plan, and the parts of hosts.
 SWITCH, FINISH, UNDO, APPLY, RENEW = "switch", "finish", "undo", "apply", "renew"
@@ -273,7 +273,7 @@ class FirstLookPlan(Plan):
     places: list[Place] = field(metadata={LIST_OF: Place})
     user: str
     unit: str | None
-    error_log: dict[str, Any] | None
+    error_log: ErrorLog | None
     files: LogFiles | None = field(metadata={ONE_OF: LogFiles})
 
 

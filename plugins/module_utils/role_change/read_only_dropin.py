@@ -37,7 +37,15 @@ def lines(group: str, words: str = WORDS, more: Sequence[str] = CLOSED) -> str:
         words: a comment: who wrote it, and who takes it away.
         more: lines besides read_only.
     """
-    return "\n".join([words, f"[{group}]", "read_only = ON", *more, ""])
+    return "\n".join(
+        [
+            words,
+            f"[{group}]",
+            "read_only = ON",
+            *more,
+            "",
+        ]
+    )
 
 
 def place(ours: str, kind: str) -> str:
@@ -71,7 +79,13 @@ def without_block(text: str) -> str:
     )
 
 
-def put(ours: str, kind: str, group: str, words: str = WORDS, more: Sequence[str] = CLOSED) -> str:
+def put(
+    ours: str,
+    kind: str,
+    group: str,
+    words: str = WORDS,
+    more: Sequence[str] = CLOSED,
+) -> str:
     """Let the server start read-only; the path of the file that says so. See lines().
 
     Raises:

@@ -98,7 +98,7 @@ def alone(server: Server) -> None:
 
 
 def carry_out(
-    server: Server, one: log_transactions.Transaction, at_end: Callable[[], Any] | None = None
+    server: Server, one: log_transactions.Transaction, at_end: Callable[[], object] | None = None
 ) -> None:
     """One transaction.
 

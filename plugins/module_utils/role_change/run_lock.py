@@ -92,7 +92,12 @@ def has_roles(server: Server, statement: str, user: str) -> bool:
         raise
 
 
-def take(server: Server, seconds: float, ours: str, anybody: bool = False) -> bool:
+def take(
+    server: Server,
+    seconds: float,
+    ours: str,
+    anybody: bool = False,
+) -> bool:
     """Whether the lock was taken; a holder that changes no roles is ended.
 
     Args:

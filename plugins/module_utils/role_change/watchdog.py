@@ -56,7 +56,12 @@ class Watchdog:
         os.close(self.write_end)
 
 
-def serve(read_end: int, part: int, recover: Callable[[str], object], seconds: float) -> None:
+def serve(
+    read_end: int,
+    part: int,
+    recover: Callable[[str], object],
+    seconds: float,
+) -> None:
     """Wait for the part's end, and act where it came without a word."""
     stage, deadline = "", None
     while True:
