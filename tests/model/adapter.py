@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
@@ -144,7 +145,7 @@ class Adapter(Results):
 
     # What is kept on a controller, by number
 
-    def number_of(self, kept: dict[str, Any] | None) -> int:
+    def number_of(self, kept: Mapping[str, object] | None) -> int:
         """The number of a kept file; equal ones have the same."""
         if kept is None:
             return 0
