@@ -163,7 +163,9 @@ def table(records: list[Record]) -> str:
             "",
         ]  # fmt: skip
     failed = [f"- {one['name']}: {one['why']}" for one in records if one["why"]]
-    amiss = [f"- {one['name']}: {' '.join(words.split())}" for one in judged for words in one["wrong"]]
+    amiss = [
+        f"- {one['name']}: {' '.join(words.split())}" for one in judged for words in one["wrong"]
+    ]
     lines += ["Not as the history has it:", "", *amiss, ""] if amiss else []
     lines += ["Could not be replayed, and count as none:", "", *failed, ""] if failed else []
     commits = sorted({one["commit"] for one in records})
