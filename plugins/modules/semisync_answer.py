@@ -50,8 +50,12 @@ options:
     description: Text of the module that the service has beside it. Needed with O(state=present).
     type: str
   allow:
-    description: Addresses and networks that may ask, besides O(peers) and the host itself; all if
-      empty.
+    description: Addresses, networks and names of all that may ask; everybody if empty.
+    type: list
+    elements: str
+    default: []
+  filter:
+    description: Addresses and networks that systemd lets in beside the host itself; all if empty.
     type: list
     elements: str
     default: []
@@ -296,6 +300,7 @@ def main() -> None:
             program={"type": "str"},
             places={"type": "str"},
             allow={"type": "list", "elements": "str", "default": []},
+            filter={"type": "list", "elements": "str", "default": []},
         ),
         required_if=[("state", "present", ["port", "program", "places"])],
         supports_check_mode=True,

@@ -9,8 +9,7 @@ options of the task; it returns the plan, or raises cluster.RefusedError.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, inventory, promise
@@ -29,8 +28,12 @@ HELD = "held"
 
 display = Display()
 
+# The task's options, and what the task returns.
+Options = Mapping[str, object]
+Result = Mapping[str, object]
 
-def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]) -> dict[str, Any]:
+
+def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Result:
     """What has to be done for semi-synchronous replication."""
     own, wrong = promise.read(variables)
     try:
@@ -38,7 +41,8 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
     except cluster.HeldError:
         # It was said, and the others are planned without it.
         return {"side": HELD, "changes": False, "server_changes": False, "cluster_changes": False}
-    if options.get("alone"):
+    alone = bool(options.get("alone"))
+    if alone:
         # Its failover went on without those that it could not read.
         members = [member for member in members if member.info is not None]
     me = variables.task_vars["inventory_hostname"]
@@ -47,45 +51,39 @@ def plan_apply(variables: TaskVariables, info_from: str, options: dict[str, Any]
         name,
         members,
         [f"{me}: {words}" for words in wrong]
-        or cluster.inventory_problems(
-            variables.task_vars, info_from, name, members, options.get("alone", False)
-        )
+        or cluster.inventory_problems(variables.task_vars, info_from, name, members, alone)
         or problems.of_reading(members)
         or problems.of_sides(members)
         or problems.of_cluster(members, own),
     )
     mine = cluster.of_host(variables.task_vars, members)
-    made = apply.make(mine, members, own, options["hold_back"])
+    made = apply.make(mine, members, own, bool(options["hold_back"]))
     cluster.refuse(
         variables.task_vars,
         name,
         members,
         promise.of_restart(members, made["source_restarts"], own)
-        + apply.unsafe_places(members, own, options["hold_back"]),
+        + apply.unsafe_places(members, own, bool(options["hold_back"])),
     )
-    return dict(made, cluster=name)
+    return {**made, "cluster": name}
 
 
-def plan_removal(
-    variables: TaskVariables, info_from: str, _options: dict[str, Any]
-) -> dict[str, Any]:
+def plan_removal(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """What has to be undone, with a warning of what stays."""
     name, members, mine = cluster.judged(variables.task_vars, info_from, removal.problems)
     remains = removal.remains(mine)
     for words in remains:
         display.warning(words)
-    return dict(removal.make(mine, members), remains=remains, cluster=name)
+    return {**removal.make(mine, members), "remains": remains, "cluster": name}
 
 
-def plan_gtid(variables: TaskVariables, info_from: str, _options: dict[str, Any]) -> dict[str, Any]:
+def plan_gtid(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """The way from file and position to GTIDs."""
     name, members, mine = cluster.judged(variables.task_vars, info_from, gtid.problems)
-    return dict(gtid.make(mine, members), cluster=name)
+    return {**gtid.make(mine, members), "cluster": name}
 
 
-def plan_sides(
-    variables: TaskVariables, info_from: str, _options: dict[str, Any]
-) -> dict[str, Any]:
+def plan_sides(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """Who is what; contradictions are said, and refuse nothing."""
     try:
         name, members = cluster.members(variables.task_vars, info_from)
@@ -98,9 +96,7 @@ def plan_sides(
     return {"cluster": name, "side": mine.side, "problems": wrong}
 
 
-def plan_drill(
-    variables: TaskVariables, info_from: str, _options: dict[str, Any]
-) -> dict[str, Any]:
+def plan_drill(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """Which replicas are stopped one after another, and what the source is to do then."""
     own, wrong = promise.read(variables)
     name, members = cluster.members(variables.task_vars, info_from, active_only=True)
@@ -119,9 +115,7 @@ def plan_drill(
     return {"drills": drills, "source": source_of(members).host, "cluster": name}
 
 
-def plan_hosts(
-    variables: TaskVariables, _info_from: str, _options: dict[str, Any]
-) -> dict[str, Any]:
+def plan_hosts(variables: TaskVariables, _info_from: str, _options: Options) -> Result:
     """Nothing; refuses a run that would read no host."""
     playing = variables.task_vars["ansible_play_hosts_all"]
     if wrong := inventory.problem(variables.task_vars["groups"], playing):
@@ -129,7 +123,7 @@ def plan_hosts(
     return {}
 
 
-def plan_read(variables: TaskVariables, info_from: str, _options: dict[str, Any]) -> dict[str, Any]:
+def plan_read(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """Nothing; refuses to end a run well that has read no host."""
     known = variables.task_vars
     said = (known["hostvars"][host].get(info_from) for host in known["ansible_play_hosts_all"])
@@ -140,7 +134,7 @@ def plan_read(variables: TaskVariables, info_from: str, _options: dict[str, Any]
 
 # Of a whole run, and of no cluster: what needs nothing that a server said.
 OF_RUN = ("hosts",)
-GOALS: dict[str, Callable[[TaskVariables, str, dict[str, Any]], dict[str, Any]]] = {
+GOALS: dict[str, Callable[[TaskVariables, str, Options], Result]] = {
     "apply": plan_apply,
     "remove": plan_removal,
     "gtid": plan_gtid,

@@ -63,35 +63,16 @@ def listening(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address.strip("[]") else f"{address}:{port}"
 
 
-def allowed(addresses: list[str], peers: list[str]) -> list[str]:
-    """Who may ask: addresses, networks, and names of other hosts; everybody if that is empty.
+def filter_lines(admitted: list[str]) -> str:
+    """Lines of both units that have systemd keep all others out; none if it is empty.
 
-    Args:
-        addresses: addresses and networks of routers.
-        peers: where the other hosts' answers are.
+    The service's do not hold for the socket that it is handed (systemd.resource-control(5)), and
+    hold for what it asks others.
     """
-    if not addresses:
-        return []
-    return list(
-        dict.fromkeys([*addresses, *(peer.rpartition(":")[0].strip("[]") for peer in peers)])
-    )
-
-
-def filters(allow: list[str], address: str) -> str:
-    """Lines of both units that have systemd keep everybody else out. The service's do not hold for
-    the socket that it is handed (systemd.resource-control(5)), and hold for what it asks others.
-
-    It knows no names: where there is one, the program alone keeps them out.
-
-    Args:
-        allow: result of allowed().
-        address: at which the answer listens; its host may come from there.
-    """
-    if not allow or not all(map(is_address, allow)):
+    if not admitted:
         return ""
-    own = [address] if is_address(address) and address not in EVERYWHERE else []
     lines = ["IPAddressDeny=any", "IPAddressAllow=localhost"]
-    return "\n".join([*lines, *(f"IPAddressAllow={one}" for one in [*allow, *own])]) + "\n"
+    return "\n".join([*lines, *(f"IPAddressAllow={address}" for address in admitted)]) + "\n"
 
 
 def is_address(word: str) -> bool:
@@ -112,6 +93,7 @@ class Wanted(TypedDict):
     begins: bool
     peers: list[str]
     allow: list[str]
+    filter: list[str]
 
 
 def files(
@@ -137,10 +119,9 @@ def files(
         show_channels: the server's statement that shows its channels.
     """
     where, name = paths(server_port), unit(server_port)
-    allow = allowed(wanted.get("allow") or [], wanted["peers"])
-    only = filters(allow, wanted["address"].strip("[]"))
+    only = filter_lines(wanted["filter"])
     settings = {
-        "allow": allow,
+        "allow": wanted["allow"],
         "begins": wanted["begins"],
         "channels": show_channels,
         "journal": table_name(wanted["schema"]),

@@ -114,7 +114,7 @@ class BenchmarkContext:
 
     def __init__(
         self,
-        task_vars: Mapping[str, Any],
+        task_vars: cluster.TaskVars,
         arguments: BenchmarkOptions,
     ) -> None:
         self.task_vars, self.arguments = task_vars, arguments
@@ -139,7 +139,7 @@ class BenchmarkContext:
         variable: str | None,
     ) -> Mapping[str, Any]:
         """A host's result in a variable; empty if there is none."""
-        return self.task_vars["hostvars"][host].get(variable) or {}
+        return self.task_vars["hostvars"][host].get(variable or "") or {}
 
     def planned(self, host: str = "") -> Planned:
         """What plan() returned on a host, the source by default."""

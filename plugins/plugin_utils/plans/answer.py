@@ -67,11 +67,34 @@ def peers(member: Member, members: Sequence[Member], settings: Settings) -> list
     return sorted(known if set(wanted) <= set(known) else wanted)
 
 
-def allowed(member: Member, settings: Settings) -> list[str]:
-    """Addresses and networks that may ask: with the host's own, by which it may ask itself."""
-    named = list(settings["http_allow"])
-    own = [member.address] if named and units.is_address(member.address) else []
-    return named + [address for address in own if address not in named]
+def may_ask(member: Member, others: Sequence[str], settings: Settings) -> list[str]:
+    """All that may ask: the routers' addresses and networks, the host itself by its own address,
+    and the other hosts, some by name; everybody if that is empty.
+
+    Args:
+        others: of peers().
+    """
+    routers = settings["http_allow"]
+    if not routers:
+        return []
+    own = [member.address] if units.is_address(member.address) else []
+    hosts = [other.rpartition(":")[0].strip("[]") for other in others]
+    return list(dict.fromkeys([*routers, *own, *hosts]))
+
+
+def let_in_by_systemd(allow: Sequence[str], address: str) -> list[str]:
+    """The same for systemd, which takes no names: if there is one, the program alone keeps others
+    out. The host also comes from the address at which the answer listens.
+
+    Args:
+        allow: of may_ask().
+        address: at which it listens.
+    """
+    if not allow or not all(map(units.is_address, allow)):
+        return []
+    bare = address.strip("[]")
+    own = [bare] if units.is_address(bare) and bare not in units.EVERYWHERE else []
+    return [*allow, *own]
 
 
 def step(member: Member, members: Sequence[Member], settings: Settings) -> AnswerStep:
@@ -80,13 +103,16 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> Answe
     """
     info, port = member.facts, settings["http_port"]
     now = info.get("answer")
+    others, address = peers(member, members, settings), settings["http_address"]
+    allow = may_ask(member, others, settings)
     wanted: AnswerStep = {
         "port": port,
-        "address": settings["http_address"],
+        "address": address,
         "schema": settings["canary_schema"],
         "begins": begins(member),
-        "peers": peers(member, members, settings),
-        "allow": allowed(member, settings),
+        "peers": others,
+        "allow": allow,
+        "filter": let_in_by_systemd(allow, address),
         "step": "none",
         "why": [],
     }

@@ -90,6 +90,7 @@ class AnswerStep(TypedDict):
     begins: bool
     peers: list[str]
     allow: list[str]
+    filter: list[str]
     step: str
     why: list[str]
 

@@ -141,7 +141,7 @@ class RunContext:
         self,
         task: Task,
         operation: str,
-        task_vars: Mapping[str, Any],
+        task_vars: cluster.TaskVars,
         own: settings.Settings,
         on_host: OnHost,
     ) -> None:

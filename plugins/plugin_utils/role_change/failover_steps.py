@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any, cast
+from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     BEGUN,
@@ -81,7 +81,7 @@ def first_look(run: RunContext) -> FirstLookPlan:
         places=places,
         user=run.own["replication_user"],
         unit=run.own["service"] or (last.get("unit") if last else None),
-        error_log=cast("dict[str, object] | None", last.get("error_log") if last else None),
+        error_log=last.get("error_log") if last else None,
         files=log_files(run.own, last),
     )
 

@@ -16,12 +16,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer import login,
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names
 
 WANTED = {"port": 8008, "address": "", "schema": "important", "begins": True, "peers": ["db2:8008"]}
+EVERYBODY: dict[str, list[str]] = {"allow": [], "filter": []}
 
 
 def texts(**changes):
     return units.files(
         3307,
-        dict(WANTED, **changes),
+        {**WANTED, **EVERYBODY, **changes},
         "program\n",
         "places\n",
         "/usr/bin/python3",
@@ -168,35 +169,22 @@ def lines_of(unit, **wanted):
     return [line for line in text.splitlines() if line.startswith("IPAddress")]
 
 
-ROUTERS = ["10.0.0.0/24", "fd99::/64"]
-
-
 # A socket that systemd hands over is filtered by the words of its own unit alone.
 @pytest.mark.parametrize("unit", ["service", "socket"])
-def test_only_routers_and_the_other_hosts_may_ask_if_anybody_is_named(unit):
+def test_both_units_let_in_those_that_the_plan_names(unit):
     assert lines_of(unit) == []
-    assert lines_of(unit, peers=["10.1.0.2:8008"]) == []
-    assert lines_of(unit, allow=ROUTERS, peers=["10.1.0.2:8008", "[fd98::2]:8008"]) == [
+    assert lines_of(unit, filter=["10.0.0.0/24", "fd98::2"]) == [
         "IPAddressDeny=any",
         "IPAddressAllow=localhost",
         "IPAddressAllow=10.0.0.0/24",
-        "IPAddressAllow=fd99::/64",
-        "IPAddressAllow=10.1.0.2",
         "IPAddressAllow=fd98::2",
     ]
-    # The host asks itself there.
-    alone = {"allow": ["10.0.0.0/24"], "peers": []}
-    assert lines_of(unit, **alone, address="10.1.0.1")[-1] == "IPAddressAllow=10.1.0.1"
-    assert lines_of(unit, **alone, address="0.0.0.0")[-1] == "IPAddressAllow=10.0.0.0/24"
 
 
-@pytest.mark.parametrize("unit", ["service", "socket"])
-def test_hosts_that_are_known_by_name_are_let_in_by_the_program_alone(unit):
-    named = {"allow": ROUTERS, "peers": ["10.1.0.2:8008", "db3:8008"]}
-    assert lines_of(unit, **named) == []
-    settings = json.loads(texts(**named)[place.paths(3307)["settings"]])
-    assert settings["allow"] == [*ROUTERS, "10.1.0.2", "db3"]
-    assert json.loads(texts(peers=["db3:8008"])[place.paths(3307)["settings"]])["allow"] == []
+def test_the_program_knows_all_that_may_ask():
+    settings = json.loads(texts(allow=["10.0.0.0/24", "db3"])[place.paths(3307)["settings"]])
+    assert settings["allow"] == ["10.0.0.0/24", "db3"]
+    assert json.loads(texts()[place.paths(3307)["settings"]])["allow"] == []
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze")

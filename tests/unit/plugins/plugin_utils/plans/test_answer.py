@@ -16,6 +16,7 @@ def installed(member, settings, begins, peers=None):
     """What the host says once the answer was set up."""
     info = member.info
     wanted = {"port": settings["http_port"], "address": "", "schema": "important", "begins": begins}
+    wanted.update(allow=[], filter=[])
     others = {"db1": ["db2:8008"], "db2": ["db1:8008"]}
     wanted["peers"] = others.get(member.host, []) if peers is None else peers
     info["answer"] = {
@@ -91,10 +92,10 @@ def test_a_host_that_is_held_is_no_reason_to_change_a_file_and_a_new_one_is():
     "named,address,expected",
     [
         ([], "10.0.0.1", []),
-        (["10.9.0.0/24"], "10.0.0.1", ["10.9.0.0/24", "10.0.0.1"]),
-        (["10.0.0.1"], "10.0.0.1", ["10.0.0.1"]),
+        (["10.9.0.0/24"], "10.0.0.1", ["10.9.0.0/24", "10.0.0.1", "db2"]),
+        (["10.0.0.1"], "10.0.0.1", ["10.0.0.1", "db2"]),
         # systemd takes no names; the program lets its own host in without.
-        (["10.9.0.0/24"], "db1", ["10.9.0.0/24"]),
+        (["10.9.0.0/24"], "db1", ["10.9.0.0/24", "db2"]),
     ],
 )
 def test_a_host_may_ask_itself_by_its_own_address(named, address, expected):
@@ -102,6 +103,31 @@ def test_a_host_may_ask_itself_by_its_own_address(named, address, expected):
     members[0].address = address
     settings = samples.settings(http_port=8008, http_allow=named)
     assert answer.step(members[0], members, settings)["allow"] == expected
+
+
+ROUTERS = ["10.0.0.0/24", "fd99::/64"]
+
+
+def asked_by(peers, address="", named=ROUTERS):
+    """(who may ask, whom systemd lets in)."""
+    member = samples.pair("mysql")[0]
+    allow = answer.may_ask(member, peers, samples.settings(http_allow=named))
+    return allow, answer.let_in_by_systemd(allow, address)
+
+
+def test_only_routers_and_the_other_hosts_may_ask_if_anybody_is_named():
+    assert asked_by([], named=[]) == ([], [])
+    assert asked_by(["10.1.0.2:8008"], named=[]) == ([], [])
+    let_in = [*ROUTERS, "10.1.0.2", "fd98::2"]
+    assert asked_by(["10.1.0.2:8008", "[fd98::2]:8008"]) == (let_in, let_in)
+    # The host asks itself there.
+    assert asked_by([], "10.1.0.1")[1] == [*ROUTERS, "10.1.0.1"]
+    assert asked_by([], "[fd98::1]")[1] == [*ROUTERS, "fd98::1"]
+    assert asked_by([], "0.0.0.0")[1] == ROUTERS
+
+
+def test_hosts_that_are_known_by_name_are_let_in_by_the_program_alone():
+    assert asked_by(["10.1.0.2:8008", "db3:8008"]) == ([*ROUTERS, "10.1.0.2", "db3"], [])
 
 
 def test_removal_takes_it_away():
