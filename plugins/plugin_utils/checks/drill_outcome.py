@@ -55,8 +55,7 @@ def judge(
     phased = phases(rows, times, task["clients"])
     points = evaluate(task, phased, stopped_unit, started_unit, reason)
     failure = reason or "; ".join(failure_text(point) for point in points if is_failure(point))
-    begun = rows[0]["at"] if rows else times["stopping"]
-    inserted = since_stop(phased, times)
+    begun, inserted = beginning(rows, times), since_stop(phased, times)
     return {
         "replica": task["replica"],
         "source": task["source"],
@@ -74,6 +73,11 @@ def judge(
         "inserts": inserts(phased),
         "checkpoints": points,
     }
+
+
+def beginning(rows: Sequence[PulseRow], times: Times) -> float | None:
+    """When the drill began: with its first row, or else with the stop."""
+    return rows[0]["at"] if rows else times["stopping"]
 
 
 def unit_seen(result: UnitResult) -> UnitResult:

@@ -7,8 +7,6 @@ nowhere, or on a replica.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
@@ -24,9 +22,9 @@ ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
 NAMED = 5
 
 
-def of_dead(last: Any, source_id: str) -> list[Finding] | None:
-    """The events of a dead source, as the last look saw them; None where that was another server,
-    or saw none.
+def of_dead(last: object, source_id: str) -> list[EventState] | None:
+    """The events of a dead source, as the last look saw them; None if the look was at another
+    server, or saw none.
 
     Args:
         last: what was kept.
@@ -35,12 +33,12 @@ def of_dead(last: Any, source_id: str) -> list[Finding] | None:
     if not isinstance(last, dict) or not source_id:
         return None
     known = (str(last.get("server") or "").lower(), str(last.get("server_id")))
-    seen: list[Finding] | None = last.get("events")
+    seen: list[EventState] | None = last.get("events")
     return seen if source_id.lower() in known else None
 
 
 def event_findings_of_source(member: Member) -> list[Finding]:
-    """Events that run nowhere; none where they could not be read."""
+    """Events that run nowhere; none if they could not be read."""
     away = [one for one in events_of(member) if one["status"] in ELSEWHERE]
     own = [one for one in events_of(member) if one["status"] == ENABLED]
     said = []
@@ -53,7 +51,7 @@ def event_findings_of_source(member: Member) -> list[Finding]:
 
 
 def event_findings_of_replica(member: Member) -> list[Finding]:
-    """Events that a replica runs itself; a warning where something keeps them from writing now."""
+    """Events that a replica runs itself; a warning if something keeps them from writing now."""
     own = [one for one in events_of(member) if one["status"] == ENABLED]
     if not own:
         return []
