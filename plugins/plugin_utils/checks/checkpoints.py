@@ -90,37 +90,52 @@ def evaluate(
         recorded: points that can be seen only once (P2.1, P3.5), by identifier.
     """
     source, replicas = source_of(members), replicas_of(members)
-    baseline = Point(
+    rows = [replicating(member, members) for member in members]
+    rows.append(inserted(source, canary))
+    rows += [arrived(replica, canary, arrivals.get(replica.host)) for replica in replicas]
+    rows.append(baseline(source, recorded))
+    rows += points_of_side(source)
+    rows.append(first_client(source, recorded))
+    for replica in replicas:
+        rows += points_of_side(replica)
+    return [*rows, clients(source, replicas), acknowledged(source, canary)]
+
+
+def baseline(source: Member, recorded: Mapping[str, Observation]) -> Check:
+    """P2.1: mysqlslap ran before semi-sync."""
+    point = Point(
         "P2.1",
         source.host,
         "mysqlslap baseline before semi-sync is on",
         "a run with seconds for every iteration",
     )
-    no_client = Point("P3.5", source.host, "no semi-sync client before the first replica", "0")
-    rows = [replicating(member, members) for member in members]
-    rows.append(inserted(source, canary))
-    rows += [arrived(replica, canary, arrivals.get(replica.host)) for replica in replicas]
-    rows.append(
-        seen_once(
-            baseline,
-            source,
-            recorded,
-            "no baseline was taken before semi-sync was switched on; site.yml takes one with"
-            " semisync_baseline=true",
-        )
+    reason = (
+        "no baseline was taken before semi-sync was switched on; site.yml takes one with"
+        " semisync_baseline=true"
     )
-    rows += points_of_side(source)
-    rows.append(
-        seen_once(
-            no_client,
-            source,
-            recorded,
-            "the first replica was configured before, or by another controller",
-        )
+    return seen_once(
+        point,
+        source,
+        recorded,
+        reason,
     )
-    for replica in replicas:
-        rows += points_of_side(replica)
-    return [*rows, clients(source, replicas), acknowledged(source, canary)]
+
+
+def first_client(source: Member, recorded: Mapping[str, Observation]) -> Check:
+    """P3.5: the source counted no client before its first replica."""
+    point = Point(
+        "P3.5",
+        source.host,
+        "no semi-sync client before the first replica",
+        "0",
+    )
+    reason = "the first replica was configured before, or by another controller"
+    return seen_once(
+        point,
+        source,
+        recorded,
+        reason,
+    )
 
 
 def seen_once(
@@ -151,7 +166,12 @@ def replicating(member: Member, members: list[Member]) -> Check:
     if member.side == "source":
         return logging_changes(member, members)
     expected = "IO thread Yes, SQL thread Yes"
-    point = Point("P0", member.host, "the replica's channel runs", expected)
+    point = Point(
+        "P0",
+        member.host,
+        "the replica's channel runs",
+        expected,
+    )
     if member.info is None:
         return point.unknown(member.unread_words)
     channel = member.channel
@@ -161,7 +181,12 @@ def replicating(member: Member, members: list[Member]) -> Check:
 def logging_changes(source: Member, members: list[Member]) -> Check:
     """P0 of the source: it has a binary log and a server_id of its own."""
     expected = "log_bin ON, a unique server_id"
-    point = Point("P0", source.host, "the source writes a binary log", expected)
+    point = Point(
+        "P0",
+        source.host,
+        "the source writes a binary log",
+        expected,
+    )
     if source.info is None:
         return point.unknown(source.unread_words)
     others = [member for member in members if member is not source]
@@ -181,7 +206,12 @@ def written(canary: Canary) -> list[CanaryRow]:
 
 def inserted(source: Member, canary: Canary | None) -> Check:
     """P1.1: a row is inserted on the source."""
-    point = Point("P1.1", source.host, "a canary row is inserted", "the insert is confirmed")
+    point = Point(
+        "P1.1",
+        source.host,
+        "a canary row is inserted",
+        "the insert is confirmed",
+    )
     if canary is None:
         return point.not_applicable(NOT_WRITTEN)
     if not written(canary):
@@ -203,7 +233,12 @@ def not_written(point: Point, source: Member, canary: Canary, observed: str) -> 
 
 def arrived(replica: Member, canary: Canary | None, arrival: Arrival | None) -> Check:
     """P1.2: the row is on the replica within one second; the lag is measured."""
-    point = Point("P1.2", replica.host, "the row arrives", f"within {LAG_SECONDS:.0f} s")
+    point = Point(
+        "P1.2",
+        replica.host,
+        "the row arrives",
+        f"within {LAG_SECONDS:.0f} s",
+    )
     if canary is None:
         return point.not_applicable(NOT_WRITTEN)
     confirmed_at = canary.get("confirmed_at")
@@ -238,7 +273,12 @@ def points_of_side(member: Member) -> list[Check]:
     prefix, side = POINT_OF_SIDE[member.side], member.side
     if member.info is None:
         return [
-            Point(f"{prefix}.{number}", member.host, title, "ON").unknown(member.unread_words)
+            Point(
+                f"{prefix}.{number}",
+                member.host,
+                title,
+                "ON",
+            ).unknown(member.unread_words)
             for number, title in enumerate(TITLES_OF_SIDE, 1)
         ]
     return [
@@ -255,15 +295,30 @@ def plugin_active(number: str, member: Member, side: Side) -> Check:
     if name is None:
         built_in = f"semi-sync is built into {info['engine']} {info['version']}"
         title = "SHOW PLUGINS has the plugin"
-        return Point(number, member.host, title, "").not_applicable(built_in)
+        return Point(
+            number,
+            member.host,
+            title,
+            "",
+        ).not_applicable(built_in)
     status = info["plugins"].get(name)
-    point = Point(number, member.host, f"SHOW PLUGINS has {name}", "ACTIVE")
+    point = Point(
+        number,
+        member.host,
+        f"SHOW PLUGINS has {name}",
+        "ACTIVE",
+    )
     return point.seen(status or "not installed", status == "ACTIVE")
 
 
 def in_option_files(number: str, member: Member, side: Side) -> Check:
     name = member.facts["names"][side]["variables"]["enabled"]
-    point = Point(number, member.host, f"the option files set {name}", "1")
+    point = Point(
+        number,
+        member.host,
+        f"the option files set {name}",
+        "1",
+    )
     unknown = option_lines.unknown(member.facts)
     if unknown:
         return point.unknown(unknown)
@@ -276,7 +331,12 @@ def in_option_files(number: str, member: Member, side: Side) -> Check:
 def variable_on(number: str, member: Member, side: Side) -> Check:
     names = member.facts["names"][side]["variables"]
     values = member.facts["semisync"][side]["variables"]
-    point = Point(number, member.host, f"{names['enabled']} is ON", "ON")
+    point = Point(
+        number,
+        member.host,
+        f"{names['enabled']} is ON",
+        "ON",
+    )
     enabled = values["enabled"]
     if enabled is None:
         return point.seen("no such variable", False)
@@ -291,7 +351,12 @@ def variable_on(number: str, member: Member, side: Side) -> Check:
 def status_on(number: str, member: Member, side: Side) -> Check:
     name = member.facts["names"][side]["statuses"]["status"]
     status = member.facts["semisync"][side]["status"]["status"]
-    point = Point(number, member.host, f"{name} is ON", "ON")
+    point = Point(
+        number,
+        member.host,
+        f"{name} is ON",
+        "ON",
+    )
     return point.seen(status or "no such status", status == "ON")
 
 
@@ -299,11 +364,21 @@ def clients(source: Member, replicas: Sequence[Member]) -> Check:
     """P5.1: the source counts as many semi-sync clients as the cluster has replicas."""
     expected = str(len(replicas))
     if source.info is None:
-        point = Point("P5.1", source.host, "semi-sync clients", expected)
+        point = Point(
+            "P5.1",
+            source.host,
+            "semi-sync clients",
+            expected,
+        )
         return point.unknown(source.unread_words)
     name = source.info["names"]["source"]["statuses"]["clients"]
     count = source.info["semisync"]["source"]["status"]["clients"]
-    point = Point("P5.1", source.host, name, expected)
+    point = Point(
+        "P5.1",
+        source.host,
+        name,
+        expected,
+    )
     if count is None:
         return point.seen("no such status", False)
     return point.seen(str(count), int(count) == len(replicas))
@@ -313,7 +388,12 @@ def acknowledged(source: Member, canary: Canary | None) -> Check:
     """P5.2: each row raises yes_tx by 1. Other sessions' commits raise it too, so more is no
     failure; no_tx is.
     """
-    point = Point("P5.2", source.host, "every row is acknowledged", "yes_tx +1 per row")
+    point = Point(
+        "P5.2",
+        source.host,
+        "every row is acknowledged",
+        "yes_tx +1 per row",
+    )
     if canary is None:
         return point.not_applicable(NOT_WRITTEN)
     rows = written(canary)

@@ -45,28 +45,26 @@ def judge(
 
     Args:
         rows: of the pulse, in order.
-        stopped, started: results of semisync_unit after the stop, and of the start that ends every
-            drill, or {}.
+        stopped, started: semisync_unit after the stop and after the start at the end, or {}.
         reason: why the drill was broken off, or "".
-        returned: the result after the drill's own start, or {} if it did not get that far.
+        returned: semisync_unit after the drill's own start, or {} if it did not get that far.
     """
     reason = "; ".join(filter(None, (died(task, stopped, returned or {}, started), reason)))
     stopped_unit, started_unit = unit_seen(stopped), unit_seen(started)
     times = moments(rows, stopped_unit, started_unit)
     phased = phases(rows, times, task["clients"])
     points = evaluate(task, phased, stopped_unit, started_unit, reason)
-    failures = [point for point in points if point["outcome"] in (FAILED, UNKNOWN)]
-    begun = rows[0]["at"] if rows else times["stopping"]
-    inserted = since_stop(phased, times)
+    failure = reason or "; ".join(failure_text(point) for point in points if is_failure(point))
+    begun, inserted = beginning(rows, times), since_stop(phased, times)
     return {
         "replica": task["replica"],
         "source": task["source"],
         "timeout_ms": task["timeout_ms"],
-        "outcome": FAILED if failures or reason else PASSED,
-        "reason": reason or "; ".join(failure_text(point) for point in failures),
+        "outcome": FAILED if failure else PASSED,
+        "reason": failure,
         "expected_fallback": task["expected_fallback"],
         "blocked_ms": blocked_ms(task, phased),
-        "longest_ms": max([row["latency_ms"] for row in inserted] or [0.0]),
+        "longest_ms": max([0.0, *(row["latency_ms"] for row in inserted)]),
         "unprotected": sum(max(row["no_tx"], 0) for row in inserted),
         "recovery_seconds": recovery(phased, times),
         "stopped_at": seconds_since(begun, times["stopped"]),
@@ -77,9 +75,18 @@ def judge(
     }
 
 
+def beginning(rows: Sequence[PulseRow], times: Times) -> float | None:
+    """When the drill began: with its first row, or else with the stop."""
+    return rows[0]["at"] if rows else times["stopping"]
+
+
 def unit_seen(result: UnitResult) -> UnitResult:
     """A result that says something about the unit; a call that failed may say nothing."""
     return result if "active" in result else {}
+
+
+def is_failure(point: Check) -> bool:
+    return point["outcome"] in (FAILED, UNKNOWN)
 
 
 def failure_text(point: Check) -> str:

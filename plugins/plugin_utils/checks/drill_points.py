@@ -37,26 +37,42 @@ def evaluate(
         stopped, started: what systemd reported after the stop and the start, or {}.
         reason: why the drill was broken off, or "".
     """
-    source, replica, unit = task["source"], task["replica"], task["unit"]
     missing = reason or "not seen"
-    while_stopped = [row for row in rows if row["phase"] == "stopped"]
-    timeout = Point("P6.0", source, "the timeout is read", "milliseconds")
-    stop = Point("P6.1", replica, f"{unit} is stopped", "no process")
-    start = Point("P7.1", replica, f"{unit} runs again", "active, a process")
-    is_stopped = not stopped.get("running") and not stopped.get("main_pid")
-    points = [
+    timeout = Point("P6.0", task["source"], "the timeout is read", "milliseconds")
+    return [
         timeout.seen(str(task["timeout_ms"]), True),
-        stop.seen(unit_text(stopped), is_stopped) if stopped else stop.unknown(missing),
+        stop_check(task, stopped, missing),
+        *checks_while_stopped(task, rows, missing),
+        start_check(task, started, missing),
+        *recovery(task, rows, missing),
     ]
+
+
+def stop_check(task: DrillTask, stopped: UnitResult, missing: str) -> Check:
+    """P6.1: the replica's server is stopped."""
+    point = Point("P6.1", task["replica"], f"{task['unit']} is stopped", "no process")
+    if not stopped:
+        return point.unknown(missing)
+    gone = not stopped.get("running") and not stopped.get("main_pid")
+    return point.seen(unit_text(stopped), gone)
+
+
+def start_check(task: DrillTask, started: UnitResult, missing: str) -> Check:
+    """P7.1: the replica's server runs again."""
+    point = Point("P7.1", task["replica"], f"{task['unit']} runs again", "active, a process")
+    if not started:
+        return point.unknown(missing)
+    return point.seen(unit_text(started), bool(started.get("running")))
+
+
+def checks_while_stopped(task: DrillTask, rows: Sequence[PhasedRow], missing: str) -> list[Check]:
+    """P6.2 to P6.4."""
     if not task["expected_fallback"]:
-        points += no_fallback(task, rows, missing)
-    elif while_stopped:
-        points += fallback(task, while_stopped, median_before(rows))
-    else:
-        points += [point.unknown(missing) for point in points_while_stopped(task)]
-    running = bool(started.get("running"))
-    points.append(start.seen(unit_text(started), running) if started else start.unknown(missing))
-    return points + recovery(task, rows, missing)
+        return no_fallback(task, rows, missing)
+    while_stopped = [row for row in rows if row["phase"] == "stopped"]
+    if while_stopped:
+        return fallback(task, while_stopped, median_before(rows))
+    return [point.unknown(missing) for point in points_while_stopped(task)]
 
 
 def unit_text(unit: UnitResult) -> str:
@@ -72,33 +88,29 @@ def median_before(rows: Sequence[PhasedRow]) -> float:
 def points_while_stopped(task: DrillTask) -> tuple[Point, Point, Point]:
     """P6.2 to P6.4, with what is expected of this drill."""
     source, replica = task["source"], task["replica"]
+    title, expected = waiting_expected(task)
+    status_title, status = "semi-sync's status stays ON", "ON"
+    if task["expected_fallback"]:
+        status_title, status = f"semi-sync's status while {replica} is stopped", "OFF"
+    clients_title = f"semi-sync clients while {replica} is stopped"
+    return (
+        Point("P6.2", source, title, expected),
+        Point("P6.3", source, clients_title, str(task["clients"] - 1)),
+        Point("P6.4", source, status_title, status),
+    )
+
+
+def waiting_expected(task: DrillTask) -> tuple[str, str]:
+    """(title, what is expected) of P6.2."""
     if not task["expected_fallback"]:
-        waiting = Point(
-            "P6.2",
-            source,
-            "no insert waits for the timeout",
-            "no insert as long as the timeout, no_tx +0",
-        )
-        status = Point("P6.4", source, "semi-sync's status stays ON", "ON")
-    elif task["waits"]:
-        waiting = Point(
-            "P6.2",
-            source,
-            "the first insert waits for the timeout, the next ones do not",
-            f"slightly more than {task['timeout_ms']} ms, then fast; {ONLY_UNACKNOWLEDGED}",
-        )
-        status = Point("P6.4", source, f"semi-sync's status while {replica} is stopped", "OFF")
-    else:
-        waiting = Point(
-            "P6.2",
-            source,
-            "no insert waits, because wait_no_replica is OFF",
-            f"fast; {ONLY_UNACKNOWLEDGED}",
-        )
-        status = Point("P6.4", source, f"semi-sync's status while {replica} is stopped", "OFF")
-    left = str(task["clients"] - 1)
-    clients = Point("P6.3", source, f"semi-sync clients while {replica} is stopped", left)
-    return waiting, clients, status
+        title = "no insert waits for the timeout"
+        return title, "no insert as long as the timeout, no_tx +0"
+    if not task["waits"]:
+        title = "no insert waits, because wait_no_replica is OFF"
+        return title, f"fast; {ONLY_UNACKNOWLEDGED}"
+    title = "the first insert waits for the timeout, the next ones do not"
+    timeout = f"slightly more than {task['timeout_ms']} ms"
+    return title, f"{timeout}, then fast; {ONLY_UNACKNOWLEDGED}"
 
 
 def fallback(
@@ -167,22 +179,19 @@ def no_fallback(task: DrillTask, rows: Sequence[PhasedRow], missing: str) -> lis
         f" {task['needed']} is enough: no commit waits for the timeout"
     )
     since_stop = [row for row in rows if row["phase"] != "before"]
+    counted = [row["clients"] for row in rows if row["phase"] == "stopped"]
     statuses = sorted({row["status"] for row in since_stop})
-    while_stopped = [row["clients"] for row in rows if row["phase"] == "stopped"]
-    if while_stopped:
+    checks = [waiting.unknown(missing), clients.unknown(missing), status.unknown(missing)]
+    if counted:
         observed, protected = protection_seen(task, since_stop)
+        checks[0] = expected_of(waiting, protected, observed, f"{reason}; {observed}", "")
         left_text = f"{left} of {task['clients']} clients are left"
-        good, seen = while_stopped[-1] == left, str(while_stopped[-1])
-        checks = [
-            expected_of(waiting, protected, observed, f"{reason}; {observed}", ""),
-            expected_of(clients, good, seen, left_text, left_text),
-        ]
-    else:
-        checks = [waiting.unknown(missing), clients.unknown(missing)]
-    if not statuses:
-        return [*checks, status.unknown(missing)]
-    stayed = f"{reason}; it stayed ON"
-    return [*checks, expected_of(status, statuses == ["ON"], ", ".join(statuses), stayed, "")]
+        is_left = counted[-1] == left
+        checks[1] = expected_of(clients, is_left, str(counted[-1]), left_text, left_text)
+    if statuses:
+        stayed = f"{reason}; it stayed ON"
+        checks[2] = expected_of(status, statuses == ["ON"], ", ".join(statuses), stayed, "")
+    return checks
 
 
 def protection_seen(task: DrillTask, since_stop: Sequence[PhasedRow]) -> tuple[str, bool]:
@@ -212,9 +221,19 @@ def expected_of(point: Point, good: bool, observed: str, reason: str, failure: s
 def recovery(task: DrillTask, rows: Sequence[PhasedRow], missing: str) -> list[Check]:
     """P7.2 and P7.3: inserts are acknowledged again, or never ceased to be."""
     source, clients = task["source"], task["clients"]
-    again = Point("P7.2", source, "every insert is acknowledged again", "yes_tx +1 per row")
+    again = Point(
+        "P7.2",
+        source,
+        "every insert is acknowledged again",
+        "yes_tx +1 per row",
+    )
     status_title = f"semi-sync's status with {task['replica']} back"
-    status = Point("P7.3", source, status_title, f"ON, {clients} client(s)")
+    status = Point(
+        "P7.3",
+        source,
+        status_title,
+        f"ON, {clients} client(s)",
+    )
     if task["expected_fallback"]:
         inserts = [row for row in rows if row["phase"] == "after"]
     else:

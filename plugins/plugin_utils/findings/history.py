@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
@@ -255,13 +255,13 @@ def degraded_since(saved: Look | None, info: Info, at: str) -> str | None:
     return at
 
 
-def as_look(kept: Mapping[str, Any] | None) -> Look | None:
+def as_look(kept: Mapping[str, object] | None) -> Look | None:
     """A look as state.json has it, which this collection wrote."""
     return cast(Look, dict(kept)) if kept else None
 
 
 def look_back(
-    kept: Mapping[str, Any] | None, members: list[Member], at: str
+    kept: Mapping[str, object] | None, members: list[Member], at: str
 ) -> tuple[Look | None, Rise | None, str | None]:
     """(what is kept of a source for the next run, how far its counters rose since the last one,
     since when it replicates asynchronously), each None if there is nothing to say.

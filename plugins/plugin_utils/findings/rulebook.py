@@ -82,14 +82,23 @@ def evaluate(
             entries += source_findings(member, replicas, count, past, since, wanted)
             entries += rules_events.event_findings_of_source(member)
         else:
-            entries += replica_findings(member) + applier_findings(member, lag_limit)
-            entries += verification_findings(member) + skipping_findings(member)
-            entries += rules_events.event_findings_of_replica(member)
-            entries += backlog.backlog_findings(member, failover_limit)
+            entries += all_replica_findings(member, lag_limit, failover_limit)
     entries += topology_findings(members) + clock_findings(read, ahead or {})
     entries += identity_findings(read)
     entries = without_what_is_promised(entries, wanted) + lossless_findings(members, wanted)
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry["severity"]))
+
+
+def all_replica_findings(member: Member, lag_limit: int, failover_limit: float) -> list[Finding]:
+    """What is wrong with one replica."""
+    return (
+        replica_findings(member)
+        + applier_findings(member, lag_limit)
+        + verification_findings(member)
+        + skipping_findings(member)
+        + rules_events.event_findings_of_replica(member)
+        + backlog.backlog_findings(member, failover_limit)
+    )
 
 
 def quarantine_findings(

@@ -23,8 +23,8 @@ NAMED = 5
 
 
 def of_dead(last: object, source_id: str) -> list[EventState] | None:
-    """The events of a dead source, as the last look saw them; None where that was another server,
-    or saw none.
+    """The events of a dead source, as the last look saw them; None if the look was at another
+    server, or saw none.
 
     Args:
         last: what was kept.
@@ -38,7 +38,7 @@ def of_dead(last: object, source_id: str) -> list[EventState] | None:
 
 
 def event_findings_of_source(member: Member) -> list[Finding]:
-    """Events that run nowhere; none where they could not be read."""
+    """Events that run nowhere; none if they could not be read."""
     away = [one for one in events_of(member) if one["status"] in ELSEWHERE]
     own = [one for one in events_of(member) if one["status"] == ENABLED]
     said = []
@@ -51,7 +51,7 @@ def event_findings_of_source(member: Member) -> list[Finding]:
 
 
 def event_findings_of_replica(member: Member) -> list[Finding]:
-    """Events that a replica runs itself; a warning where something keeps them from writing now."""
+    """Events that a replica runs itself; a warning if something keeps them from writing now."""
     own = [one for one in events_of(member) if one["status"] == ENABLED]
     if not own:
         return []

@@ -33,7 +33,12 @@ def timeline(drill: Drill, number: int) -> Picture | None:
 
 def draw(drill: Drill, rows: list[Insert], narrow: bool) -> Canvas:
     canvas = Canvas(narrow, 380, 340)
-    axes = canvas.axes(62, 16, 56, 46)
+    axes = canvas.axes(
+        62,
+        16,
+        56,
+        46,
+    )
     outage(canvas, axes, drill)
     for colour, marker, which in (
         (INK["semisync"], "o", acknowledged),
@@ -72,7 +77,13 @@ def outage(canvas: Canvas, axes: Axes, drill: Drill) -> None:
     """The time without the replica, and the timeout."""
     begin, end = drill.get("stopped_at"), drill.get("started_at")
     if begin is not None and end is not None:
-        axes.axvspan(begin, end, color=INK["shade"], linewidth=0, zorder=0)
+        axes.axvspan(
+            begin,
+            end,
+            color=INK["shade"],
+            linewidth=0,
+            zorder=0,
+        )
         axes.text(
             (begin + end) / 2.0,
             1.02,
@@ -129,7 +140,12 @@ def protected_again(canvas: Canvas, axes: Axes, drill: Drill, rows: list[Insert]
     if took is None or started is None:
         return
     back, words = started + took, "protected again"
-    axes.axvline(back, color=INK["good"], linewidth=1.5, zorder=1)
+    axes.axvline(
+        back,
+        color=INK["good"],
+        linewidth=1.5,
+        zorder=1,
+    )
     left = back > 0.6 * max(row["t"] for row in rows)
     axes.annotate(
         words if canvas.narrow else f"{words} {short(took)} s after the start",

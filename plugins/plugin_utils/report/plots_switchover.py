@@ -67,7 +67,13 @@ def draw(record: Switchover, narrow: bool) -> Canvas:
     upper = len(lanes) * LANE
     height = TOP + upper + len(lines) * ROW + 16 + BOTTOM
     canvas = Canvas(narrow, height)
-    axes = canvas.axes(SIDE, SIDE, TOP, BOTTOM, grid="x")
+    axes = canvas.axes(
+        SIDE,
+        SIDE,
+        TOP,
+        BOTTOM,
+        grid="x",
+    )
     axes.set(xlim=window(record), ylim=(height - TOP - BOTTOM, 0))
     axes.set_yticks([])
     closed_time(canvas, axes, record)
@@ -90,7 +96,13 @@ def closed_time(canvas: Canvas, axes: Axes, record: Switchover) -> None:
     """The time in which no server took writes."""
     ends = [span["from_ms"] for span in record["writable"] if span["from_ms"] is not None]
     end = min(ends) if ends else window(record)[1]
-    axes.axvspan(0, end, color=INK["shade"], linewidth=0, zorder=0)
+    axes.axvspan(
+        0,
+        end,
+        color=INK["shade"],
+        linewidth=0,
+        zorder=0,
+    )
     waited = record["writers_waited_ms"]
     words = "no server takes writes" + ("" if waited is None else f": {duration(waited)}")
     axes.annotate(
@@ -119,7 +131,12 @@ def lane(canvas: Canvas, axes: Axes, record: Switchover, host: str, top: int) ->
         fontweight="bold",
         va="bottom",
     )
-    axes.plot([begin, end], [middle] * 2, color=INK["rule"], linewidth=1.5)
+    axes.plot(
+        [begin, end],
+        [middle] * 2,
+        color=INK["rule"],
+        linewidth=1.5,
+    )
     for span in record["writable"]:
         from_ms, to_ms = span["from_ms"], span["to_ms"]
         if span["host"] == host:
@@ -138,7 +155,14 @@ def event(canvas: Canvas, axes: Axes, record: Switchover, line: Event, top: int)
     """One event: a point in its host's colour, and its words where there is room for them."""
     begin, end = window(record)
     shade, at = colour(record, line["host"]), line["at_ms"] or 0.0
-    axes.plot([at], [top], "o", color=shade, markersize=6, markeredgewidth=0)
+    axes.plot(
+        [at],
+        [top],
+        "o",
+        color=shade,
+        markersize=6,
+        markeredgewidth=0,
+    )
     left = at > (begin + end) / 2.0
     axes.annotate(
         plots.clean(meaning(line["event"])),

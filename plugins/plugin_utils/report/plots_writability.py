@@ -87,7 +87,13 @@ def one(canvas: Canvas, axes: Axes, change: Change, every: list[Span], lanes: li
     zero, gap = change.closed or 0.0, change.gap or 0.0
     scale, unit = (1000.0, "ms") if gap < 1 else (1.0, "s")
     axes.set_xlim((begin - zero) * scale, (end - zero) * scale)
-    axes.axvspan(0, gap * scale, color=INK["shade"], linewidth=0, zorder=0)
+    axes.axvspan(
+        0,
+        gap * scale,
+        color=INK["shade"],
+        linewidth=0,
+        zorder=0,
+    )
     heading(canvas, axes, 28, f"{change.operation}, {clock(change.closed)[:-8]} UTC", "ink")
     heading(canvas, axes, 8, kept_out(change), "bad")
     for number, host in enumerate(lanes):
@@ -100,7 +106,12 @@ def one(canvas: Canvas, axes: Axes, change: Change, every: list[Span], lanes: li
             va="bottom",
         )
         ends = [(begin - zero) * scale, (end - zero) * scale]
-        axes.plot(ends, [middle] * 2, color=INK["rule"], linewidth=1.5)
+        axes.plot(
+            ends,
+            [middle] * 2,
+            color=INK["rule"],
+            linewidth=1.5,
+        )
         for span in every:
             if span.host == host and span.kind != CLOSED:
                 draw_span(axes, change, span, middle, scale)
@@ -145,7 +156,19 @@ def draw_span(axes: Axes, change: Change, span: Span, middle: int, scale: float)
         return
     ends = [(left - zero) * scale, (right - zero) * scale]
     if span.kind == WRITES:
-        axes.plot(ends, [middle] * 2, color=INK["semisync"], linewidth=BAR, solid_capstyle="butt")
+        axes.plot(
+            ends,
+            [middle] * 2,
+            color=INK["semisync"],
+            linewidth=BAR,
+            solid_capstyle="butt",
+        )
     else:
         dashes = (0, (2, 1.5))
-        axes.plot(ends, [middle] * 2, color=INK["delay"], linewidth=3, linestyle=dashes)
+        axes.plot(
+            ends,
+            [middle] * 2,
+            color=INK["delay"],
+            linewidth=3,
+            linestyle=dashes,
+        )
