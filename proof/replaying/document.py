@@ -9,10 +9,10 @@ from typing import Any
 
 from model.kinds import PATTERNS
 from model.state import ORDERLY, RESET, STRANGER
+from proving.evidence import PATH
+from proving.verdicts import lies, outside
+from replaying.steps import Player
 from support.live_hosts import PROJECT
-from support.proving.evidence import PATH
-from support.proving.verdicts import lies, outside
-from support.replaying.steps import Player
 
 Record = dict[str, Any]
 RECORDS = PROJECT / "docs" / "evidence" / "judge-replays.json"
@@ -163,7 +163,9 @@ def table(records: list[Record]) -> str:
             "",
         ]  # fmt: skip
     failed = [f"- {one['name']}: {one['why']}" for one in records if one["why"]]
-    amiss = [f"- {one['name']}: {' '.join(words.split())}" for one in judged for words in one["wrong"]]
+    amiss = [
+        f"- {one['name']}: {' '.join(words.split())}" for one in judged for words in one["wrong"]
+    ]
     lines += ["Not as the history has it:", "", *amiss, ""] if amiss else []
     lines += ["Could not be replayed, and count as none:", "", *failed, ""] if failed else []
     commits = sorted({one["commit"] for one in records})
