@@ -31,7 +31,7 @@ tools = SEMISYNC_ANSIBLE=$(ANSIBLE) && export SEMISYNC_ANSIBLE && . tests/tools/
 # The lab needs no more than Python.
 lab = python=$$(tests/tools/python) && "$$python" lab
 # The link gives modules their full names.
-typed = .config/collections/ansible_collections/dbre/semisync/plugins lab molecule \
+typed = .config/collections/ansible_collections/dbre/semisync/plugins lab molecule proof \
 	$(filter-out tests/output,$(patsubst %/,%,$(wildcard tests/*/)))
 inventory = inventory/$(if $(filter uml,$(LAB)),lab-uml,lab)
 
@@ -175,7 +175,7 @@ findings: ## every finding and exit status of verify.yml, on pairs that are brou
 
 .PHONY: test-interrupted
 test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER or TARBALL); hours. DRAW=3: three at random; MINUTES, RESUME=1
-	@$(tools) python tests/figures/interrupted.py --server $(SERVER) $(if $(TARBALL),--tarball "$$TARBALL") $(if $(MINUTES),--minutes $(MINUTES)) \
+	@$(tools) python proof/interrupted.py --server $(SERVER) $(if $(TARBALL),--tarball "$$TARBALL") $(if $(MINUTES),--minutes $(MINUTES)) \
 	  $(if $(RESUME),--resume) $(if $(DRAW),--draw $(DRAW),--document docs/evidence/interrupted.md)
 
 .PHONY: test-more
@@ -192,22 +192,22 @@ test-clusters: ## ten clusters in one inventory, one of them broken; on 20 Docke
 
 .PHONY: stalls
 stalls: ## how long 50 writers wait while a pair goes to semi-sync, online and by restart; the figures go to docs/evidence/stalls.md
-	@$(tools) python tests/figures/stalls.py --document docs/evidence/stalls.md
+	@$(tools) python proof/stalls.py --document docs/evidence/stalls.md
 
 parts_of_it = $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RESUME),--resume)
 
 .PHONY: switchovers
 switchovers: ## how long 50 writers wait while the source's role moves, and whether a row is lost; then kills (ONLY=figures, ONLY=kills, TARBALL, COUNT, PROXY=1, MINUTES, RESUME=1)
-	@$(tools) $(if $(filter kills,$(ONLY)),true,python tests/figures/switchovers.py $(if $(COUNT),--count $(COUNT)) \
+	@$(tools) $(if $(filter kills,$(ONLY)),true,python proof/switchovers.py $(if $(COUNT),--count $(COUNT)) \
 	  $(if $(TARBALL),--tarball "$$TARBALL") $(if $(PROXY),--proxy) $(parts_of_it) --document docs/evidence/switchover.md)
-	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,python tests/figures/switchover_kills.py $(parts_of_it) \
+	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,python proof/switchover_kills.py $(parts_of_it) \
 	  --document docs/evidence/switchover.md)
 	@$(tools) $(if $(filter figures,$(ONLY))$(TARBALL)$(PROXY),true,for server in mysql mariadb; do \
-	  python tests/figures/switchover_interrupted.py --server $$server $(parts_of_it) --document docs/evidence/interrupted.md || exit; done)
+	  python proof/switchover_interrupted.py --server $$server $(parts_of_it) --document docs/evidence/interrupted.md || exit; done)
 
 .PHONY: rejoins
 rejoins: ## rejoin.yml killed behind each of its tasks, on each way of a server; an hour each (SERVER, WAY, RELEASE, MINUTES, RESUME=1)
-	@$(tools) python tests/figures/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \
+	@$(tools) python proof/rejoin_interrupted.py --server $(SERVER) $(if $(RELEASE),--release $(RELEASE)) \
 	  $(if $(WAY),--way $(WAY)) $(parts_of_it) --document docs/evidence/interrupted.md
 
 .PHONY: judge
@@ -218,24 +218,24 @@ judge: ## every history of a small world, judged by the real code: no verdict ma
 .PHONY: prove
 prove: ## power cuts of the source under 50 writers and failover.yml, rows and certificate judged; mutants (SERVER, TARBALL, FAULT, CYCLES, MINUTES, CLEAR=1); SHORT=1: two cuts and two mistakes
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),$(if $(SHORT),,mysql) mariadb); do \
-	  python tests/figures/prove.py --server $$server $(if $(TARBALL),--tarball $(TARBALL)) $(if $(SHORT),--short) \
+	  python proof/prove.py --server $$server $(if $(TARBALL),--tarball $(TARBALL)) $(if $(SHORT),--short) \
 	  $(if $(FAULT),--case $(FAULT)) $(if $(CYCLES),--cycles $(CYCLES)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CLEAR),--clear) || exit; done
 
 .PHONY: replays
 replays: ## the shortest histories that a mistaken judge gets wrong, on real hosts (SERVER, MINUTES, ONLY, AGAIN=1)
 	@$(tools) for server in $(if $(filter command% environment%,$(origin SERVER)),$(SERVER),mysql mariadb); do \
-	  python tests/figures/replays.py --server $$server $(if $(ONLY),--only $(ONLY)) \
+	  python proof/replays.py --server $$server $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again) || exit; done
 
 .PHONY: bench
 bench: ## what a run without changes costs, against the floor; the benchmark's mysqlslap against the bare command
-	@$(tools) python tests/figures/no_op.py --inventory $(inventory)
+	@$(tools) python proof/no_op.py --inventory $(inventory)
 	@$(MAKE) fidelity
 
 .PHONY: bench-scale
 bench-scale: ## the same with 1, 5 and 20 replicas and clusters, on hosts of its own; half an hour, 8 GB of memory
-	@$(tools) python tests/figures/scale.py --write
+	@$(tools) python proof/scale.py --write
 
 # Tools of the two targets below, in an environment of their own.
 publishing = python=$$(tests/tools/python) && venv=$$("$$python" tests/tools/venv.py docs/docsite/requirements.txt) && \
@@ -266,7 +266,7 @@ requirements: ## every requirement with its hashes, after a change of a requirem
 
 .PHONY: fidelity
 fidelity: ## the benchmark's mysqlslap against the bare command, in turn, on a pair that is set up (LAB)
-	@$(tools) python tests/figures/mysqlslap_fidelity.py --inventory $(inventory)
+	@$(tools) python proof/mysqlslap_fidelity.py --inventory $(inventory)
 
 .PHONY: build
 build: ## the collection as ansible-galaxy would publish it, in dist/

@@ -1,4 +1,4 @@
-"""A playbook killed with SIGKILL after each of its tasks in turn, as tests/figures/interrupted.py
+"""A playbook killed with SIGKILL after each of its tasks in turn, as proof/interrupted.py
 does it with site.yml.
 """
 

@@ -15,12 +15,12 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 from jsonschema import Draft202012Validator
 
+from proving import evidence, picture, short, table
+from proving.cycle import REFUSED, lies, outside, wrong
+from proving.faults import FAULTS
+from proving.mutants import MUTANTS, PROJECT, Patch, broken, patched
+from proving.proxy import configuration
 from support.consents import by_consent, consents
-from support.proving import evidence, picture, short, table
-from support.proving.cycle import REFUSED, lies, outside, wrong
-from support.proving.faults import FAULTS
-from support.proving.mutants import MUTANTS, PROJECT, Patch, broken, patched
-from support.proving.proxy import configuration
 from support.proxy import CONFIGURATION
 
 PATCHES = [

@@ -12,9 +12,9 @@ import types
 
 import pytest
 
+from replaying import document
+from replaying.steps import Player, UnknownStepError
 from support.live_hosts import PROJECT
-from support.replaying import document
-from support.replaying.steps import Player, UnknownStepError
 
 STORY = {"name": "mysql-01", "server": "mysql", "steps": []}
 WINDOW = {"from": "1970-01-01T00:02:00Z", "to": "1970-01-01T00:03:00Z", "ended": True}

@@ -7,10 +7,10 @@ from __future__ import annotations
 import contextlib
 import time
 
+from proving.machines import Machine
+from proving.scene import EVERY, Attempt, Done, Fault, Scene, Strike
 from support.consents import Consents
 from support.eventually import eventually
-from support.proving.machines import Machine
-from support.proving.scene import EVERY, Attempt, Done, Fault, Scene, Strike
 
 SWITCHOVER, FAILOVER = "switchover", "failover"
 # During which task of switchover.yml the host is lost, and for how many seconds at most that has

@@ -8,19 +8,18 @@ One pair, whose source's role moves to and fro.
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import re
-import signal
 import sys
 import tempfile
 import time
 from typing import Any
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
-from figures.interrupted import converged, read_tasks, write  # noqa: E402
+import kill_harness  # noqa: E402
+from kill_harness import Section, read_tasks  # noqa: E402
 from support.acknowledged import RELEASES, Writers, judge, rows_of, same_data  # noqa: E402
 from support.eventually import eventually  # noqa: E402
 from support.killed import listening, was_killed  # noqa: E402
@@ -81,9 +80,7 @@ class Pair:
         return f"converged, {time.monotonic() - begin:.0f} s; the role {where}"
 
 
-def kill_after_each(
-    pair: Pair, heading: str, document: pathlib.Path, resume: bool, until: float
-) -> dict[int, str]:
+def all_tasks(pair: Pair, section: Section, resume: bool, until: float) -> dict[int, str]:
     """What became of each task. One after another is tried, as long as all is well and there is
     time, and put into its page's table.
     """
@@ -92,44 +89,33 @@ def kill_after_each(
     assert done.returncode == 0, done.stdout + done.stderr
     pair.swap()
     tasks = read_tasks(file)
-    before = converged(document, heading) if resume else {}
-    results = {
-        task["number"]: before[task["number"], task["name"]]
-        for task in tasks
-        if (task["number"], task["name"]) in before
-    }
-    ran = [task["number"] for task in tasks if task["ran"]]
-    for number in ran[:-1]:
-        if number in results:
-            continue
-        if time.monotonic() > until:
-            break
+    before = section.converged() if resume else {}
+    keys = [(task["number"], task["name"]) for task in tasks]
+    results = {number: before[number, name] for number, name in keys if (number, name) in before}
+
+    def attempt(number: int) -> str:
         try:
-            results[number] = pair.interrupted(number)
+            return pair.interrupted(number)
         except AssertionError as error:
             print(error, flush=True)
-            results[number] = "FAILED: " + " ".join(str(error).split())[-160:]
-        write(document, heading, tasks, results)
-        print(
-            f"after task {number} ({tasks[number - 1]['name']}): {results[number]}",
-            flush=True,
-        )
-        if results[number].startswith("FAILED"):
-            break
+            return kill_harness.failure(error)
+
+    kill_harness.kill_after_each(
+        tasks,
+        results,
+        attempt,
+        until,
+        lambda: section.write(tasks, results),
+        stop_at_failure=True,
+    )
     return results
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", choices=sorted(RELEASES), default="mysql")
-    parser.add_argument("--minutes", type=float, default=600, help="begin no further task then")
-    parser.add_argument("--resume", action="store_true", help="leave out what the table has")
-    parser.add_argument(
-        "--document", type=pathlib.Path, default=DOCUMENT, help="its table is filled"
-    )
+    parser = kill_harness.parser_for(__doc__, RELEASES, "mysql")
+    parser.set_defaults(document=DOCUMENT)
     opts = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    until = time.monotonic() + 60 * opts.minutes
+    until = kill_harness.deadline(opts.minutes)
     wanted = [(name, opts.server, RELEASES[opts.server]) for name in ("source", "replica")]
     made = hosts(*wanted, turn=f"switchover-interrupted-{opts.server}")
     both = next(made)
@@ -142,9 +128,8 @@ def main() -> int:
             writers.prepare(both[0])
             same_data(both)
             writers.start()
-            results = kill_after_each(
-                pair, f"switchover, {opts.server}", opts.document, opts.resume, until
-            )
+            section = Section(opts.document, f"switchover, {opts.server}")
+            results = all_tasks(pair, section, opts.resume, until)
             known = writers.stop()
             same_data(both)
             verdicts = [judge(known, rows_of(host)) for host in both]
@@ -152,7 +137,7 @@ def main() -> int:
             print(f"{confirmed} rows confirmed; {verdicts}", flush=True)
     finally:
         made.close()
-    wrong = any(said.startswith("FAILED") for said in results.values())
+    wrong = kill_harness.any_failed(results)
     return int(wrong or any(any(verdict.values()) for verdict in verdicts))
 
 

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 from typing import NamedTuple
 
-PROJECT = pathlib.Path(__file__).resolve().parents[3]
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
 COPIED = ("plugins", "roles", "playbooks", "meta", "galaxy.yml")
 
 

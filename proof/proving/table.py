@@ -7,12 +7,12 @@ import pathlib
 import statistics
 from typing import Any
 
-from support.proving.back import failed
-from support.proving.cycle import REFUSED, WRONG, lies, names, wrong
-from support.proving.faults import FAULTS
-from support.proving.machines import SOURCE
-from support.proving.mutants import MUTANTS
-from support.proving.verdicts import NEEDLESS
+from proving.back import failed
+from proving.cycle import REFUSED, WRONG, lies, names, wrong
+from proving.faults import FAULTS
+from proving.machines import SOURCE
+from proving.mutants import MUTANTS
+from proving.verdicts import NEEDLESS
 
 Record = dict[str, Any]
 MARK, END = "<!-- cycles -->\n", "<!-- /cycles -->\n"

@@ -10,13 +10,13 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 
-from support.proving.cycle import REFUSED, lies
-from support.proving.faults import FAULTS
-from support.proving.table import grouped, spread, total
-from support.proving.verdicts import NEEDLESS
+from proving.cycle import REFUSED, lies
+from proving.faults import FAULTS
+from proving.table import grouped, spread, total
+from proving.verdicts import NEEDLESS
 
 Record = dict[str, Any]
-PROJECT = pathlib.Path(__file__).resolve().parents[3]
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = PROJECT / "docs" / "images" / "failover.svg"
 WIDTH, LINE, TOP, LEFT = 1120, 20, 64, 16
 # Where each column is; those of numbers end there.

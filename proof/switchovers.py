@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Generator
 from typing import Any, NamedTuple
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
 from support.acknowledged import (  # noqa: E402

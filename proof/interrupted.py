@@ -10,24 +10,23 @@ of this checkout stopped.
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import json
 import pathlib
 import random
-import signal
 import sys
 import tempfile
 import time
 import typing
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
+import kill_harness  # noqa: E402
+from kill_harness import Section, Task  # noqa: E402
+from support.killed import listening, was_killed  # noqa: E402
 from support.live_hosts import PASSWORD, hosts, inventory, playbook  # noqa: E402
 
 RELEASES = {"mysql": "", "mariadb": "12"}
-CALLBACKS = PROJECT / "tests" / "tools" / "callbacks"
 STATE = PROJECT / "tests" / "output" / "interrupted"
 # A bare pair takes at least so many tasks, whatever its server.
 FEWEST_TASKS = 95
@@ -72,19 +71,7 @@ def prepare(host, kind: Kind) -> None:
 
 def site(file: pathlib.Path, after: int = 0, tasks: pathlib.Path | None = None):
     """Run site.yml, to its end or until it is killed after a task."""
-    more = {"SEMISYNC_TASKS_FILE": str(tasks)} if tasks else {}
-    return playbook(
-        "site",
-        file,
-        ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS),
-        ANSIBLE_CALLBACKS_ENABLED="killer",
-        SEMISYNC_KILL_AFTER=str(after),
-        **more,
-    )
-
-
-def read_tasks(path: pathlib.Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return playbook("site", file, **listening(after, tasks))
 
 
 def outcome(host, kind: Kind) -> list:
@@ -103,7 +90,7 @@ def outcome(host, kind: Kind) -> list:
 
 def converge(
     kind: Kind, folder: pathlib.Path, after: int = 0
-) -> tuple[list[dict], list[list], float]:
+) -> tuple[list[Task], list[list], float]:
     """A fresh pair, a run killed after a task (0: none), and a second one: tasks of the first,
     outcome, seconds.
     """
@@ -115,10 +102,7 @@ def converge(
         file, tasks = inventory(folder, {source: {}}, {replica: {}}), folder / "tasks"
         begin = time.monotonic()
         if after:
-            killed = site(file, after, tasks)
-            assert killed.returncode == -signal.SIGKILL, (
-                f"not killed:\n{killed.stdout[-2000:]}{killed.stderr[-2000:]}"
-            )
+            was_killed(site(file, after, tasks))
             for host in (source, replica):
                 assert host.sql("SELECT 1", check=False).returncode == 0, (
                     f"{host.name} was left stopped"
@@ -129,7 +113,7 @@ def converge(
         verified = playbook("verify", file)
         assert verified.returncode == 0, verified.stdout[-3000:]
         outcomes = [outcome(host, kind) for host in (source, replica)]
-        return read_tasks(tasks), outcomes, time.monotonic() - begin
+        return kill_harness.read_tasks(tasks), outcomes, time.monotonic() - begin
     finally:
         made.close()
 
@@ -141,71 +125,10 @@ def attempt(kind: Kind, number: int, wanted: list[list] | None) -> str:
             _tasks, found, seconds = converge(kind, pathlib.Path(folder), number)
         except AssertionError as error:
             print(error, file=sys.stderr, flush=True)
-            return "FAILED: " + " ".join(str(error).split())[-160:].replace("|", "/")
+            return kill_harness.failure(error)
     if wanted is not None and found != wanted:
-        return "FAILED: the outcome differs from an uninterrupted run's"
-    return f"converged, {seconds:.0f} s"
-
-
-def table(tasks: list[dict], results: dict[int, str]) -> str:
-    lines = ["| n | after the task | ran on | changed | run again |", "|---|---|---|---|---|"]
-    last, end = 0, max(task["number"] for task in tasks if task["ran"])
-    for task in tasks:
-        number = task["number"]
-        last = number if task["ran"] else last
-        hosts_of = [
-            ", ".join(sorted({name.rpartition("-")[2] for name in task[key]})) or "\N{EN DASH}"
-            for key in ("ran", "changed")
-        ]
-        said = (
-            "its end"
-            if number == end
-            else results.get(number, "not tried")
-            if task["ran"]
-            else f"as after {last}"
-        )
-        lines.append(
-            f"| {number} | {task['name'].replace('|', '/')} | {hosts_of[0]} | {hosts_of[1]} |"
-            f" {said} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def marks(server: str) -> tuple[str, str]:
-    """The lines around one server's table."""
-    return f"<!-- {server} -->\n", f"<!-- end of {server} -->\n"
-
-
-def converged(path: pathlib.Path, server: str) -> dict[tuple[int, str], str]:
-    """The tasks by number and name after which a run was killed and went well by and by, as the
-    page has them.
-    """
-    begin, end = marks(server)
-    table = path.read_text(encoding="utf-8").partition(begin)[2].partition(end)[0]
-    rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
-    return {
-        (int(row[0]), row[1]): row[4]
-        for row in rows
-        if len(row) == 5 and row[4].startswith("converged")
-    }
-
-
-def write(path: pathlib.Path, server: str, tasks: list[dict], results: dict[int, str]) -> None:
-    """Put one server's table into its page, in place of the one that was there."""
-    begin, end = marks(server)
-    text = path.read_text(encoding="utf-8")
-    before, _dummy, rest = text.partition(begin)
-    after = rest.partition(end)[2]
-    moment = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-    tried = list(results.values())
-    summary = (
-        f"Run on {moment}: {len(tasks)} tasks, {len([task for task in tasks if task['ran']])} of"
-        f" them ran on a host; killed after {len(tried)}, converged"
-        f" {len([s for s in tried if s.startswith('converged')])} times."
-    )
-    path.write_text(
-        f"{before}{begin}\n{summary}\n\n{table(tasks, results)}{end}{after}", encoding="utf-8"
-    )
+        return f"{kill_harness.FAILED}: the outcome differs from an uninterrupted run's"
+    return f"{kill_harness.CONVERGED}, {seconds:.0f} s"
 
 
 def order(numbers: list[int], changed: list[int]) -> list[int]:
@@ -241,20 +164,21 @@ def all_tasks(opts, until: float) -> int:
     """Kill after every task that a host ran, in the time there is; 1 where one did not converge."""
     found = begin(opts.server, opts.resume)
     tasks, results = found["tasks"], found["results"]
-    ran = [task["number"] for task in tasks if task["ran"]]
-    # After the last task nothing is left to kill.
-    for number in order(ran[:-1], [task["number"] for task in tasks if task["changed"]]):
-        if results.get(number, "").startswith("converged"):
-            continue
-        if time.monotonic() > until:
-            break
-        results[number] = attempt(Kind(opts.server), number, found["wanted"])
-        print(f"after task {number} ({tasks[number - 1]['name']}): {results[number]}", flush=True)
+
+    def attempt_one(number: int) -> str:
+        return attempt(Kind(opts.server), number, found["wanted"])
+
+    def keep_it() -> None:
         keep(opts.server, found)
         if opts.document:
-            write(opts.document, opts.server, tasks, results)
-    print(f"{len(results)} of {len(ran) - 1} done", flush=True)
-    return 1 if any(said.startswith("FAILED") for said in results.values()) else 0
+            Section(opts.document, opts.server).write(tasks, results)
+
+    numbers = kill_harness.numbers(tasks)
+    changed = [task["number"] for task in tasks if task["changed"]]
+    in_order = order(numbers, changed)
+    kill_harness.kill_after_each(tasks, results, attempt_one, until, keep_it, in_order)
+    print(f"{len(results)} of {len(numbers)} done", flush=True)
+    return int(kill_harness.any_failed(results))
 
 
 def some_tasks(opts, kind: Kind) -> int:
@@ -273,26 +197,18 @@ def some_tasks(opts, kind: Kind) -> int:
         results[number] = attempt(kind, number, wanted)
         name = f" ({tasks[number - 1]['name']})" if kind.tarball else ""
         print(f"after task {number}{name}: {results[number]}", flush=True)
-    return 1 if any(said.startswith("FAILED") for said in results.values()) else 0
+    return int(kill_harness.any_failed(results))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", choices=sorted(RELEASES), default="mysql")
+    parser = kill_harness.parser_for(__doc__, RELEASES, "mysql")
     parser.add_argument("--tarball", help="MySQL from a tarball, with --draw or --task")
-    parser.add_argument(
-        "--minutes", type=float, default=600, help="begin no further task after so long"
-    )
-    parser.add_argument("--resume", action="store_true", help="go on where the last run stopped")
     parser.add_argument(
         "--task", type=int, action="append", help="only after this one, without the whole table"
     )
     parser.add_argument("--draw", type=int, help="only after so many, drawn at random")
-    parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
-    # To be ended is to be interrupted: the hosts are removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    until = time.monotonic() + 60 * opts.minutes
+    until = kill_harness.deadline(opts.minutes)
     if opts.draw or opts.task:
         return some_tasks(opts, Kind(opts.server, opts.tarball))
     if opts.tarball:

@@ -11,9 +11,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
 )
 
+from replaying.cluster import TIMEOUTS, Cluster, Row
 from support.consents import by_consent
 from support.live_hosts import PROJECT, Host, run
-from support.replaying.cluster import TIMEOUTS, Cluster, Row
 
 HOLD = PROJECT / "tests" / "support" / "clients" / "hold.py"
 # Seconds: for a row's answer before the next step; behind an event until others have noticed; a

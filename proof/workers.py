@@ -16,7 +16,7 @@ import sys
 import tempfile
 from typing import Any
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
 from support.acknowledged import RELEASES  # noqa: E402

@@ -17,18 +17,18 @@ import sys
 import time
 from typing import Any
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab"), str(PROJECT / ".config/collections")]
 
 from common import locked  # noqa: E402
 
+from proving.cycle import commit  # noqa: E402
+from proving.evidence import PATH  # noqa: E402
+from replaying import document  # noqa: E402
+from replaying.cluster import Cluster  # noqa: E402
+from replaying.steps import Player, UnknownStepError  # noqa: E402
 from support.acknowledged import RELEASES  # noqa: E402
 from support.live_hosts import hosts  # noqa: E402
-from support.proving.cycle import commit  # noqa: E402
-from support.proving.evidence import PATH  # noqa: E402
-from support.replaying import document  # noqa: E402
-from support.replaying.cluster import Cluster  # noqa: E402
-from support.replaying.steps import Player, UnknownStepError  # noqa: E402
 
 HISTORIES = PROJECT / "tests" / "model" / "replays.json"
 OUTPUT = PROJECT / "tests" / "output"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-PROJECT = pathlib.Path(__file__).resolve().parents[3]
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = PROJECT / "docs" / "evidence" / "failover.json"
 DOCUMENT = RECORDS.with_suffix(".md")
 SCHEMA = pathlib.Path(__file__).with_name("evidence.schema.json")

@@ -7,7 +7,6 @@ switchover_kills.py [--server mysql|mariadb …] [--hosts 3] [--only text …] [
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import pathlib
@@ -21,10 +20,11 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
 
+import kill_harness  # noqa: E402
 from support.acknowledged import (  # noqa: E402
     RELEASES,
     Writers,
@@ -372,18 +372,11 @@ def write(path: pathlib.Path, text: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", action="append", choices=sorted(RELEASES))
+    parser = kill_harness.parser_for(__doc__, RELEASES, None)
     parser.add_argument("--hosts", type=int, default=3)
     parser.add_argument("--only", action="append", help="a part of a case's name, target-open-host")
-    parser.add_argument(
-        "--minutes", type=float, default=600, help="begin no further case after so long"
-    )
-    parser.add_argument("--resume", action="store_true", help="leave out what went well before")
-    parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    until = time.monotonic() + 60 * opts.minutes
+    until = kill_harness.deadline(opts.minutes)
     results = stored()
     status = 0
     for server in opts.server or ["mysql", "mariadb"]:

@@ -23,6 +23,13 @@ import tarball
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
 from common import LabError
 
+from proving.back import Back, failed
+from proving.faults import FAULTS
+from proving.machines import Machine, Machines, Writers
+from proving.mutants import MUTANTS, broken
+from proving.scene import Done, Fault, Scene, Strike
+from proving.switching import FAILOVER, writable
+from proving.verdicts import NEEDLESS, lies, outside
 from support.acknowledged import judge, rows_of
 from support.live_hosts import (
     PROJECT,
@@ -32,13 +39,6 @@ from support.live_hosts import (
     run,
     words,
 )
-from support.proving.back import Back, failed
-from support.proving.faults import FAULTS
-from support.proving.machines import Machine, Machines, Writers
-from support.proving.mutants import MUTANTS, broken
-from support.proving.scene import Done, Fault, Scene, Strike
-from support.proving.switching import FAILOVER, writable
-from support.proving.verdicts import NEEDLESS, lies, outside
 
 # What keeps a cycle from being judged; anything else is a mistake in here.
 FAILURES = (AssertionError, LabError, subprocess.TimeoutExpired, OSError)

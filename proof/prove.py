@@ -18,24 +18,25 @@ import json
 import os
 import pathlib
 import random
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab"), str(PROJECT / ".config/collections")]
 
 import servers  # noqa: E402
 import tarball  # noqa: E402
+
+import kill_harness  # noqa: E402
 
 OUTPUT = PROJECT / "tests" / "output"
 SERVERS = ("mysql", "mariadb")
 
 
 def of_server(opts: argparse.Namespace, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of the server that a command line is about; see tests/support/proving/evidence.py."""
+    """Those of the server that a command line is about; see proof/proving/evidence.py."""
     its = (opts.server, opts.digest)
     return [one for one in records if (one["server"], one.get("tarball", "")) == its]
 
@@ -88,7 +89,7 @@ def make(
     """The cycles of these cases, as long as there is time; each is kept at once."""
     from common import locked
 
-    from support.proving import cycle, evidence
+    from proving import cycle, evidence
 
     made: list[dict[str, Any]] = []
     if not cases:
@@ -110,7 +111,7 @@ def make(
 @contextlib.contextmanager
 def ready(opts: argparse.Namespace) -> Iterator[Any]:
     """The hosts, off again in the end."""
-    from support.proving import machines
+    from proving import machines
 
     folder = OUTPUT / folder_of(opts)
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +130,7 @@ def shortly(opts: argparse.Namespace) -> int:
     """The short form; its hosts are gone in the end, however it ends."""
     from common import locked
 
-    from support.proving import cycle, machines, short
+    from proving import cycle, machines, short
 
     with locked(os.environ["SEMISYNC_LAB"]):
         try:
@@ -157,20 +158,18 @@ def folder_of(opts: argparse.Namespace) -> str:
 
 def main() -> int:
     opts = arguments()
-    # A lab for each server, so that both can be there; see support/proving/machines.py.
+    # A lab for each server, so that both can be there; see proof/proving/machines.py.
     name = folder_of(opts)
     os.environ["SEMISYNC_LAB"] = name.replace("-", "")
     os.environ["SEMISYNC_INVENTORY"] = str(OUTPUT / f"{name}-lab")
-    from support.proving import cycle, evidence, faults, machines, mutants, picture, table
+    from proving import cycle, evidence, faults, machines, mutants, picture, table
 
-    # To be ended is to be interrupted: the clients and hosts are ended too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    until = kill_harness.deadline(opts.minutes)
     if opts.clear:
         machines.clear()
         return 0
     if opts.short:
         return shortly(opts)
-    until = time.monotonic() + 60 * opts.minutes
     every = [
         *faults.FAULTS,
         *(name for name, mutant in mutants.MUTANTS.items() if opts.server in mutant.servers),

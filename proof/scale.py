@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PROJECT = HERE.parents[1]
+PROJECT = HERE.parent
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
 import container  # noqa: E402
@@ -31,7 +31,7 @@ import debian  # noqa: E402
 import docker_image  # noqa: E402
 from common import LabError, lab_name, say  # noqa: E402
 
-from figures import scale_plot  # noqa: E402
+import scale_plot  # noqa: E402
 
 PREFIX = "-".join(filter(None, ("semisync-bench", lab_name()))) + "-"
 NETWORK = PREFIX + "net"

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
 from support.live_hosts import hosts, inventory, playbook  # noqa: E402

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from proving import looks, switching
+from proving.machines import REPLICAS, SOURCE
+from proving.scene import EVERY, Attempt, Done, Fault, Scene
 from support.dying import UNITS, forbid_restart, kill
-from support.proving import looks, switching
-from support.proving.machines import REPLICAS, SOURCE
-from support.proving.scene import EVERY, Attempt, Done, Fault, Scene
 
 LATE = {REPLICAS[0]: 10, REPLICAS[1]: 600}
 # Where the controller reaches nobody.

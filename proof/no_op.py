@@ -14,7 +14,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROJECT = HERE.parents[1]
+PROJECT = HERE.parent
 TARGET_RATIO, TARGET_CALLS = 2.5, 6
 PLAYBOOKS = {
     "floor": HERE / "floor.yml",

@@ -9,10 +9,10 @@ from typing import Any
 
 from model.kinds import PATTERNS
 from model.state import ORDERLY, RESET, STRANGER
+from proving.evidence import PATH
+from proving.verdicts import lies, outside
+from replaying.steps import Player
 from support.live_hosts import PROJECT
-from support.proving.evidence import PATH
-from support.proving.verdicts import lies, outside
-from support.replaying.steps import Player
 
 Record = dict[str, Any]
 RECORDS = PROJECT / "docs" / "evidence" / "judge-replays.json"

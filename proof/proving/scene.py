@@ -15,8 +15,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
 )
 
+from proving.machines import BEGUN, PATIENCE, REPLICAS, Machine, Machines, Writers
 from support.eventually import eventually
-from support.proving.machines import BEGUN, PATIENCE, REPLICAS, Machine, Machines, Writers
+from support.live_hosts import PROJECT
 
 Done = subprocess.CompletedProcess[str]
 # Runs failover.yml with more arguments, after the words of a command that runs it.
@@ -24,7 +25,7 @@ Attempt = Callable[..., Done]
 # Milliseconds from the source to each replica: without a delay a cut loses next to nothing, even
 # under asynchronous replication.
 LINE = dict.fromkeys(REPLICAS, 80)
-HOLD = pathlib.Path(__file__).resolve().parents[1] / "clients" / "hold.py"
+HOLD = PROJECT / "tests" / "support" / "clients" / "hold.py"
 # Seconds for which an applier is held before the source dies, behind the moment at which the
 # failover's part has come to its host (less than semisync_failover_stall, from which on it would be
 # refused), and at most.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from support.proving.cycle import REFUSED, wrong
-from support.proving.faults import FAULTS
-from support.proving.table import seen
+from proving.cycle import REFUSED, wrong
+from proving.faults import FAULTS
+from proving.table import seen
 
 Record = dict[str, Any]
 CASES = {

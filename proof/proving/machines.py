@@ -25,12 +25,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from common import say, uml_folder
 from kind_uml import UP_SECONDS
 
+from proving.proxy import ANSWER, PORT, Proxy, root
 from support.acknowledged import CLIENTS as KEEP_WRITING
 from support.acknowledged import RELEASES
 from support.dying import UNITS
 from support.eventually import eventually
 from support.live_hosts import CLIENTS, PROJECT, Host, inventory, lab, playbook, run
-from support.proving.proxy import ANSWER, PORT, Proxy, root
 
 SOURCE, REPLICAS = "source", ("replica1", "replica2")
 NAMES = (SOURCE, *REPLICAS)
@@ -45,7 +45,7 @@ NUMBER = 50
 # Enough for any burst that waits out its delay.
 QUEUE = 10000
 # What site.yml set the snapshot's hosts up with, below the checkout.
-MADE_OF = ("plugins", "roles", "playbooks", "tests/support/proving/machines.py")
+MADE_OF = ("plugins", "roles", "playbooks", "proof/proving/machines.py")
 # Debian's server checks all its tables after each start, beside what is measured here.
 QUIET = {
     "mariadb": "mkdir -p /etc/systemd/system/mariadb.service.d && printf"

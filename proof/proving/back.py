@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import pathlib
 import subprocess
 import sys
 import time
@@ -20,14 +19,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.methods 
     TRUNCATE,
 )
 
+from proving.machines import Machine
+from proving.proxy import ANSWER
+from proving.scene import Fault, Scene
 from support.dying import kill
 from support.eventually import eventually
-from support.live_hosts import playbook, words
-from support.proving.machines import Machine
-from support.proving.proxy import ANSWER
-from support.proving.scene import Fault, Scene
+from support.live_hosts import PROJECT, playbook, words
 
-ASK = pathlib.Path(__file__).resolve().parents[1] / "clients" / "ask_often.py"
+ASK = PROJECT / "tests" / "support" / "clients" / "ask_often.py"
 # Seconds between two questions, for which they are put once it is back, and until all have applied
 # all.
 OFTEN, ASKED, APPLIED = 0.3, 5.0, 240

@@ -12,9 +12,7 @@ what it was: one source, tables that are equal, verify.yml healthy.
 
 from __future__ import annotations
 
-import argparse
 import datetime
-import json
 import pathlib
 import signal
 import sys
@@ -22,9 +20,11 @@ import tempfile
 import time
 from typing import NamedTuple
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
+import kill_harness  # noqa: E402
+from kill_harness import Section, last_of, on_hosts, read_tasks  # noqa: E402
 from support.acknowledged import RELEASES  # noqa: E402
 from support.killed import ended_anew  # noqa: E402
 from support.live_hosts import hosts, playbook  # noqa: E402
@@ -57,10 +57,6 @@ def words_for(cluster: Cluster, old, way: str) -> tuple[str, ...]:
         return taken_over(kept)
     consent = () if way == "attach" else ("-e", f"semisync_rejoin_way={way}")
     return consent if way == "seed" else (*consent, *ACCEPTED)
-
-
-def last_of(met: pathlib.Path) -> dict:
-    return json.loads(met.read_text(encoding="utf-8").splitlines()[-1])
 
 
 def between(old, new, behind: str) -> None:
@@ -114,11 +110,9 @@ def all_tasks(cluster: Cluster, way: str, met: pathlib.Path, until: float) -> li
     return rounds
 
 
-def write(path: pathlib.Path, title: str, met: pathlib.Path, rounds: list[Round]) -> None:
+def write(section: Section, met: pathlib.Path, rounds: list[Round]) -> None:
     """Put what was seen of one way into its page, in place of what was there."""
-    begin, end = f"<!-- {title} -->\n", f"<!-- end of {title} -->\n"
-    before, _dummy, rest = path.read_text(encoding="utf-8").partition(begin)
-    tasks = [json.loads(line) for line in met.read_text(encoding="utf-8").splitlines()]
+    tasks = read_tasks(met)
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     whole = rounds[-1].killed == 0
     lines = [
@@ -128,26 +122,17 @@ def write(path: pathlib.Path, title: str, met: pathlib.Path, rounds: list[Round]
     ]
     lines += ["", "| n | ended after | changed |", "|---|---|---|"]
     for number, task in enumerate(tasks, 1):
-        changed = (
-            ", ".join(sorted(host.rpartition("-")[2] for host in task["changed"])) or "\N{EN DASH}"
-        )
-        lines.append(f"| {number} | {task['name'].replace('|', '/')} | {changed} |")
-    text = "\n".join(lines) + "\n"
-    path.write_text(f"{before}{begin}\n{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
+        name = task["name"].replace("|", "/")
+        lines.append(f"| {number} | {name} | {on_hosts(task['changed'])} |")
+    section.replace("\n".join(lines) + "\n")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", choices=sorted(WAYS), default="mysql")
+    parser = kill_harness.parser_for(__doc__, WAYS, "mysql")
     parser.add_argument("--release", help="the Debian whose server it is")
     parser.add_argument("--way", action="append", help="only this one")
-    parser.add_argument("--minutes", type=float, default=600, help="begin no round after so long")
-    parser.add_argument("--resume", action="store_true", help="leave out what was met before")
-    parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
-    # To be ended is to be interrupted: the hosts are removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    until = time.monotonic() + 60 * opts.minutes
+    until = kill_harness.deadline(opts.minutes)
     release = opts.release or RELEASES[opts.server]
     wanted = ((name, opts.server, release) for name in ("source", "replica1", "replica2"))
     STATE.mkdir(parents=True, exist_ok=True)
@@ -173,7 +158,7 @@ def main() -> int:
                     return 1
                 good = good and bool(rounds) and rounds[-1].killed == 0
                 if opts.document and rounds:
-                    write(opts.document, title, met, rounds)
+                    write(Section(opts.document, title), met, rounds)
     return 0 if good else 1
 
 

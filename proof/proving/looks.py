@@ -8,10 +8,10 @@ import os
 import signal
 import time
 
+from proving.machines import QUEUE, Machine
+from proving.scene import EVERY, LINE, Attempt, Done, Fault, Scene
 from support.consents import by_consent
 from support.dying import UNITS, kill
-from support.proving.machines import QUEUE, Machine
-from support.proving.scene import EVERY, LINE, Attempt, Done, Fault, Scene
 
 # Milliseconds: of a source that gives its replicas up, and of one that site.yml makes so.
 SHORT, SHORTER = 2000, 1000

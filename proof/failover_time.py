@@ -22,7 +22,7 @@ import tempfile
 import time
 from typing import Any
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
 from support.acknowledged import RELEASES, Writers, judge, rows_of, same_data  # noqa: E402
