@@ -11,6 +11,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
+    BenchmarkChapter,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write
@@ -49,7 +52,9 @@ class ActionModule(ActionBase):
         folder = results.cluster_folder(arguments["results_dir"], name)
         try:
             path = results.find_run(folder, arguments["run"])
-            summary, page, verdict = write(path, name, results.stamp(results.now()))
+            summary, page, verdict = write(
+                path, name, results.stamp(results.now()), BenchmarkChapter
+            )
         except ValueError as error:
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error
         rows = results.read_json(os.path.join(path, results.CHECKPOINTS), [])

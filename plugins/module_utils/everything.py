@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.host import error_log, process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -22,23 +23,23 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
     UnknownServerError,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, State
 
 # What keeps a server from being read.
 UNREADABLE = (UnknownServerError, ServerError)
 
 
-def state(module: Any) -> dict[str, Any]:
+def state(module: AnsibleModule) -> State:
     """The server's own state. One that is being seeded on this host is waited for.
 
     Raises:
         UnknownServerError: a fork or a version that this collection does not know.
         ServerError: it does not answer.
     """
-    read: dict[str, Any] = marker.patiently(lambda: read_once(module))
-    return read
+    return marker.patiently(lambda: read_once(module))
 
 
-def beside(module: Any, info: dict[str, Any], measure_backlog: bool) -> dict[str, Any]:
+def beside(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
     """The state with what its host says, and what takes more than one look.
 
     Args:
@@ -47,20 +48,30 @@ def beside(module: Any, info: dict[str, Any], measure_backlog: bool) -> dict[str
         measure_backlog: whether a replica is watched while it applies.
     """
     params, variables = module.params, info["variables"]
-    # Behind the state, with its GTIDs: see there.
-    result = dict(info, **calm.read(module, info))
+    # After the state, with its GTIDs: see there.
+    measured = calm.read(module, info)
+    applies = backlog.read(module) if measure_backlog and info["channel"] else None
+    on_host = process.read(module, variables, params["option_file"])
+    result: Info = {
+        **info,
+        **measured,
+        **on_host,
+        "login": {
+            "host": params["login_host"],
+            "port": params["login_port"],
+            "unix_socket": params["login_unix_socket"],
+        },
+        "error_log": error_log.read(variables, on_host["pid"]),
+        "answer": place.read(int(variables["port"] or 0)),
+        "seed": marker.read_marker(variables.get("port")),
+        "certificates": certificates.read(variables, read_text),
+    }
     if measure_backlog:
-        result["backlog"] = backlog.read(module) if info["channel"] else None
-    result["login"] = {key: params["login_" + key] for key in ("host", "port", "unix_socket")}
-    result.update(process.read(module, variables, params["option_file"]))
-    result["error_log"] = error_log.read(variables, result["pid"])
-    result["answer"] = place.read(int(variables["port"] or 0))
-    result["seed"] = marker.read_marker(variables.get("port"))
-    result["certificates"] = certificates.read(variables, read_text)
+        result["backlog"] = applies
     return result
 
 
-def unreadable(error: Exception, params: dict[str, Any]) -> dict[str, str]:
+def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:
     """What fail_json takes where it cannot be read: the words, and the kind of failure."""
     if isinstance(error, ServerError):
         return {"msg": login.explain(error, params), "reason": login.kind(error)}

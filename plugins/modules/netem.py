@@ -227,12 +227,14 @@ def main() -> None:
     )
     task = delay.present if module.params["state"] == "present" else delay.absent
     try:
-        result = task(netem_host.Host(module), module.params, module.check_mode)
+        result = task(netem_host.NetemHost(module), module.params, module.check_mode)
     except (delay_options.RefusedError, tc_output.UnreadableError) as error:
         module.fail_json(msg=str(error))
-    for text in result.pop("warnings"):
+    returned = dict(result)
+    del returned["warnings"]
+    for text in result["warnings"]:
         module.warn(text)
-    module.exit_json(**result)
+    module.exit_json(**returned)
 
 
 if __name__ == "__main__":

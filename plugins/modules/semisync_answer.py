@@ -111,6 +111,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wa
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Answer, Said, Variables
 
 # Seconds until a service that was just started answers.
 STARTING = 10
@@ -161,16 +162,16 @@ def others(where: dict[str, str]) -> list[str]:
     ]
 
 
-def wanted_files(module: AnsibleModule, names: Names, variables: dict[str, Any]) -> dict[str, str]:
+def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> dict[str, str]:
     if module.params["state"] == "absent":
         return {}
     return units.files(
-        int(variables["port"]),
+        int(variables["port"] or 0),
         module.params,
         module.params["program"],
         module.params["places"],
         sys.executable,
-        variables["socket"],
+        variables["socket"] or "",
         names.show_channels,
     )
 
@@ -179,12 +180,12 @@ def present(
     module: AnsibleModule,
     server: Server,
     names: Names,
-    variables: dict[str, Any],
-    now: Any,
+    variables: Variables,
+    now: Answer | None,
     wanted: dict[str, str],
 ) -> list[str]:
     """Bring files, account and units to what is wanted; what was done."""
-    params, port = module.params, int(variables["port"])
+    params, port = module.params, int(variables["port"] or 0)
     where, unit = place.paths(port), place.unit(port)
     lacking = place.lacking(now, wanted)
     writing = [path for path in sorted(wanted) if path in lacking]
@@ -213,9 +214,11 @@ def present(
     return steps
 
 
-def absent(module: AnsibleModule, server: Server, variables: dict[str, Any], now: Any) -> list[str]:
+def absent(
+    module: AnsibleModule, server: Server, variables: Variables, now: Answer | None
+) -> list[str]:
     """Take units, account and files away; what was done."""
-    port = int(variables["port"])
+    port = int(variables["port"] or 0)
     where, unit, exists = place.paths(port), place.unit(port), bool(server.rows(*EXISTS))
     gone = [
         path
@@ -247,16 +250,22 @@ def describe(files: dict[str, str]) -> str:
     return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()))
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def said_now(server_port: int) -> Said | None:
+    """What the answer says at this moment; None where there is none."""
+    now = place.read(server_port)
+    return now["said"] if now else None
+
+
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     variables = server.variables()
-    port = int(variables["port"])
+    port = int(variables["port"] or 0)
     now, said = place.read(port), None
     wanted = wanted_files(module, names, variables)
     if module.params["state"] == "present":
         steps = present(module, server, names, variables, now, wanted)
         if not module.check_mode:
             said = wait_until(
-                lambda: (place.read(port) or {}).get("said"),
+                lambda: said_now(port),
                 STARTING,
                 0.2,
                 enough=lambda answer: answer and answer["status"] is not None,

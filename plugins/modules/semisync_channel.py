@@ -125,7 +125,6 @@ channel:
 """
 
 import os
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -136,9 +135,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import connec
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Variables
 
 
-def kept_password(server: Server, names: Names, variables: dict[str, Any]) -> str | None:
+def kept_password(server: Server, names: Names, variables: Variables) -> str | None:
     """The password that the replica keeps for its channel, or None where it cannot be read."""
     kept_in = variables.get("master_info_repository", "TABLE" if names.login_in_table else "FILE")
     if kept_in == "TABLE":
@@ -150,12 +150,14 @@ def kept_password(server: Server, names: Names, variables: dict[str, Any]) -> st
         ]
         return text(words[0]) if words else None
     try:
-        return account.in_master_info(read_text(os.path.join(variables["datadir"], "master.info")))
+        return account.in_master_info(
+            read_text(os.path.join(variables["datadir"] or "", "master.info"))
+        )
     except OSError:
         return None
 
 
-def update(module: Any, replica: Replica, before: dict[str, Any]) -> list[Step]:
+def update(module: AnsibleModule, replica: Replica, before: Channel) -> list[Step]:
     """Bring password and TLS of the channel to what is given; the statements of that."""
     params, names = module.params, replica.names
     known = kept_password(replica.server, names, replica.server.variables())
@@ -167,7 +169,7 @@ def update(module: Any, replica: Replica, before: dict[str, Any]) -> list[Step]:
     return start_or_stop(module, replica, before)
 
 
-def start_or_stop(module: Any, replica: Replica, before: dict[str, Any] | None) -> list[Step]:
+def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | None) -> list[Step]:
     """Configure, start, stop or reconnect the channel; the statements of that."""
     steps = channel.steps(replica.names, module.params, before)
     if steps and module.params["state"] == "reconnected" and not module.check_mode:
@@ -177,7 +179,7 @@ def start_or_stop(module: Any, replica: Replica, before: dict[str, Any] | None) 
     return steps
 
 
-def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring the channel to its state; what it was, and how it got there."""
     params, replica = module.params, Replica(module, server, names)
     before = replica.channel()

@@ -97,11 +97,11 @@ import re
 import socket
 import tempfile
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import validity
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import Host
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import NetemHost
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import round_trips
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
@@ -111,8 +111,22 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.process import 
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.login import mysql_driver
 
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
+
 PINGS = 10
 TOOLS = ("mysqlslap", "mariadb-slap", "sysbench")
+
+
+class SyncedWrites(TypedDict):
+    """Latencies of synchronous writes, in microseconds."""
+
+    median: float
+    p95: float
+    max: float
+    n: int
 
 
 def write_latencies(path: str, writes: int, seconds: float) -> list[float]:
@@ -133,8 +147,8 @@ def write_latencies(path: str, writes: int, seconds: float) -> list[float]:
     return times
 
 
-def fsync(module: Any) -> dict[str, Any] | None:
-    """Latencies of synchronous writes in microseconds; None where none were asked for."""
+def fsync(module: AnsibleModule) -> SyncedWrites | None:
+    """Latencies of synchronous writes in microseconds; None if none were asked for."""
     if not module.params["path"] or module.check_mode:
         return None
     try:
@@ -143,13 +157,11 @@ def fsync(module: Any) -> dict[str, Any] | None:
         )
     except OSError as error:
         module.fail_json(msg=f"cannot write to {module.params['path']}: {error}")
-    latencies = validity.latencies(times)
-    if latencies is None:
-        return None
+    ordered = sorted(times)
     return {
-        "median": round(latencies["p50"], 1),
-        "p95": round(latencies["p95"], 1),
-        "max": round(latencies["max"], 1),
+        "median": round(validity.nearest_rank(ordered, 50), 1),
+        "p95": round(validity.nearest_rank(ordered, 95), 1),
+        "max": round(ordered[-1], 1),
         "n": len(times),
     }
 
@@ -168,7 +180,7 @@ def find(pattern: str, path: str) -> str | None:
     return match.group(1).strip() if match else None
 
 
-def tools(module: Any) -> dict[str, str | None]:
+def tools(module: AnsibleModule) -> dict[str, str | None]:
     """Where the tools of a load are, None where they are not; and the Python driver's name."""
     folders = program_folders(module.params["program"], module.params["basedir"] or "")
     paths: dict[str, str | None] = {tool: find_tool(module, (tool,), folders) for tool in TOOLS}
@@ -193,7 +205,7 @@ def main() -> None:
     addresses = {peer: resolve(peer) for peer in module.params["peers"]}
     try:
         trips = round_trips(module, [each for each in addresses.values() if each], PINGS)
-        dropped = Host(module).counters()["dropped"] if module.get_bin_path("tc") else 0
+        dropped = NetemHost(module).counters()["dropped"] if module.get_bin_path("tc") else 0
     except ValueError as error:
         module.fail_json(msg=str(error))
     module.exit_json(

@@ -183,7 +183,6 @@ import contextlib
 import threading
 import time
 import uuid
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import (
@@ -193,7 +192,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import (
     validity,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.disk_watch import DiskWatch
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import Host
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    LoadOptions,
+    LoadRun,
+    Outcome,
+    Snapshot,
+    ToolRun,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.snapshot import take_snapshot
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import NetemHost
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.safeguards import (
     drain_seconds,
 )
@@ -207,7 +214,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.snapshot import take_snapshot
 
 PINGS = 5
 # Seconds in which a server that was restarted must answer again, or a schema be gone.
@@ -216,12 +222,12 @@ PATIENCE = 30
 
 def snapshot_after(
     module: AnsibleModule, server: Server, names: Names
-) -> tuple[dict[str, Any] | None, Server]:
+) -> tuple[Snapshot | None, Server]:
     """A snapshot after a run, None where the server does not answer any more, also through a new
     connection; and the connection.
     """
 
-    def look() -> dict[str, Any] | None:
+    def look() -> Snapshot | None:
         nonlocal server
         try:
             return take_snapshot(server, names)
@@ -236,37 +242,61 @@ def snapshot_after(
     return wait_until(look, PATIENCE, 1), server
 
 
-def one_run(module: AnsibleModule, server: Server, names: Names, tool: Any) -> Any:
+def one_run(
+    module: AnsibleModule, server: Server, names: Names, tool: load_tools.Load
+) -> tuple[LoadRun, Server]:
     """One run: its figures, or why it does not count; and the server's connection, which may be a
     new one.
     """
-    params, host = module.params, Host(module)
-    held = drain_seconds({"delay_ms": params["delay_ms"], "jitter_ms": 0})
-    trips = round_trips(module, params["peers"], PINGS, held + 1)
+    params: LoadOptions = module.params
+    host = NetemHost(module)
+    trips = round_trips(module, params["peers"], PINGS, drain_seconds(params["delay_ms"]) + 1)
     answers = [trip["median"] for trip in trips.values() if trip["median"] is not None]
     reason = tool.prepare()
-    dropped = host.counters()["dropped"] if params["delay_ms"] and params["peers"] else 0
+    delayed = bool(params["delay_ms"] and params["peers"])
+    dropped = host.counters()["dropped"] if delayed else 0
     before = take_snapshot(server, names)
     with DiskWatch(server) as disk:
-        outcome = {"reason": reason, "asked": None, "own_query": True} if reason else tool.run()
+        done: ToolRun = {"reason": reason, "asked": None, "own_query": True}
+        if not reason:
+            done = tool.run()
         after, server = snapshot_after(module, server, names)
-    outcome["rtt_ms"] = min(answers) if answers else None
-    outcome["dropped"] = (
-        host.counters()["dropped"] - dropped if params["delay_ms"] and params["peers"] else 0
-    )
+    outcome: Outcome = {
+        **done,
+        "rtt_ms": min(answers) if answers else None,
+        "dropped": host.counters()["dropped"] - dropped if delayed else 0,
+    }
     reason = validity.invalid(params, before, after, outcome)
     reason += disk.words() if reason else ""
-    run = {
+    run = measured(outcome, reason)
+    if after:
+        run["commits"] = validity.committed(before, after)
+        run["counters"] = validity.semisync_rises(before, after)
+    return run, server
+
+
+def measured(outcome: Outcome, reason: str) -> LoadRun:
+    """A run as it is returned: without figures if there is a reason why it does not count."""
+    run: LoadRun = {
         "valid": not reason,
         "reason": reason,
         "rtt_ms": outcome["rtt_ms"],
         "dropped": outcome["dropped"],
-        "commits": validity.committed(before, after) if after else None,
-        "counters": validity.semisync_rises(before, after) if after else {},
+        "commits": None,
+        "counters": {},
+        "seconds": None,
+        "operations": None,
+        "rate": None,
+        "rate_stdev": None,
+        "latency_ms": None,
     }
-    for key in ("seconds", "operations", "rate", "rate_stdev", "latency_ms"):
-        run[key] = None if reason else outcome.get(key)
-    return run, server
+    if not reason:
+        run["seconds"] = outcome.get("seconds")
+        run["operations"] = outcome.get("operations")
+        run["rate"] = outcome.get("rate")
+        run["rate_stdev"] = outcome.get("rate_stdev")
+        run["latency_ms"] = outcome.get("latency_ms")
+    return run
 
 
 def drop(module: AnsibleModule, server: Server, schema: str) -> tuple[str, Server]:
@@ -280,8 +310,8 @@ def drop(module: AnsibleModule, server: Server, schema: str) -> tuple[str, Serve
         worker.start()
         worker.join(max(0.0, until - time.monotonic()))
         if worker.is_alive():
-            # As when nobody acknowledges.
-            return said or "it was waited for in vain", server
+            # As when no replica acknowledges.
+            return said or "the server did not answer in time", server
         if not errors:
             return "", server
         said = errors[0]
@@ -299,43 +329,49 @@ def drop_once(server: Server, schema: str, errors: list[str]) -> None:
         errors.append(str(error))
 
 
-def all_runs(module: AnsibleModule, server: Server, names: Names, tool: Any) -> Any:
+def all_runs(
+    module: AnsibleModule, server: Server, names: Names, tool: load_tools.Load
+) -> list[LoadRun]:
     """All runs, the warm-up thrown away; the schema is gone after each whatever happens."""
-    runs: list[dict[str, Any]] = []
+    runs: list[LoadRun] = []
     for _run in range(module.params["warmup"] + module.params["iterations"]):
         try:
             run, server = one_run(module, server, names, tool)
         finally:
             there, server = drop(module, server, tool.schema)
         if there:
-            run.update(
-                valid=False,
-                reason=(
-                    f"{run['reason'] or 'the run ended'}; the schema {tool.schema} could not be"
-                    f" dropped within {PATIENCE} s: {there}"
-                ),
+            run["valid"] = False
+            run["reason"] = (
+                f"{run['reason'] or 'the run ended'}; the schema {tool.schema} could not be"
+                f" dropped within {PATIENCE} s: {there}"
             )
             return [*runs, run]
         runs.append(run)
     return runs[module.params["warmup"] :]
 
 
-def check(params: dict[str, Any]) -> str:
-    """What is wrong with the parameters, in words; empty when nothing is."""
-    for name in ("clients", "queries", "iterations", "timeout", "table_size"):
-        if params[name] < 1:
-            return f"{name} is {params[name]}; at least 1 is needed"
+def check(params: LoadOptions) -> str:
+    """What is wrong with the options; empty if nothing is."""
+    counts = (
+        ("clients", params["clients"]),
+        ("queries", params["queries"]),
+        ("iterations", params["iterations"]),
+        ("timeout", params["timeout"]),
+        ("table_size", params["table_size"]),
+        ("seconds", params.get("seconds")),
+    )
+    for name, count in counts:
+        if count is not None and count < 1:
+            return f"{name} is {count}; it must be at least 1"
     if params["warmup"] < 0:
-        return f"warmup is {params['warmup']}; at least 0 is needed"
-    if params["seconds"] is not None and params["seconds"] < 1:
-        return f"seconds is {params['seconds']}; at least 1 is needed"
+        return f"warmup is {params['warmup']}; it must be at least 0"
     reason = validity.unfit(params)
     if not reason and params["tool"] == "sysbench":
         reason = sysbench.unusable_password(params["login_password"])
     return reason
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Run the load as often as wanted; what is returned."""
     params = module.params
     schema = params["schema"] or "semisync_load_" + uuid.uuid4().hex[:12]
@@ -346,7 +382,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
         runs = [] if module.check_mode else all_runs(module, server, names, tool)
     finally:
         tool.close()
-    good = [run["seconds"] for run in runs if run["valid"]]
+    good = [run["seconds"] for run in runs if run["valid"] and run["seconds"] is not None]
     words = [
         word
         for word in tool.command

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The steps judge and report are in plugins/action/semisync_rejoin.py.
+# The controller's steps are in plugin_utils/role_change/rejoin.py.
 
 from __future__ import annotations
 
@@ -41,16 +41,9 @@ options:
     type: bool
     default: false
   info_from:
-    description: Name of the variable with each host's M(dbre.semisync.semisync_info) result.
-    type: str
-  looks_from:
-    description: Name of the variable with each host's result of O(step=look).
-    type: str
-  plan_from:
-    description: Name of the variable with the result of O(step=judge).
-    type: str
-  ready_from:
-    description: Name of the variable with the result of O(step=ready).
+    description:
+      - Name of the variable with each host's M(dbre.semisync.semisync_info) result. What earlier
+        steps returned is read from the variables that the role registers.
     type: str
   results_dir:
     description: Folder for results.
@@ -88,7 +81,6 @@ EXAMPLES = r"""
   dbre.semisync.semisync_rejoin:
     step: judge
     info_from: __semisync_info
-    looks_from: __semisync_rejoin_look
   register: __semisync_rejoin
 """
 
@@ -198,9 +190,28 @@ statements:
   elements: str
 """
 
+from collections.abc import Mapping
+
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, replay, start
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
+    former_facts,
+    prepare,
+    replay,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    CarryPlan,
+    FormerLookPlan,
+    HoldPlan,
+    OpenedPlan,
+    PlanError,
+    RejoinLookPlan,
+    RejoinPlan,
+    RejoinRecordPlan,
+    ReplayPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
 def main() -> None:
@@ -224,9 +235,6 @@ def main() -> None:
             },
             again={"type": "bool", "default": False},
             info_from={"type": "str"},
-            looks_from={"type": "str"},
-            plan_from={"type": "str"},
-            ready_from={"type": "str"},
             results_dir={"type": "path", "default": "results"},
             run={"type": "str"},
             plan={"type": "dict"},
@@ -235,32 +243,55 @@ def main() -> None:
         ),
         supports_check_mode=True,
     )
-    module.params.update(module.params["plan"] or {})
-    step = module.params["step"]
-    if step == "hold":
-        held = start.unfence if module.params["opened"] else start.hold
-        module.exit_json(**held(module))
-    login.require_driver(module)
-    if step == "look" and module.params["part"] == "source":
-        connection.work(module, look.begins, "the new source cannot be asked")
-    if step in ("release", "settle", "record", "replay"):
-        works = {
-            "release": start.release,
-            "settle": start.settle,
-            "record": start.record,
-            "replay": replay.replay,
-        }
-        connection.work(module, works[step], f"step {step} failed")
-    steps = {
-        "look": look.former,
-        "carry": replay.carry,
-        "ready": start.ready,
-    }
     try:
-        result = steps[step](module)
-    except (*replay.ERRORS, start.ReadyError, OSError) as error:
+        run(module, module.params["plan"] or {})
+    except PlanError as error:
+        module.fail_json(msg=f"what this host was given to do is not understood: {error}")
+    except (*replay.ERRORS, prepare.ReadyError, OSError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(**result)
+
+
+def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
+    """Do the step, and leave the module.
+
+    Args:
+        given: what the controller planned for this host.
+
+    Raises:
+        PlanError: it is not what the step needs.
+        ReplayError, PlaceError, SalvageError, TailError, ReadyError, OSError: it cannot be done.
+    """
+    step = module.params["step"]
+    if step == "hold" and given.get("opened"):
+        opened = OpenedPlan.from_dict(given)
+        module.exit_json(**prepare.unfence(module, opened.option_file))
+    if step == "hold":
+        module.exit_json(**prepare.hold(module, HoldPlan.from_dict(given)))
+    login.require_driver(module)
+    if step == "look" and given.get("part") == "source":
+        RejoinLookPlan.from_dict(given)
+        connection.work(module, former_facts.source_facts, "the new source cannot be asked")
+    if step == "look":
+        module.exit_json(**former_facts.former_facts(module, FormerLookPlan.from_dict(given)))
+    if step == "carry":
+        module.exit_json(**replay.carry(module, CarryPlan.from_dict(given)))
+    if step == "ready":
+        module.exit_json(**prepare.ready(module, RejoinPlan.from_dict(given)))
+    on_server(module, step, given)
+
+
+def on_server(module: AnsibleModule, step: str, given: Mapping[str, object]) -> None:
+    """Do a step that is made of statements, and leave the module."""
+
+    def work(_module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+        if step == "replay":
+            return replay.replay(module, ReplayPlan.from_dict(given), server, names)
+        if step == "record":
+            return prepare.record(module, RejoinRecordPlan.from_dict(given), server, names)
+        what = {"release": prepare.release, "settle": prepare.settle}[step]
+        return what(module, RejoinPlan.from_dict(given), server, names)
+
+    connection.work(module, work, f"step {step} failed")
 
 
 if __name__ == "__main__":

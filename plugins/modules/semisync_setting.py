@@ -131,7 +131,7 @@ rollback_at:
   returned: success
   type: str
 reason:
-  description: V(login) where the server let nobody in.
+  description: V(login) if the server refused the login.
   returned: on failure
   type: str
 """
@@ -141,9 +141,19 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    Kept,
+    NewAccount,
+    SettingOptions,
+    SettingResult,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.settings_rollback import (
-    Guard,
     SettingError,
+    SettingsRollback,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.snapshot import (
+    take_snapshot,
+    unready,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc, wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
@@ -151,10 +161,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.channels impo
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.snapshot import (
-    take_snapshot,
-    unready,
-)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import account_name
 
 # Seconds that a sender may take to see that its replica is gone; then it is ended.
@@ -198,7 +204,7 @@ def end_senders(server: Server) -> None:
                 raise
 
 
-def check_free(server: Server, kept: dict[str, Any], params: dict[str, Any]) -> None:
+def check_free(server: Server, kept: Kept, params: SettingOptions) -> None:
     """Refuse a schema and an account that are there already and not for the load.
 
     Args:
@@ -215,7 +221,7 @@ def check_free(server: Server, kept: dict[str, Any], params: dict[str, Any]) -> 
         raise SettingError(f"the account {account['user']} exists; name one that does not")
 
 
-def create_account(server: Server, account: dict[str, str], schema: str) -> None:
+def create_account(server: Server, account: NewAccount, schema: str) -> None:
     create, *grants = temporary_settings.account_statements(
         account["user"], account["host"], schema
     )
@@ -224,17 +230,18 @@ def create_account(server: Server, account: dict[str, str], schema: str) -> None
         server.rows(statement)
 
 
-def present(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def present(module: AnsibleModule, server: Server, names: Names) -> SettingResult:
     """Keep what is there, start the timer, and make the settings."""
-    params, guard = module.params, Guard(module)
+    params: SettingOptions = module.params
+    rollback = SettingsRollback(module)
     side, mode, account = params["side"], params["replication"], params["account"]
-    kept, now = guard.kept(), server.variables()
+    kept, now = rollback.kept(), server.variables()
     wanted = temporary_settings.wanted_variables(names, side, mode, params["variables"])
     runs = side == "replica" and io_runs(server, names)
     wants_io = mode != "none" if side == "replica" and mode else None
     check_free(server, kept, params)
     user_host = (account["user"], account["host"]) if account else None
-    new_account = account and list(user_host or ()) not in kept.get("accounts", [])
+    created = user_host and list(user_host) not in kept.get("accounts", [])
     kept = temporary_settings.remembered(
         kept, now, wanted, runs, wants_io, params["schema"], user_host
     )
@@ -242,17 +249,16 @@ def present(module: AnsibleModule, server: Server, names: Names) -> dict[str, An
     if wants_io is not None and wants_io != runs:
         statements.append(temporary_settings.io_statement(names, wants_io))
     if not module.check_mode:
-        guard.arm(
-            kept, temporary_settings.restore_statements(names, kept), params["rollback_after"], now
-        )
+        back = temporary_settings.restore_statements(names, kept)
+        rollback.arm(kept, back, params["rollback_after"], now)
         for statement in statements:
             server.rows(statement)
-        if new_account:
-            create_account(server, account, params["schema"])
+        if account and created:
+            create_account(server, account, params["schema"] or "")
         if side == "source" and mode:
             settle(module, server, names)
-    if new_account:
-        statements = [*statements, f"CREATE USER {account_name(account['user'], account['host'])}"]
+    if user_host and created:
+        statements = [*statements, f"CREATE USER {account_name(*user_host)}"]
     return {
         "statements": statements,
         "kept": kept,
@@ -261,18 +267,19 @@ def present(module: AnsibleModule, server: Server, names: Names) -> dict[str, An
     }
 
 
-def absent(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
-    """Put everything back, and stop the timer."""
-    guard = Guard(module)
-    statements = temporary_settings.restore_statements(names, guard.kept(), server.variables())
+def absent(module: AnsibleModule, server: Server, names: Names) -> SettingResult:
+    """Restore everything, and stop the timer."""
+    rollback = SettingsRollback(module)
+    kept, now = rollback.kept(), server.variables()
+    statements = temporary_settings.restore_statements(names, kept, now)
     if not module.check_mode:
         for statement in statements:
             server.rows(statement)
-        guard.forget()
+        rollback.forget()
     return {"statements": statements, "kept": {}, "changed": bool(statements), "rollback_at": None}
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     result = (present if module.params["state"] == "present" else absent)(module, server, names)
     after = "".join(f"{statement};\n" for statement in result["statements"])
     return dict(result, diff={"before": "", "after": after})
@@ -326,7 +333,7 @@ def main() -> None:
     rollback_after = module.params["rollback_after"]
     if not 10 <= rollback_after <= 86400:
         module.fail_json(
-            msg=f"rollback_after is {rollback_after}; from 10 to 86400 seconds are possible"
+            msg=f"rollback_after is {rollback_after}; it must be from 10 to 86400 seconds"
         )
     connection.work(module, run, "the server refused a setting", connect)
 

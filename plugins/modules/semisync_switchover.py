@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The steps plan and report are in plugins/action/semisync_switchover.py.
+# The controller's steps are in plugin_utils/role_change/switchover.py and failover.py.
 
 from __future__ import annotations
 
@@ -37,29 +37,14 @@ options:
     choices: [switchover, failover]
     default: switchover
   info_from:
-    description: Name of the variable with each host's M(dbre.semisync.semisync_info) result.
+    description:
+      - Name of the variable with each host's M(dbre.semisync.semisync_info) result. What earlier
+        steps returned is read from the variables that the roles register.
     type: str
-  looks_from:
-    description: Name of the variable with each host's result of O(step=look), of a switchover.
-    type: str
-  reach_from:
-    description: Name of the variable with each host's result of O(step=reach).
-    type: str
-  frozen_from:
-    description: Name of the variable with each host's result of O(step=freeze).
-    type: str
-  salvage_from:
-    description: Name of the variable with each host's result of O(step=salvage).
-    type: str
-  plan_from:
-    description: Name of the variable with each host's result of O(step=plan), or of O(step=judge).
-    type: str
-  fenced_from:
-    description: As O(plan_from), before the source was fenced.
-    type: str
-  parts_from:
-    description: Name of the variable with each host's result of O(step=part).
-    type: str
+  fenced:
+    description: Whether O(step=plan) of a failover comes after the tasks that fence the source.
+    type: bool
+    default: false
   settled:
     description:
       - Whether O(step=report) comes after everything else. It keeps the first look at the source.
@@ -108,7 +93,6 @@ EXAMPLES = r"""
 - name: Hand the role over
   dbre.semisync.semisync_switchover:
     step: part
-    plan_from: __semisync_switchover
     password: "{{ semisync_replication_password }}"
   register: __semisync_switchover_part
 """
@@ -326,18 +310,38 @@ path:
   type: str
 """
 
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import first_look
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
-    ahead,
-    keeper,
-    parts,
-    receiver,
-    salvage,
-    witness,
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    cleanup,
+    drain,
+    facts,
+    failover_facts,
+    io_thread,
+    io_thread_resume,
+    part_run,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    APPLY,
+    RENEW,
+    FailoverPlan,
+    FirstLookPlan,
+    IoThreadPlan,
+    LookPlan,
+    PlanError,
+    ReachPlan,
+    SalvagePlan,
+    SwitchoverPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import after, look
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+Given = TypeVar("Given")
 
 STEPS = ["look", "reach", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
 
@@ -352,13 +356,7 @@ def main() -> None:
                 "default": "switchover",
             },
             info_from={"type": "str"},
-            looks_from={"type": "str"},
-            reach_from={"type": "str"},
-            frozen_from={"type": "str"},
-            salvage_from={"type": "str"},
-            plan_from={"type": "str"},
-            fenced_from={"type": "str"},
-            parts_from={"type": "str"},
+            fenced={"type": "bool", "default": False},
             settled={"type": "bool", "default": False},
             results_dir={"type": "path", "default": "results"},
             option_file={"type": "path"},
@@ -370,30 +368,59 @@ def main() -> None:
         ),
         supports_check_mode=True,
     )
-    module.params.update(module.params["plan"] or {})
-    renews = module.params.get("mode") == "renew"
-    if module.params["step"] == "salvage" and not renews:
-        module.exit_json(changed=False, salvage=salvage.read(module))
+    try:
+        run(module, module.params["plan"] or {})
+    except PlanError as error:
+        module.fail_json(msg=f"what this host was given to do is not understood: {error}")
+
+
+def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
+    """Do the step, and leave the module.
+
+    Args:
+        given: what the controller planned for this host.
+
+    Raises:
+        PlanError: it is not what the step needs.
+    """
+    operation, step = module.params["operation"], module.params["step"]
+    if step == "salvage" and given.get("mode") != RENEW:
+        wanted = SalvagePlan.from_dict(given)
+        read = salvage.read(module, wanted.files, wanted.engine, wanted.received)
+        module.exit_json(changed=False, salvage=read)
     login.require_driver(module)
-    if renews:
-        connection.work(
-            module, keeper.keep_still, "the IO thread's process cannot be asked to stay"
-        )
-    if (module.params["operation"], module.params["step"]) == ("failover", "look"):
-        module.exit_json(**first_look.read(module))
-    if module.params["step"] == "reach":
-        module.exit_json(tried=witness.try_all(module.params["places"], module.params))
-    if module.params.get("mode") == "apply":
-        connection.work(module, ahead.work, "applying what was received failed")
-    if module.params["step"] == "part":
-        module.exit_json(**parts.run(module))
-    work = {
-        ("switchover", "look"): look.answer,
-        ("switchover", "after"): after.settle,
-        ("failover", "freeze"): receiver.stop,
-        ("failover", "thaw"): receiver.start,
-    }[module.params["operation"], module.params["step"]]
-    connection.work(module, work, f"step {module.params['step']} failed")
+    if step == "salvage":
+        stopped = IoThreadPlan.from_dict(given)
+        module.exit_json(**io_thread_resume.keep_stopped(module, stopped))
+    if step == "reach":
+        reach = ReachPlan.from_dict(given)
+        module.exit_json(tried=failover_facts.try_all(module, reach.user, reach.places))
+    if step == "part" and operation == "switchover":
+        module.exit_json(**part_run.run_part(module, SwitchoverPlan.from_dict(given)))
+    if step == "part":
+        part = FailoverPlan.from_dict(given)
+        if part.mode == APPLY:
+            work(module, drain.apply_round, part, "applying what was received failed")
+        module.exit_json(**part_run.run_part(module, part))
+    failed = f"step {step} failed"
+    if (operation, step) == ("failover", "look"):
+        module.exit_json(**first_look.read(module, FirstLookPlan.from_dict(given)))
+    if step == "look":
+        work(module, facts.switchover_facts, LookPlan.from_dict(given), failed)
+    if step == "after":
+        work(module, cleanup.settle, SwitchoverPlan.from_dict(given), failed)
+    what = {"freeze": io_thread.stop, "thaw": io_thread.start}[step]
+    work(module, what, IoThreadPlan.from_dict(given), failed)
+
+
+def work(
+    module: AnsibleModule,
+    what: Callable[[AnsibleModule, Given, Server, Names], dict[str, object]],
+    plan: Given,
+    failed: str,
+) -> None:
+    """connection.work() of what has a plan as well."""
+    connection.work(module, lambda _module, *server: what(module, plan, *server), failed)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,13 @@ from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Arrival, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Canary
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import listing
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
@@ -23,7 +27,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     UNKNOWN,
 )
 
-GROUPS = (("source", "semisync_source"), ("replica", "semisync_replica"))
+GROUPS: tuple[tuple[Side, str], ...] = (
+    ("source", "semisync_source"),
+    ("replica", "semisync_replica"),
+)
 DEFAULT = "default"
 # The fact that rejoin.yml gives a host which may come back, for the rest of its run.
 CLEARED = "__semisync_rejoin_cleared"
@@ -212,9 +219,9 @@ def lost(task_vars: Any, host: str) -> bool:
     )
 
 
-def one_member(host: str, side: str, variables: Mapping[str, Any], info_from: str) -> Member:
+def one_member(host: str, side: Side, variables: Mapping[str, Any], info_from: str) -> Member:
     """One host with its state, or with the reason why there is none."""
-    info = variables.get(info_from) or {}
+    info: Any = variables.get(info_from) or {}
     usable = "variables" in info
     member = Member(
         host,
@@ -328,7 +335,7 @@ def speaks(task_vars: Any, cluster: list[Member], task: Any) -> bool:
 
 def canary(
     task_vars: Any, cluster: list[Member], written_from: str | None, info_from: str
-) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+) -> tuple[Canary | None, dict[str, Arrival | None]]:
     """(the source's canary result or None, replica -> its arrival) from each host's variables of
     those names.
     """
@@ -339,8 +346,9 @@ def canary(
     unclear = "; ".join(problems.of_sides(cluster))
     if unclear:
         return {"msg": f"no row was written: {unclear}"}, {}
+    unwritten: Canary = {"msg": source.error or "no row was written"}
     return (
-        hostvars[source.host].get(written_from) or {"msg": source.error or "no row was written"},
+        hostvars[source.host].get(written_from) or unwritten,
         {
             member.host: arrival(member, hostvars[member.host].get(info_from) or {})
             for member in cluster
@@ -349,14 +357,14 @@ def canary(
     )
 
 
-def arrival(member: Member, info: Mapping[str, Any]) -> dict[str, Any] | None:
+def arrival(member: Member, info: Mapping[str, Any]) -> Arrival | None:
     """What a replica saw of the row; one that follows nobody was not watched on."""
     if member.info is not None and member.channel is None:
         return {"arrived": False, "msg": "it follows nobody"}
     return info.get("arrival")
 
 
-def verdict(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
+def verdict(rows: list[Check], entries: list[Finding]) -> str:
     """One line: how many checkpoints passed and failed, and everything that makes the cluster
     unhealthy.
 
@@ -371,7 +379,7 @@ def verdict(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
     return line + ("; " if named else ": ") + "critical: " + critical
 
 
-def health(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> str:
+def health(rows: list[Check], entries: list[Finding]) -> str:
     """A cluster in a word: healthy where all was seen and nothing is wrong, unknown where nothing
     was seen to be wrong, and not all was seen.
     """

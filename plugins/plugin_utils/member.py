@@ -8,6 +8,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Channel,
+    HeldRow,
+    Info,
+    Side,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # Why nothing is known of a host that another failure has taken out of the run; never a first cause.
@@ -38,8 +44,8 @@ class Member:
     def __init__(
         self,
         host: str,
-        side: str,
-        info: Any,
+        side: Side,
+        info: Info | None,
         error: str = "",
         address: str = "",
         explicit_id: int = 0,
@@ -49,7 +55,7 @@ class Member:
         self.group = side
         self.unread = ""
         self.replaced = False
-        self.missed: dict[str, str] | None = None
+        self.missed: HeldRow | None = None
         self.address, self.explicit_id = address or host, explicit_id
         self.settings = Settings() if settings is None else settings
 
@@ -61,14 +67,51 @@ class Member:
         return made
 
     @property
-    def channel(self) -> Any:
+    def facts(self) -> Info:
+        """What was read of it.
+
+        Raises:
+            ValueError: it could not be read.
+        """
+        if self.info is None:
+            raise ValueError(f"{self.host} was not read: {self.error}")
+        return self.info
+
+    @property
+    def channel(self) -> Channel | None:
         """The default replication channel as semisync_info tells it, or None."""
-        return self.info["channel"]
+        return self.facts["channel"]
+
+    @property
+    def port(self) -> int:
+        """At which its server listens."""
+        return int(self.facts["variables"]["port"] or 3306)
+
+    @property
+    def link(self) -> Channel:
+        """The channel of a replica that is known to have one.
+
+        Raises:
+            ValueError: it has none, or could not be read.
+        """
+        return followed(self.facts)
 
     @property
     def unread_words(self) -> str:
         """Why there is no info, without what to do."""
         return self.error.partition(". ")[0]
+
+
+def followed(info: Info) -> Channel:
+    """The channel of a replica that is known to have one.
+
+    Raises:
+        ValueError: it has none.
+    """
+    channel = info["channel"]
+    if channel is None:
+        raise ValueError("a server that was taken for a replica has no replication channel")
+    return channel
 
 
 def source_of(members: list[Member]) -> Member:

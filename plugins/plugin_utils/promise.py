@@ -136,7 +136,7 @@ def of_restart(members: list[Member], reasons: list[str], wanted: Settings) -> l
         reasons: why it would be, in words; empty where it would not.
     """
     source = source_of(members)
-    side = source.info["semisync"]["source"]
+    side = source.facts["semisync"]["source"]
     needed = int(side["variables"].get("wait_for_replica_count") or 1)
     clients = min(int(side["status"]["clients"] or 0), acknowledging(members))
     if (

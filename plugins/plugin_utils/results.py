@@ -13,6 +13,7 @@ import os
 import re
 import tempfile
 import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
@@ -146,7 +147,7 @@ def find_run(folder: str, name: str | None = None) -> str:
     return path
 
 
-def keep_rows(path: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def keep_rows(path: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Put checkpoints into a run's checkpoints.json, in place of those of the same identifier and
     host.
 
@@ -154,7 +155,7 @@ def keep_rows(path: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         all rows that are there now, in the procedure's order.
     """
     file = os.path.join(path, CHECKPOINTS)
-    kept = {(row["id"], row["host"]): row for row in read_json(file, []) + rows}
+    kept = {(row["id"], row["host"]): row for row in [*read_json(file, []), *rows]}
     every = sorted(kept.values(), key=lambda row: row["id"])
     write_json(file, every)
     return every
@@ -164,7 +165,7 @@ def observations(folder: str) -> dict[str, Any]:
     return read_json(os.path.join(folder, OBSERVATIONS), {})
 
 
-def record(folder: str, rows: list[dict[str, Any]]) -> None:
+def record(folder: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Keep rows of points that are seen only once, by identifier."""
     kept = observations(folder)
     kept.update({row["id"]: row for row in rows})

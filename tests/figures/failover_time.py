@@ -107,7 +107,7 @@ def tables(records: list[dict[str, Any]]) -> str:
     lines = [
         "| tool | server | clients try again in | failovers | seconds from its start to the first"
         " confirmed commit: median, worst | rows confirmed | lost | unexpected | twice"
-        " | semi-sync on the new source behind it | verdicts | worst load before |",
+        " | semi-sync on the new source after it | verdicts | worst load before |",
         "|---" * 12 + "|",
     ]
     kinds = sorted({kind(one) for one in records})

@@ -122,11 +122,11 @@ def write(path: pathlib.Path, title: str, met: pathlib.Path, rounds: list[Round]
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     whole = rounds[-1].killed == 0
     lines = [
-        f"Run on {moment}: {len(tasks)} runs ended by SIGKILL, each behind another task, in"
+        f"Run on {moment}: {len(tasks)} runs ended by SIGKILL, each after another task, in"
         f" {len(rounds) - whole} rounds from a source's death until it was back"
         + ("; one more round met no task that was new." if whole else "; not all were met in time.")
     ]
-    lines += ["", "| n | ended behind | changed |", "|---|---|---|"]
+    lines += ["", "| n | ended after | changed |", "|---|---|---|"]
     for number, task in enumerate(tasks, 1):
         changed = (
             ", ".join(sorted(host.rpartition("-")[2] for host in task["changed"])) or "\N{EN DASH}"

@@ -314,7 +314,7 @@ def line_of(row: dict[str, Any]) -> str:
         }[row["what"]],
         f"{row['point']} ({row['part']})",
         "failed" if row["first"] else "done",
-        ", ".join(row["between"]) or "nobody",
+        ", ".join(row["between"]) or "none",
         "failed" if row["again"] else row["again_words"],
         "yes" if row["moved"] else "no",
         "not healthy" if row["verify"] else "healthy",

@@ -180,7 +180,7 @@ def document(results: list[dict[str, Any]]) -> str:
     """The table, and a timeline of each engine."""
     lines = [
         "| server | data on | hosts | switchovers | longest wait of any client: worst, median |"
-        " nobody took writes: worst, median | rows confirmed | lost | unexpected | twice |"
+        " no server took writes: worst, median | rows confirmed | lost | unexpected | twice |"
         " unknown |",
         "|---" * 11 + "|",
     ]

@@ -96,7 +96,7 @@ def test_how_long_a_failover_would_take_is_said_or_that_nobody_knows(cluster):
     done = cluster.run("verify", "-e", "semisync_failover_max_seconds=0.5")
     print([line for line in done.stdout.splitlines() if "to apply" in line])
     assert f"failover_slow on {replica.name}" not in words(done), "it is no more than a warning"
-    assert "(failover_slow)" in words(done) and "a second (from 0.5 s on)" in words(done)
+    assert "(failover_slow)" in words(done) and "a second (limit 0.5 s)" in words(done)
     drain(replica, FIRST)
 
 

@@ -1,4 +1,4 @@
-"""Every finding is brought about on a real pair, named by verify.yml, and gone once mended."""
+"""Every finding is brought about on a real pair, named by verify.yml, and gone once repaired."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def test_a_pair_straight_after_site_has_no_finding_above_a_note(pair):
     assert (status, found) == (0, set()), said
     assert "Findings of cluster default" in said
     # No authority is named; MariaDB 10.11 has no certificate either.
-    tls = "TLS, and no authority" if pair.source.server == "mysql" else "no TLS"
+    tls = "TLS without an authority" if pair.source.server == "mysql" else "no TLS"
     assert tls in pair.evidence("replication_unverified")
     # The note is gone when the replica's disk has what it acknowledges; a restart would undo that.
     pair.sql("replica", "SET GLOBAL sync_relay_log = 1")

@@ -9,19 +9,16 @@ import subprocess
 import sys
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import start
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import (
-    fence,
-    flags,
-    rules,
-    source,
-    source_back,
-    target,
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+    read_only_dropin,
+    source_part,
+    target_part,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
     interrupted_switchover,
-    switchover_plan,
 )
 
 
@@ -40,26 +37,26 @@ def by_the_row_alone() -> None:
 
 def no_fence() -> None:
     """A source that is started again while its role moves takes writes."""
-    put(fence, "put", lambda path, *_words: path)
+    put(read_only_dropin, "put", lambda path, *_words: path)
 
 
 def no_word() -> None:
     """The source takes its role back, whatever the target says."""
-    closed = (source_back.CLOSED, "")
-    put(source_back.SourceBack, "state_of_target", lambda _self, _deadline: closed)
+    closed = (source_part.CLOSED, "")
+    put(source_part.SourcePart, "state_of_target", lambda _self, _deadline: closed)
 
 
 def neither_word_nor_lock() -> None:
     """The target opens without the source's word, and the source does not ask for its lock: each
     alone suffices here.
     """
-    put(target.TargetPart, "is_granted", lambda _self: True)
-    take = flags.take
+    put(target_part.TargetPart, "is_granted", lambda _self: True)
+    take = locks.take
 
     def taken(server: Any, name: str, seconds: float) -> bool:
-        return take(server, name, seconds) or name == rules.RUN_LOCK
+        return take(server, name, seconds) or name == locks.RUN_LOCK
 
-    put(flags, "take", taken)
+    put(locks, "take", taken)
 
 
 def no_chain() -> None:
@@ -74,7 +71,7 @@ def never_opened() -> None:
 
 def read_whole() -> None:
     """An interrupted switchover is ended only where every host was read."""
-    put(switchover_plan, "half_done", lambda *_known: False)
+    put(interrupted_switchover, "half_done", lambda *_known: False)
 
 
 def attached_later() -> None:
@@ -82,14 +79,14 @@ def attached_later() -> None:
 
     def hand_over(self: Any) -> None:
         self.freeze()
-        self.flags.hoist("frozen")
-        self.until("ready", self.params["timeout"], self.is_ready)
-        self.until("asked", self.left(), self.is_asked)
+        self.locks.acquire("frozen")
+        self.wait_for("ready", self.plan.timeout, self.is_ready)
+        self.wait_for("asked", self.left(), self.is_asked)
         self.grant()
-        self.until("open", self.left(), self.is_open)
+        self.wait_for("open", self.left(), self.is_open)
         self.attach()
 
-    put(source.SourcePart, "hand_over", hand_over)
+    put(source_part.SourcePart, "hand_over", hand_over)
 
 
 def anything_is_clean() -> None:
@@ -99,13 +96,13 @@ def anything_is_clean() -> None:
 
 def unfenced_first() -> None:
     """rejoin.yml takes the file away that keeps writers out before the server is a replica."""
-    close = start.close
+    close = prepare.close
 
-    def closed(module: Any) -> Any:
-        start.unfence(module)
-        return close(module)
+    def closed(module: Any, plan: Any) -> Any:
+        prepare.unfence(module, plan.option_file)
+        return close(module, plan)
 
-    put(start, "close", closed)
+    put(prepare, "close", closed)
 
 
 MUTANTS = {

@@ -10,10 +10,18 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import start
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    read_only_dropin,
+    role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    OptionFile,
+    RejoinPlan,
+    RejoinRecordPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import fence, rules
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
 from ansible_collections.dbre.semisync.tests.unit import samples
@@ -35,11 +43,11 @@ class Ready:
 
     check_mode = False
 
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
+    def __init__(self, host: str) -> None:
+        self.host = host
 
     def fail_json(self, msg: str) -> None:
-        raise start.ReadyError(msg)
+        raise prepare.ReadyError(msg)
 
 
 class Sequence(Run):
@@ -60,7 +68,7 @@ class Sequence(Run):
         try:
             steps(self.connect)
             self.results["rejoin"] = "done"
-        except (ServerError, start.ReadyError) as error:
+        except (ServerError, prepare.ReadyError) as error:
             self.results["rejoin"] = f"failed: {error}"
 
 
@@ -68,9 +76,9 @@ def install() -> None:
     """Let the steps connect in here."""
     ours: Any
     for place, name, ours in (
-        (start, "Server", lambda made: made),
-        (start, "identify", lambda _server: NAMES),
-        (start.login, "connect", lambda module: LOCAL.task.run.connect(module.params["host"])),
+        (prepare, "Server", lambda made: made),
+        (prepare, "identify", lambda _server: NAMES),
+        (prepare.login, "connect", lambda module: LOCAL.task.run.connect(module.host)),
     ):
         setattr(place, name, ours)
 
@@ -110,7 +118,7 @@ class Rejoin:
         if not (server.up and new.up):
             raise gone()
         judged = errant.judge(
-            errant.from_info(self.host, read(server) or {}), errant.from_info(to, read(new) or {})
+            errant.from_info(self.host, read(server)), errant.from_info(to, read(new))
         )
         own = server.executed - new.executed
         if judged.verdict == errant.CLEAN:
@@ -141,38 +149,47 @@ class Rejoin:
     def steps(self, to: str) -> Any:
         """What roles/rejoin/tasks/back.yml does, as a function of a way to connect."""
         server = self.world.servers[self.host]
-        params = {
-            "host": self.host,
-            "missed": False,
-            "open_to_root": False,
-            "leaves": server.source == to,
-            "option_file": {"path": self.host, "kind": "drop-in", "group": "mysqld"},
-            "schema": SCHEMA,
-            "entry": {
-                "run": "rejoin",
-                "from_host": self.host,
-                "to_host": to,
-                "from_id": UUID % server.number,
-                "to_id": UUID % self.world.servers[to].number,
-            },
+        option_file = OptionFile(self.host, "drop-in", "mysqld")
+        plan = RejoinPlan(
+            down=False,
+            missed=False,
+            leaves=server.source == to,
+            unit="mysql",
+            datadir=None,
+            option_file=option_file,
+            lines=[],
+            open_to_root=False,
+            truncate=False,
+            keep=False,
+            timeout=10,
+            run="rejoin",
+            since="",
+        )
+        entry = {
+            "run": "rejoin",
+            "from_host": self.host,
+            "to_host": to,
+            "from_id": UUID % server.number,
+            "to_id": UUID % self.world.servers[to].number,
         }
 
         def go(connect: Any) -> None:
-            module = Ready(params)
+            module: Any = Ready(self.host)
             finishing = self.host not in away(self.world)
             if not finishing:
-                fence.put(self.host, "drop-in", "mysqld", start.WORDS)
-                start.close(module)
+                read_only_dropin.put(self.host, "drop-in", "mysqld", prepare.WORDS)
+                prepare.close(module, plan)
             assert self.judge(to).verdict == errant.CLEAN
             connection: Any = connect(self.host)
             if not finishing:
-                start.release(module, connection, NAMES)
+                prepare.release(module, plan, connection, NAMES)
             server.role = "replica"
-            connection.rows(rules.side_statement(NAMES, REPLICA, True))
-            for statement, arguments in rules.redirect_steps(NAMES, to, 3306):
+            connection.rows(role_statements.side_statement(NAMES, REPLICA, True))
+            for statement, arguments in role_statements.redirect_steps(NAMES, to, 3306):
                 connection.rows(statement, arguments)
-            start.unfence(module)
-            start.record(module, connect(to), NAMES)
+            prepare.unfence(module, option_file)
+            back: Any = connect(to)
+            prepare.record(module, RejoinRecordPlan(entry, SCHEMA), back, NAMES)
 
         return go
 

@@ -161,7 +161,7 @@ class Results:
             "details": "",
         }
 
-    def of_source(self, s: bytes) -> dict[str, Any]:
+    def of_source(self, s: bytes) -> Any:
         """semisync_info of the source, which lives."""
         now = seconds(s[NOW])
         clock = now + self.rules.skew[0]
@@ -254,7 +254,7 @@ class Results:
             gtid.update(gtid_executed=has, gtid_purged="")
         return gtid
 
-    def of_replica(self, s: bytes, number: int, living: bool) -> dict[str, Any]:
+    def of_replica(self, s: bytes, number: int, living: bool) -> Any:
         """semisync_info of a replica; as the first look of a failover read it, once it has."""
         at = block(number)
         got, applied, born = s[at + GOT], s[at + APPLIED], s[at + BORN]

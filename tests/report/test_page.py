@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
+    BenchmarkChapter,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.report import (
@@ -73,7 +76,7 @@ def fixture_run(tmp_path_factory):
             (folder / f"benchmark-{name}.json").write_text(json.dumps(made), encoding="utf-8")
     refused = test_page_of_rejoin.rejoin(test_page_of_rejoin.ALONE, "refused")
     (folder / "rejoin.json").write_text(json.dumps(refused), encoding="utf-8")
-    page.write(str(folder), "default", "2026-11-21T15:00:00Z")
+    page.write(str(folder), "default", "2026-11-21T15:00:00Z", BenchmarkChapter)
     return folder
 
 

@@ -293,7 +293,7 @@ class Story:
             ),
             (
                 f"switchover to {moved['to']}",
-                f"longest wait of a client {waited('switchover')}; nobody took writes for"
+                f"longest wait of a client {waited('switchover')}; no server took writes for"
                 f" {told.amount((moved['writers_waited_ms'] or 0) / 1000)}",
             ),
             (

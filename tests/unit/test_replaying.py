@@ -61,3 +61,23 @@ def test_a_step_that_is_not_known_is_an_error():
 def test_a_certificate_is_judged_by_what_clients_were_told(kept, there, lost, lies):
     made = document.record_of(player(100.0, None, 150.0), kept, there)
     assert (made["lost"], made["lies"], made["never"]) == (lost, lies, [2])
+
+
+ORDERLY = "the server of x-source was not stopped in order, or started again, after 12:00"
+
+
+@pytest.mark.parametrize(
+    ("steps", "lies"),
+    [
+        (["look:a", "commit", "stop_source", "failover"], False),
+        # What happened before the last look, the look has seen.
+        (["look:a", "stop_source", "look:a", "commit", "failover"], True),
+        (["look:a", "commit", "kill_source", "failover"], True),
+    ],
+)
+def test_a_verdict_does_not_answer_for_what_it_assumes(steps, lies):
+    made = player(100.0)
+    made.story = dict(STORY, steps=steps)
+    record = document.record_of(made, dict(certificate("proven"), assumes=[ORDERLY]), set())
+    assert (record["lost"], record["lies"]) == ([1], lies)
+    assert document.told_truth(dict(record, steps=steps)).startswith("no" if not lies else "**yes")

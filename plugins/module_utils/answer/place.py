@@ -14,9 +14,9 @@ import json
 import os
 import stat
 import sys
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Answer, Said
 
 PROGRAM = "/usr/local/lib/dbre-semisync/answer.py"
 PLACES = "/usr/local/lib/dbre-semisync/places.py"
@@ -57,7 +57,7 @@ def enabled_link(server_port: int) -> str:
     return f"{UNITS}/sockets.target.wants/{unit(server_port)}.socket"
 
 
-def read(server_port: int) -> dict[str, Any] | None:
+def read(server_port: int) -> Answer | None:
     """What is on this host; None where no answer was ever set up.
 
     Returns:
@@ -82,7 +82,7 @@ def read(server_port: int) -> dict[str, Any] | None:
     }
 
 
-def lacking(now: dict[str, Any] | None, wanted: dict[str, str]) -> list[str]:
+def lacking(now: Answer | None, wanted: dict[str, str]) -> list[str]:
     """What has to be done, so that a host's answer is what is wanted: the paths of files that
     differ, LOGIN where its account does not let it in, START where it does not answer.
 
@@ -117,7 +117,7 @@ def reached_at(socket_unit: str) -> tuple[str, int]:
     return "127.0.0.1", 0
 
 
-def ask(address: str, port: int, target: str = "/source") -> dict[str, Any]:
+def ask(address: str, port: int, target: str = "/source") -> Said:
     """{'status', 'yes', 'why', 'kind'}: status is None where nobody answers, with the reason."""
     connection = http.client.HTTPConnection(address, port, timeout=SECONDS)
     try:

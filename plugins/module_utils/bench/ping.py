@@ -6,12 +6,29 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import median
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
+
 INTERVAL = "0.2"
+
+
+class Trip(TypedDict):
+    """Round trips to one host in milliseconds; None of no answer."""
+
+    sent: int
+    received: int
+    min: float | None
+    median: float | None
+    avg: float | None
+    max: float | None
 
 
 class PingError(ValueError):
@@ -19,8 +36,11 @@ class PingError(ValueError):
 
 
 def round_trips(
-    module: Any, peers: list[str], count: int, wait: int = 2
-) -> dict[str, dict[str, Any]]:
+    module: AnsibleModule,
+    peers: list[str],
+    count: int,
+    wait: int = 2,
+) -> dict[str, Trip]:
     """The round trips to each peer: address -> parse_ping().
 
     Args:
@@ -36,34 +56,32 @@ def round_trips(
     program = module.get_bin_path("ping", opt_dirs=["/sbin", "/usr/sbin"])
     if not program:
         raise PingError(
-            "there is no program ping on this host; it is in the package iputils-ping (Debian,"
+            "the program ping is missing on this host; install the package iputils-ping (Debian,"
             " Ubuntu) or iputils"
         )
-    words = [program, "-n", "-c", str(count), "-i", INTERVAL, "-W", str(wait), "--"]
+    words = [
+        program,
+        "-n",
+        "-c",
+        str(count),
+        "-i",
+        INTERVAL,
+        "-W",
+        str(wait),
+        "--",
+    ]
     return {peer: parse_ping(command.run(module, [*words, peer])[1]) for peer in peers}
 
 
-def parse_ping(text: str) -> dict[str, Any]:
-    """The round trips that `ping` printed, in milliseconds.
-
-    Returns:
-        dict of sent, received, min, median, avg, max; the last four None without an answer.
-    """
+def parse_ping(text: str) -> Trip:
+    """The round trips that `ping` printed."""
     times = sorted(float(value) for value in re.findall(r"\btime[=<]([\d.]+) ?ms", text))
     counts = re.search(r"(\d+) packets transmitted, (\d+) (?:packets )?received", text)
-    result: dict[str, Any] = {
+    return {
         "sent": int(counts.group(1)) if counts else 0,
         "received": len(times),
-        "min": None,
-        "median": None,
-        "avg": None,
-        "max": None,
+        "min": times[0] if times else None,
+        "median": round(median(times), 3) if times else None,
+        "avg": round(sum(times) / len(times), 3) if times else None,
+        "max": times[-1] if times else None,
     }
-    if times:
-        result.update(
-            min=times[0],
-            max=times[-1],
-            median=round(median(times), 3),
-            avg=round(sum(times) / len(times), 3),
-        )
-    return result

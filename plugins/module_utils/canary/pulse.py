@@ -11,9 +11,11 @@ A row is {'at': when the insert began, in seconds since 1970 by the source's clo
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Values
 
 # Root's own folder, empty after a start: nobody else can put a link there, and nothing is left for
 # ever.
@@ -28,9 +30,7 @@ def row_text(mark: str, token: str, number: int) -> str:
     return f"{mark} drill {token} {number}"
 
 
-def entry(
-    begun: float, seconds: float, before: dict[str, Any], after: dict[str, Any]
-) -> dict[str, Any]:
+def entry(begun: float, seconds: float, before: Values, after: Values) -> dict[str, object]:
     """One row from the counters around it.
 
     Args:
@@ -43,7 +43,7 @@ def entry(
         "at": begun,
         "latency_ms": round(seconds * 1000, 3),
         "status": after["status"],
-        "clients": int(after["clients"]),
+        "clients": int(after["clients"] or 0),
         **rises(before, after, COUNTERS),
     }
 
@@ -66,14 +66,14 @@ def parse(text: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
     return header, rows, error
 
 
-def acknowledged(row: dict[str, Any]) -> bool:
+def acknowledged(row: Mapping[str, Any]) -> bool:
     """Whether an insert was on a replica when it was confirmed, and with it every other of that
     moment.
     """
     return row["yes_tx"] >= 1 and row["no_tx"] == 0
 
 
-def unprotected(row: dict[str, Any]) -> bool:
+def unprotected(row: Mapping[str, Any]) -> bool:
     return row["no_tx"] >= 1
 
 

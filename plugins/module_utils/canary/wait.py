@@ -37,13 +37,13 @@ MISSING = (1049, 1146)
 HOLD_SECONDS = 60
 
 
-def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, Any]:
+def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, object]:
     return wait(module, server)
 
 
 def wait(
     module: AnsibleModule, server: Server, ready: Callable[[], Any] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Look for the last row until it is there or time is up; calls ready after the first look."""
     params, polls, start = module.params, 0, None
     table = (params["schema"], params["table"])
@@ -71,7 +71,7 @@ def wait(
     }
 
 
-def watch(module: AnsibleModule) -> dict[str, Any]:
+def watch(module: AnsibleModule) -> dict[str, object]:
     """Leave a process behind that waits for the rows, on a connection of its own; and say what the
     server says of its part in replication.
     """
@@ -87,7 +87,7 @@ def watch(module: AnsibleModule) -> dict[str, Any]:
     if module.check_mode or standing["channel"] is None:
         return {"changed": False, "watching": False, **standing}
 
-    def work(ready: Callable[[], Any]) -> dict[str, Any]:
+    def work(ready: Callable[[], Any]) -> dict[str, object]:
         return wait(module, Server(login.connect(module)), ready)
 
     watching = leave_behind(name, module.params["timeout"], work)

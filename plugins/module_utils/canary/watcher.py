@@ -12,23 +12,23 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-from typing import Any
+from collections.abc import Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
 
 
-def address(token: str, params: dict[str, Any]) -> str:
+def address(token: str, params: Mapping[str, object]) -> str:
     """The socket's name: the token, and the server, because a host may have several."""
     server = f"{token} {params['login_unix_socket']} {params['login_port']}"
     return "\0dbre-semisync-" + hashlib.sha256(server.encode("utf-8")).hexdigest()[:32]
 
 
-def not_known(reason: str) -> dict[str, Any]:
+def not_known(reason: str) -> dict[str, object]:
     """The result where nobody could look: the row may be there or not."""
     return {"arrived": False, "unknown": True, "msg": reason}
 
 
-def ask(name: str, seconds: float) -> dict[str, Any]:
+def ask(name: str, seconds: float) -> dict[str, object]:
     """What the process found, or a result that says why there is none; waits until it has found
     something.
 

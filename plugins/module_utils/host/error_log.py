@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ErrorLog, Variables
 
 # Names that stand for the server's standard error, which is its unit's journal: MariaDB's, MySQL's.
 STANDARD_ERROR = ("", "stderr")
@@ -16,7 +17,7 @@ STANDARD_ERROR = ("", "stderr")
 WRITES_FILE = "log_sink_internal"
 
 
-def read(variables: dict[str, Any], pid: int | None) -> dict[str, Any] | None:
+def read(variables: Variables, pid: int | None) -> ErrorLog | None:
     """`error_log` of the RETURN section of semisync_info; None where nothing tells.
 
     Args:
@@ -26,10 +27,10 @@ def read(variables: dict[str, Any], pid: int | None) -> dict[str, Any] | None:
     name, sinks = variables.get("log_error"), variables.get("log_error_services")
     if pid is None or name is None or (sinks is not None and WRITES_FILE not in sinks):
         return None
-    place: dict[str, Any] = {"path": "", "inode": None, "size": None, "at": time.time()}
+    place: ErrorLog = {"path": "", "inode": None, "size": None, "at": time.time()}
     if name not in STANDARD_ERROR:
         place["path"] = os.path.join(variables.get("datadir") or "/", name)
         with contextlib.suppress(OSError):
             seen = os.stat(place["path"])
-            place.update(inode=seen.st_ino, size=seen.st_size)
+            place["inode"], place["size"] = seen.st_ino, seen.st_size
     return place

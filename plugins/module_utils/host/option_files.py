@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 DROP_IN = "zz-dbre-semisync.cnf"
 MARKER = "dbre.semisync"
@@ -69,7 +69,7 @@ def command_line_pairs(words: list[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def without_ours(pairs: list[tuple[str, str]], ours: str | None) -> dict[str, Any]:
+def without_ours(pairs: list[tuple[str, str]], ours: str | None) -> dict[str, str]:
     """The options a server would start with if our lines were not there: canonical name -> value.
 
     Args:
@@ -112,8 +112,8 @@ def own_name(name: str, suffix: str) -> str:
 
 
 def choose_place(
-    files: list[str], contents: dict[str, Any], isdir: Any, suffix: str = ""
-) -> dict[str, Any]:
+    files: list[str], contents: dict[str, str], isdir: Callable[[str], bool], suffix: str = ""
+) -> dict[str, str]:
     """Where our lines go so that they are read last.
 
     Args:
@@ -156,7 +156,7 @@ def _sets_options_after_includes(text: str) -> bool:
 
 
 def _last_directory(
-    path: str, contents: dict[str, Any], isdir: Any, seen: tuple[Any, ...]
+    path: str, contents: dict[str, str], isdir: Callable[[str], bool], seen: tuple[str, ...]
 ) -> str | None:
     """The last include directory that this file reaches, through the files it includes."""
     if path in seen:
@@ -193,7 +193,9 @@ def left_behind_path(path: str, kind: str, suffix: str = "") -> str:
     )
 
 
-def render(sections: list[tuple[str, list[tuple[Any, ...]]]], group: str = "mysqld") -> str:
+def render(
+    sections: Iterable[tuple[str, Sequence[tuple[str, object]]]], group: str = "mysqld"
+) -> str:
     """The text of our file or block.
 
     Args:
@@ -208,9 +210,9 @@ def render(sections: list[tuple[str, list[tuple[Any, ...]]]], group: str = "mysq
     return "\n".join(lines) + "\n"
 
 
-def parse_ours(text: str | None) -> dict[str, Any]:
+def parse_ours(text: str | None) -> dict[str, str]:
     """The options in our own text: canonical name -> value."""
-    options = {}
+    options: dict[str, str] = {}
     for line in (text or "").splitlines():
         name, equals, value = line.partition("=")
         if equals and not line.lstrip().startswith("#"):

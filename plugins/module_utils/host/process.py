@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
     read_text,
     text_if_any,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    OnHost,
+    OptionFiles,
+    Variables,
 )
 
 SERVERS = ("mariadbd", "mysqld")
@@ -51,10 +57,10 @@ class Running(NamedTuple):
     unknown: str
 
 
-def running(variables: dict[str, Any]) -> Running:
+def running(variables: Variables) -> Running:
     """The process of the server that said these variables: pid_file, datadir and basedir."""
-    pid_file, basedir = variables["pid_file"], variables.get("basedir") or ""
-    pid = find_process(pid_file, variables["datadir"])
+    pid_file, basedir = variables["pid_file"] or "", variables.get("basedir") or ""
+    pid = find_process(pid_file, variables["datadir"] or "")
     cmdline = command_line(pid) if pid else []
     program = find_program(cmdline, executable(pid), basedir) if pid else None
     unknown = ""
@@ -148,7 +154,7 @@ def program_folders(program: str | None, basedir: str) -> list[str]:
 
 
 def find_tool(
-    module: Any, tool_names: tuple[str, ...], folders: list[str], for_root: bool = False
+    module: AnsibleModule, tool_names: tuple[str, ...], folders: list[str], for_root: bool = False
 ) -> str | None:
     """The first of these programs beside the server, or else on the PATH, or None.
 
@@ -204,7 +210,7 @@ def defaults_file(arguments: list[str]) -> str | None:
     return None
 
 
-def read(module: Any, variables: dict[str, Any], option_file: str | None = None) -> dict[str, Any]:
+def read(module: AnsibleModule, variables: Variables, option_file: str | None = None) -> OnHost:
     """The unit, program and option files of the server on this host.
 
     Args:
@@ -222,17 +228,23 @@ def read(module: Any, variables: dict[str, Any], option_file: str | None = None)
     }
 
 
-def tools(module: Any, plugin_dir: Any, folders: list[str]) -> dict[str, Any]:
+def tools(
+    module: AnsibleModule, plugin_dir: str | None, folders: list[str]
+) -> dict[str, str | None]:
     """Our key -> path of a program that seeding can use, or None; under 'clone' the plugin's
     library.
     """
-    programs = {key: find_tool(module, names, folders) for key, names in TOOLS.items()}
+    programs: dict[str, str | None] = {
+        key: find_tool(module, names, folders) for key, names in TOOLS.items()
+    }
     library = os.path.join(plugin_dir or "/nonexistent", "mysql_clone.so")
     programs["clone"] = library if os.path.exists(library) else None
     return programs
 
 
-def read_options(module: Any, server: Running, option_file: str | None = None) -> dict[str, Any]:
+def read_options(
+    module: AnsibleModule, server: Running, option_file: str | None = None
+) -> OptionFiles:
     """What the option files and the command line say, and our part in them.
 
     Where that cannot be known, 'unknown' says why, and 'options' are none.
@@ -288,7 +300,7 @@ def read_options(module: Any, server: Running, option_file: str | None = None) -
 
 
 def print_defaults(
-    module: Any, server: Running, arguments: list[str], environment: dict[str, str]
+    module: AnsibleModule, server: Running, arguments: list[str], environment: dict[str, str]
 ) -> tuple[str | None, list[tuple[str, str]], str]:
     """(the command, the options we compare, why they are not known or ""), from the server's own
     reader of its option files.
@@ -354,8 +366,8 @@ def unsafe_place(path: str, named: str | None) -> str:
 
 
 def find_place(
-    module: Any, arguments: list[str], folders: list[str], environment: dict[str, str]
-) -> dict[str, Any]:
+    module: AnsibleModule, arguments: list[str], folders: list[str], environment: dict[str, str]
+) -> dict[str, str]:
     """The file our lines belong in, from the list of files that the server's family of programs
     reads.
     """

@@ -12,29 +12,41 @@ import json
 import os
 import re
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import (
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
+    log_access,
+    log_transactions,
     printing,
+    row_conflicts,
     salvage,
-    tail,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.failover.roll_forward import (
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
+    former_facts,
+    offline_server,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import locks
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
+    AbortError,
+    global_text,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    CarryPlan,
+    ReplayPlan,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.roll_forward import (
     alone,
     carry_out,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import look, place, rows
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import flags
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover.part import (
-    StepBackError,
-    global_text,
-)
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 # Seconds that a row's lock is waited for: a client has it.
 PATIENCE = 10
@@ -53,29 +65,34 @@ class ReplayError(Exception):
     """It cannot be carried out; the text says why. Nothing of it was."""
 
 
-ERRORS = (ReplayError, place.PlaceError, salvage.SalvageError, tail.TailError)
+ERRORS = (
+    ReplayError,
+    offline_server.PlaceError,
+    log_access.SalvageError,
+    log_transactions.TailError,
+)
 
 # On the former source's host
 
 
-def carry(module: Any) -> dict[str, Any]:
+def carry(module: AnsibleModule, plan: CarryPlan) -> dict[str, object]:
     """Read the transactions that the new source lacks; see the RETURN section of semisync_rejoin.
 
     Raises:
         ReplayError, PlaceError, SalvageError, TailError, OSError: they cannot be read, or be
             carried out again as they are.
     """
-    params = module.params
-    params["files"] = files = params["files"] or found(module)
-    program = salvage.program(module)
-    paths = salvage.listed(files["basename"], files["datadir"])
-    paths = paths[look.first_needed(program, paths, MysqlGtids.parse(params["known"])) :]
-    last = look.whole(paths[-1], paths[-1])
-    wanted = MysqlGtids.parse(params["wanted"])
-    written: list[rows.Row] = []
-    reader = tail.Reader(lambda one: wanted.covers(MysqlGtids.parse(one)))
-    seen = rows.Rows(written.append)
-    ends = [*(look.whole(path, paths[-1]).end for path in paths[:-1]), last.end]
+    files = plan.files or offline_server.find(module, plan.units, plan.program).files()
+    program = log_access.program(module, files)
+    paths = log_access.listed(files)
+    known = MysqlGtids.parse(plan.known)
+    paths = paths[former_facts.first_needed(program, paths, known) :]
+    last = former_facts.whole(paths[-1], paths[-1])
+    wanted = MysqlGtids.parse(plan.wanted)
+    written: list[row_conflicts.Row] = []
+    reader = log_transactions.Reader(lambda one: wanted.covers(MysqlGtids.parse(one)))
+    seen = row_conflicts.Rows(written.append)
+    ends = [*(former_facts.whole(path, paths[-1]).end for path in paths[:-1]), last.end]
     transactions = printing.printed(
         program,
         [printing.Part(path, end) for path, end in zip(paths, ends)],
@@ -91,14 +108,7 @@ def carry(module: Any) -> dict[str, Any]:
     return {"changed": False, "count": len(transactions), "payload": pack(transactions, written)}
 
 
-def found(module: Any) -> dict[str, Any]:
-    files: dict[str, Any] = place.find(
-        module, module.params["units"], module.params["program"]
-    ).files()
-    return files
-
-
-def check(one: tail.Transaction) -> None:
+def check(one: log_transactions.Transaction) -> None:
     """Only rows can be compared with what the new source wrote.
 
     Raises:
@@ -112,27 +122,30 @@ def check(one: tail.Transaction) -> None:
         )
 
 
-def pack(transactions: list[tail.Transaction], written: list[rows.Row]) -> str:
+def pack(transactions: list[log_transactions.Transaction], written: list[row_conflicts.Row]) -> str:
     """Both as text that any way can carry."""
     whole = [salvage.pack(transactions), written]
     return base64.b64encode(zlib.compress(json.dumps(whole).encode("ascii"))).decode("ascii")
 
 
-def unpack(payload: str) -> tuple[list[tail.Transaction], list[rows.Row]]:
+def unpack(payload: str) -> tuple[list[log_transactions.Transaction], list[row_conflicts.Row]]:
     """The reverse."""
     packed, written = json.loads(zlib.decompress(base64.b64decode(payload)))
-    return salvage.unpack(packed), [rows.Row(*one) for one in written]
+    return salvage.unpack(packed), [row_conflicts.Row(*one) for one in written]
 
 
 # On the new source's host
 
 
-def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def replay(
+    module: AnsibleModule, plan: ReplayPlan, server: Server, names: Names
+) -> dict[str, object]:
     """Carry them out; in check mode only see whether they could be."""
     transactions, written = unpack(module.params["tail"])
     done = 0
     try:
-        scan = Scan(module, server, names, rows.Written(written, primary_keys(server, written)))
+        both = row_conflicts.Written(written, primary_keys(server, written))
+        scan = Scan(log_access.program(module, plan.files), plan, server, names, both)
         scan.go_on()
         if not module.check_mode:
             session = Server(login.connect(module))
@@ -146,14 +159,14 @@ def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
                     done += 1
             finally:
                 # What is open there is rolled back.
-                flags.close(session)
+                locks.close(session)
             have = MysqlGtids.parse(global_text(server, "gtid_executed"))
             for one in transactions:
                 if not have.covers(MysqlGtids.parse(one.gtid)):
                     raise ReplayError(f"it does not have {one.gtid}, which it was given")
-    except (ReplayError, StepBackError, ServerError, salvage.SalvageError, OSError) as error:
+    except (ReplayError, AbortError, ServerError, log_access.SalvageError, OSError) as error:
         module.fail_json(msg=left(str(error), done, len(transactions)), done=done)
-    except tail.TailError as error:
+    except log_transactions.TailError as error:
         module.fail_json(msg=left(f"its log is not understood: {error}", done, len(transactions)))
     return {"changed": bool(transactions), "done": done}
 
@@ -165,7 +178,7 @@ def left(words: str, done: int, number: int) -> str:
     return f"{done} of {number} were carried out, and are on the new source to stay; then {words}"
 
 
-def primary_keys(server: Server, written: list[rows.Row]) -> dict[str, list[str]]:
+def primary_keys(server: Server, written: list[row_conflicts.Row]) -> dict[str, list[str]]:
     """Of each table the numbers of its primary key's columns.
 
     Raises:
@@ -173,7 +186,9 @@ def primary_keys(server: Server, written: list[rows.Row]) -> dict[str, list[str]
     """
     primary = {}
     for table in {row.table for row in written}:
-        schema, name = (word.encode("latin-1").decode("utf-8") for word in rows.split(table))
+        schema, name = (
+            word.encode("latin-1").decode("utf-8") for word in row_conflicts.split(table)
+        )
         columns = server.rows(
             "SELECT COLUMN_NAME AS name, ORDINAL_POSITION AS number FROM"
             " information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
@@ -198,14 +213,21 @@ class Scan:
     time that we have them. So what is read when the locks are held decides.
 
     Args:
-        written: by the former source alone.
+        program: prints its files.
+        written: by the former source only.
     """
 
-    def __init__(self, module: Any, server: Server, names: Names, written: rows.Written) -> None:
+    def __init__(
+        self,
+        program: str,
+        plan: ReplayPlan,
+        server: Server,
+        names: Names,
+        written: row_conflicts.Written,
+    ) -> None:
+        self.program, self.files = program, plan.files
         self.server, self.names, self.written = server, names, written
-        self.files = module.params["files"]
-        self.known = MysqlGtids.parse(module.params["known"])
-        self.program = salvage.program(module)
+        self.known = MysqlGtids.parse(plan.known)
         self.place: tuple[str, int] | None = None
 
     def go_on(self) -> None:
@@ -217,22 +239,24 @@ class Scan:
         """
         status = self.server.rows(self.names.show_binary_log_status)[0]
         name, end = text(status["File"]), int(status["Position"])
-        paths = salvage.listed(self.files["basename"], self.files["datadir"])
+        paths = log_access.listed(self.files)
         place = [one for one in paths if one.endswith("/" + name)]
         paths = paths[: paths.index(place[0]) + 1]
         begin = 4
         if self.place is None:
-            paths = paths[look.first_needed(self.program, paths, self.known) :]
+            paths = paths[former_facts.first_needed(self.program, paths, self.known) :]
         else:
             first, begin = self.place
             if self.place == (paths[-1], end):
                 return
-            paths = salvage.since(paths, first.rpartition("/")[2])
+            paths = log_access.since(paths, first.rpartition("/")[2])
         parts = [printing.Part(path, os.path.getsize(path)) for path in paths]
         parts[0] = parts[0]._replace(begin=begin)
         parts[-1] = parts[-1]._replace(end=end)
         options = ["--verbose", "--base64-output=DECODE-ROWS", f"--exclude-gtids={self.known}"]
-        met = printing.printed(self.program, parts, rows.Meeting(self.written).read, options).met
+        met = printing.printed(
+            self.program, parts, row_conflicts.Meeting(self.written).read, options
+        ).met
         self.place = paths[-1], end
         if met:
             raise ReplayError(
@@ -241,7 +265,7 @@ class Scan:
             )
 
 
-def rehearse(session: Server, transactions: list[tail.Transaction]) -> None:
+def rehearse(session: Server, transactions: list[log_transactions.Transaction]) -> None:
     """Carry all out in one transaction, and roll it back.
 
     Raises:
@@ -251,28 +275,28 @@ def rehearse(session: Server, transactions: list[tail.Transaction]) -> None:
         for one in transactions:
             ahead, within = parts(one)
             if one is transactions[0]:
-                carry_out(session, tail.Transaction(one.gtid, ahead))
+                carry_out(session, log_transactions.Transaction(one.gtid, ahead))
                 # The description of a file has left that undetermined.
                 session.rows("SET SESSION gtid_next = 'AUTOMATIC'")
                 session.rows("BEGIN")
             else:
                 within = [text for text in ahead if not IN_NONE.match(text)] + within
-            carry_out(session, tail.Transaction(one.gtid, within))
-    except StepBackError as error:
+            carry_out(session, log_transactions.Transaction(one.gtid, within))
+    except AbortError as error:
         raise ReplayError(str(error)) from error
     finally:
         session.rows("ROLLBACK")
 
 
-def parts(one: tail.Transaction) -> tuple[list[bytes], list[bytes]]:
+def parts(one: log_transactions.Transaction) -> tuple[list[bytes], list[bytes]]:
     """What stands before a transaction's beginning, and what is between that and its end, without
     what its GTID needs.
     """
     words = [text.upper() for text in one.statements]
-    begin = next(place for place, word in enumerate(words) if word in tail.BEGINS)
+    begin = next(place for place, word in enumerate(words) if word in log_transactions.BEGINS)
     ahead = [text for text in one.statements[:begin] if not OF_WHOLE.match(text)]
     return ahead, [
         text
         for text, word in zip(one.statements[begin + 1 :], words[begin + 1 :])
-        if not OF_WHOLE.match(text) and word not in tail.ENDS
+        if not OF_WHOLE.match(text) and word not in log_transactions.ENDS
     ]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
@@ -20,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Backlog, Channel
 
 # Seconds between the first look and the last, and where it has applied nothing meanwhile.
 SECONDS = 1.0
@@ -37,7 +39,7 @@ class Look(NamedTuple):
         at: by the clock that nobody sets.
     """
 
-    channel: dict[str, Any]
+    channel: Channel
     applied: str
     at: float
 
@@ -47,7 +49,7 @@ def look(server: Server, names: Names) -> Look | None:
     channel = channels.default_channel(server.channels(names))
     if not channel:
         return None
-    applied = str(server.applied(names)) if channel["gtid"] else ""
+    applied = server.applied(names) if channel["gtid"] else ""
     return Look(channel, applied, time.monotonic())
 
 
@@ -57,18 +59,22 @@ def left(names: Names, one: Look) -> int | None:
     """
     if one.channel["gtid"]:
         return gtids.missing(names.engine, one.channel["retrieved"], one.applied)
-    return distance(place(one, "applied"), place(one, "read"))
+    return distance(applied_place(one), read_place(one))
 
 
 def applied_between(names: Names, first: Look, last: Look) -> int | None:
     """What was applied between two looks, in the same unit."""
     if first.channel["gtid"]:
         return gtids.missing(names.engine, last.applied, first.applied)
-    return distance(place(first, "applied"), place(last, "applied"))
+    return distance(applied_place(first), applied_place(last))
 
 
-def place(one: Look, which: str) -> tuple[str, int]:
-    return one.channel[which + "_file"], int(one.channel[which + "_position"] or 0)
+def applied_place(one: Look) -> tuple[str, int]:
+    return one.channel["applied_file"], one.channel["applied_position"]
+
+
+def read_place(one: Look) -> tuple[str, int]:
+    return one.channel["read_file"], one.channel["read_position"]
 
 
 def distance(begin: tuple[str, int], end: tuple[str, int]) -> int | None:
@@ -78,7 +84,7 @@ def distance(begin: tuple[str, int], end: tuple[str, int]) -> int | None:
 
 def measure(
     server: Server, names: Names, sleep: Callable[[float], None] = time.sleep
-) -> dict[str, Any] | None:
+) -> Backlog | None:
     """How much is left to apply, and how much was applied in which time.
 
     Returns:
@@ -89,7 +95,7 @@ def measure(
     first = look(server, names)
     if first is None:
         return None
-    result: dict[str, Any] = {
+    result: Backlog = {
         "unit": "transactions" if first.channel["gtid"] else "bytes",
         "left": left(names, first),
         "applied": None,
@@ -104,24 +110,29 @@ def measure(
         last = look(server, names) or last
         done = applied_between(names, first, last)
         # What had been received at the first look is the yardstick: is some of it still to apply?
-        rest = left(names, last._replace(channel=dict(last.channel, **received(first))))
+        rest = left(names, with_received_of(last, first))
         # One that has applied all of it is not as fast as it can be, however long one looks.
         if rest == 0 or last.at - first.at >= (SECONDS if done else LONGEST):
             break
-    return dict(
-        result,
-        left=left(names, last),
-        applied=done,
-        seconds=round(last.at - first.at, 3),
-        busy=bool(rest and rest > 0),
-    )
+    return {
+        "unit": result["unit"],
+        "left": left(names, last),
+        "applied": done,
+        "seconds": round(last.at - first.at, 3),
+        "busy": bool(rest and rest > 0),
+    }
 
 
-def received(one: Look) -> dict[str, Any]:
-    return {key: one.channel[key] for key in ("retrieved", "read_file", "read_position")}
+def with_received_of(one: Look, first: Look) -> Look:
+    """A look as if its replica had received no more than at another look."""
+    channel = one.channel.copy()
+    channel["retrieved"] = first.channel["retrieved"]
+    channel["read_file"] = first.channel["read_file"]
+    channel["read_position"] = first.channel["read_position"]
+    return one._replace(channel=channel)
 
 
-def read(module: Any) -> dict[str, Any] | None:
+def read(module: AnsibleModule) -> Backlog | None:
     """measure() by a connection of its own; None where the server has gone meanwhile."""
     try:
         cursor = login.connect(module)

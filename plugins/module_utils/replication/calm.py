@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login, sessions
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -22,7 +23,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import count, text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Calm, State, Values
 
 # For how long, and how often, acknowledgements are waited for, in seconds.
 LONGEST, PAUSE = 1.0, 0.02
@@ -31,7 +33,7 @@ ANSWER = 3
 AFTER_SYNC = "AFTER_SYNC"
 
 
-def released(first: dict[str, Any], now: dict[str, Any], wait_point: str | None) -> bool:
+def released(first: Values, now: Values, wait_point: str | None) -> bool:
     """Whether all commits that waited at the first of two looks had their acknowledgement by the
     second.
 
@@ -45,12 +47,12 @@ def released(first: dict[str, Any], now: dict[str, Any], wait_point: str | None)
         now: the same later.
         wait_point: as the server says it; None before MySQL 5.7.2, which knows AFTER_COMMIT alone.
     """
-    if now["status"] != "ON" or int(first["no_tx"]) != int(now["no_tx"]):
+    if now["status"] != "ON" or count(first["no_tx"]) != count(now["no_tx"]):
         return False
-    waited = int(first["wait_sessions"])
+    waited = count(first["wait_sessions"])
     if not waited:
         return True
-    return wait_point == AFTER_SYNC and int(now["yes_tx"]) - int(first["yes_tx"]) >= waited
+    return wait_point == AFTER_SYNC and count(now["yes_tx"]) - count(first["yes_tx"]) >= waited
 
 
 def measure(
@@ -71,7 +73,7 @@ def measure(
     return None
 
 
-def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
+def read(module: AnsibleModule, info: State) -> Calm:
     """`calm_since` and `binlog_filters` of the module's server, which has been read; the first is
     None where semi-sync is not at work on it as a source.
 
@@ -85,7 +87,7 @@ def read(module: Any, info: dict[str, Any]) -> dict[str, Any]:
     timeout ends that: only of a source whose commits are seen to go on, by a connection of its own.
     """
     source = info["semisync"]["source"]
-    facts: dict[str, Any] = {"calm_since": None, "binlog_filters": None}
+    facts: Calm = {"calm_since": None, "binlog_filters": None}
     at_work = source["status"]["status"] == "ON" and source["status"]["wait_sessions"] is not None
     point = source["variables"].get("wait_point")
     try:
@@ -131,7 +133,7 @@ def committed(
         server.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         seen = server.pairs("SHOW STATUS LIKE 'Binlog\\_snapshot\\_%'")
         server.rows("COMMIT")
-        place = (text(seen["binlog_snapshot_file"]), int(seen["binlog_snapshot_position"]))
+        place = (text(seen["binlog_snapshot_file"]), count(seen["binlog_snapshot_position"]))
         if later(place, end):
             return True
         sleep(PAUSE)

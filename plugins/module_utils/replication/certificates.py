@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Certificates, Variables
 
 COPY = "dbre-semisync-source-ca.pem"
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")
@@ -21,21 +22,22 @@ def certificates(text: str) -> str | None:
     return "".join(part + "\n" for part in CERTIFICATE.findall(text)) or None
 
 
-def read(variables: dict[str, Any], read_text: Callable[..., Any]) -> dict[str, Any]:
+def read(variables: Variables, read_text: Callable[[str], str]) -> Certificates:
     """What a host has of authorities: the server's own (ssl_ca), and the copy of its source's.
 
     Args:
         variables: the server's ssl_ca and datadir.
         read_text: function of a path; raises OSError.
     """
-    copy = os.path.join(variables["datadir"], COPY)
+    datadir = variables["datadir"] or ""
+    copy = os.path.join(datadir, COPY)
     return {
-        "ca": _read(variables.get("ssl_ca"), variables["datadir"], read_text),
+        "ca": _read(variables.get("ssl_ca"), datadir, read_text),
         "copy": {"path": copy, "text": _read(copy, "/", read_text)},
     }
 
 
-def _read(path: str | None, folder: str, read_text: Callable[..., Any]) -> str | None:
+def _read(path: str | None, folder: str, read_text: Callable[[str], str]) -> str | None:
     try:
         return certificates(read_text(os.path.join(folder, path))) if path else None
     except OSError:

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 # Never give up: since MySQL 8.4 a replica stops trying after 10 attempts (MySQL 8.4 manual,
 # SOURCE_RETRY_COUNT).
@@ -23,10 +26,9 @@ TLS = (
     ("source_ssl_verify", "SSL_VERIFY_SERVER_CERT", "tls_verify"),
 )
 # A statement and its arguments.
-Step = Tuple[str, Optional[Tuple[Any, ...]]]
 
 
-def change_statement(names: Names, params: dict[str, Any]) -> Step:
+def change_statement(names: Names, params: Mapping[str, object]) -> Step:
     """(statement, arguments) of CHANGE REPLICATION SOURCE TO or CHANGE MASTER TO, by GTID."""
     statement, prefix = names.change_source
     options = [
@@ -61,12 +63,12 @@ def change_statement(names: Names, params: dict[str, Any]) -> Step:
     return f"{statement} {', '.join(words)}", tuple(arguments)
 
 
-def as_sql(value: bool | str) -> int | str:
+def as_sql(value: object) -> object:
     """A value as an argument of a statement: the servers know no booleans."""
     return int(value) if isinstance(value, bool) else value
 
 
-def login_changes(params: dict[str, Any], before: dict[str, Any], known: str | None) -> list[Any]:
+def login_changes(params: Mapping[str, object], before: Channel, known: str | None) -> list[Any]:
     """Options of a channel's login that differ from what is wanted: [(option, value)]; what is None
     is left alone.
 
@@ -74,6 +76,7 @@ def login_changes(params: dict[str, Any], before: dict[str, Any], known: str | N
         before: the channel.
         known: its password, or None where that cannot be read.
     """
+    old = tls_of(before)
     password = (
         [("PASSWORD", params["source_password"])]
         if params["source_password"] not in (None, known)
@@ -82,20 +85,28 @@ def login_changes(params: dict[str, Any], before: dict[str, Any], known: str | N
     return password + [
         (option, as_sql(params[name]))
         for name, option, key in TLS
-        if params[name] is not None and params[name] != before[key]
+        if params[name] is not None and params[name] != old[key]
     ]
 
 
-def way_back(changes: list[Any], before: dict[str, Any], known: str | None) -> list[Any]:
+def tls_of(channel: Channel) -> dict[str, bool | str]:
+    """What a channel says of its TLS, by the keys of TLS."""
+    return {
+        "tls": channel["tls"],
+        "tls_ca": channel["tls_ca"],
+        "tls_verify": channel["tls_verify"],
+    }
+
+
+def way_back(changes: list[Any], before: Channel, known: str | None) -> list[Any]:
     """What login_changes() replaces, to put it back; without a password that could not be read."""
-    old = {option: as_sql(before[key]) for dummy, option, key in TLS}
+    tls = tls_of(before)
+    old = {option: as_sql(tls[key]) for dummy, option, key in TLS}
     old.update({} if known is None else {"PASSWORD": known})
     return [(option, old[option]) for option, dummy in changes if option in old]
 
 
-def login_steps(
-    names: Names, changes: list[tuple[str, int | str]], before: dict[str, Any]
-) -> list[Step]:
+def login_steps(names: Names, changes: list[tuple[str, int | str]], before: Channel) -> list[Step]:
     """The statements that change a channel's login, and stop no more than they must.
 
     Where both threads must stop the server forgets what it has received: so that is applied first.
@@ -139,7 +150,7 @@ def gtid_steps(names: Names) -> list[Step]:
     ]
 
 
-def position_steps(names: Names, stopped: dict[str, Any]) -> list[Step]:
+def position_steps(names: Names, stopped: Channel) -> list[Step]:
     """The way back from that to where the channel stopped, by file and position."""
     word, (statement, prefix) = names.replica_word, names.change_source
     option = "MASTER_USE_GTID = no" if names.mariadb else f"{prefix}_AUTO_POSITION = 0"
@@ -153,18 +164,18 @@ def position_steps(names: Names, stopped: dict[str, Any]) -> list[Step]:
     ]
 
 
-def follows(before: dict[str, Any] | None, params: dict[str, Any]) -> bool:
+def follows(before: Channel | None, params: Mapping[str, object]) -> bool:
     """True where the channel already points at this source, and has met it."""
     return (
         before is not None
         and before["source_host"] == params["source_host"]
-        and int(before["source_port"]) == params["source_port"]
+        and int(before["source_port"] or 0) == params["source_port"]
         and before["source_user"] == params["source_user"]
         and bool(before["source_uuid"] or before["source_server_id"])
     )
 
 
-def waits_to_connect(channel: dict[str, Any] | None) -> bool:
+def waits_to_connect(channel: Channel | None) -> bool:
     """True where the IO thread runs and has no source: it lets connect_retry pass before it tries
     again.
     """
@@ -176,7 +187,7 @@ def reconnect_steps(names: Names) -> list[Step]:
     return [(f"{word} {names.replica_word} IO_THREAD", None) for word in ("STOP", "START")]
 
 
-def steps(names: Names, params: dict[str, Any], before: dict[str, Any] | None) -> list[Step]:
+def steps(names: Names, params: Mapping[str, object], before: Channel | None) -> list[Step]:
     """The statements to run, in order."""
     stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"
     if params["state"] == "stopped":
@@ -192,7 +203,7 @@ def steps(names: Names, params: dict[str, Any], before: dict[str, Any] | None) -
     return [*first, change_statement(names, params), (start, None)]
 
 
-def show(statement: str, arguments: tuple[Any, ...] | None) -> str:
+def show(statement: str, arguments: tuple[object, ...] | None) -> str:
     """The statement for people: arguments in place, the password hidden."""
     if not arguments:
         return statement
@@ -204,7 +215,7 @@ def show(statement: str, arguments: tuple[Any, ...] | None) -> str:
     return statement % tuple(shown)
 
 
-def describe(channel: dict[str, Any] | None) -> str:
+def describe(channel: Channel | None) -> str:
     """A channel for the diff."""
     if channel is None:
         return "no channel\n"
@@ -215,7 +226,7 @@ def describe(channel: dict[str, Any] | None) -> str:
     )
 
 
-def describe_tls(channel: dict[str, Any]) -> str:
+def describe_tls(channel: Channel) -> str:
     """What TLS a channel uses, for the diff."""
     words = [
         f", CA {channel['tls_ca']}" if channel.get("tls_ca") else "",
@@ -224,10 +235,10 @@ def describe_tls(channel: dict[str, Any]) -> str:
     return "Yes" + "".join(words)
 
 
-def predict(before: dict[str, Any] | None, params: dict[str, Any]) -> str:
+def predict(before: Channel | None, params: Mapping[str, object]) -> str:
     """The channel as it should be afterwards, for the diff."""
     runs = "No" if params["state"] == "stopped" else "Yes"
-    after = dict(before or {}, io_running=runs)
+    after: dict[str, object] = {**(before or {}), "io_running": runs}
     if params["state"] != "reconnected":
         after["sql_running"] = runs
     if params["state"] == "configured":
@@ -240,4 +251,4 @@ def predict(before: dict[str, Any] | None, params: dict[str, Any]) -> str:
         after.update(
             (key, params.get(name)) for name, dummy, key in TLS if params.get(name) is not None
         )
-    return describe(after)
+    return describe(cast("Channel", after))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import (
@@ -26,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import channe
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 POLL_SECONDS = 0.05
 # An error that stands so long after the start is none of before.
@@ -38,14 +40,14 @@ AGAIN_SECONDS = 1.0
 class Replica:
     """The replica's server. The module's parameter wait bounds every wait for it."""
 
-    def __init__(self, module: Any, server: Server, names: Names) -> None:
+    def __init__(self, module: AnsibleModule, server: Server, names: Names) -> None:
         self.module, self.server, self.names = module, server, names
 
-    def channel(self) -> dict[str, Any] | None:
+    def channel(self) -> Channel | None:
         """The default channel, or None."""
         return channels.default_channel(self.server.channels(self.names))
 
-    def existing_channel(self) -> dict[str, Any]:
+    def existing_channel(self) -> Channel:
         """The default channel; ValueError where somebody has removed it meanwhile."""
         channel = self.channel()
         if channel is None:
@@ -96,7 +98,7 @@ class Replica:
                 )
             )
 
-    def settle(self) -> dict[str, Any]:
+    def settle(self) -> Channel:
         """The channel, once it runs or an error of it stands."""
         begin = time.monotonic()
 
@@ -130,7 +132,7 @@ class Replica:
             reason = channels.describe_channel(self.existing_channel())
             self.module.fail_json(msg=f"the replica does not reach its source: {reason}")
 
-    def update(self, changes: list[Any], before: dict[str, Any], known: str | None) -> None:
+    def update(self, changes: list[Any], before: Channel, known: str | None) -> None:
         """Change the login; back to the old one where the source does not take the new one.
 
         Args:
@@ -146,7 +148,7 @@ class Replica:
         back = way_back(changes, before, known)
         outcome = "there is no old one to go back to"
         if back:
-            self.run(login_steps(self.names, back, dict(before, sql_running="No")))
+            self.run(login_steps(self.names, back, {**before, "sql_running": "No"}))
             outcome = "the old one is back"
         self.module.fail_json(
             msg=f"the channel did not connect with its new login, {outcome}: {reason}"
@@ -171,7 +173,7 @@ class Replica:
                 )
         return True
 
-    def place(self) -> dict[str, Any]:
+    def place(self) -> dict[str, object]:
         """How far the applier is, by position and by GTID, at one moment: {'file', 'position',
         'gtid'}. The IO thread goes on, and acknowledges.
         """
@@ -200,7 +202,7 @@ class Replica:
             seconds: how long it may take.
         """
 
-        def passed(channel: dict[str, Any]) -> bool:
+        def passed(channel: Channel) -> bool:
             return position.passed(channel, place["file"], place["position"])
 
         now = wait_until(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
 
 MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 CONSISTENCY = ("OFF", "WARN", "ON")
@@ -23,7 +24,7 @@ STEPS = (
 WAY_OUT = "docs/existing-hosts.md has the way out"
 
 
-def statement(step: str, variables: dict[str, Any]) -> str | None:
+def statement(step: str, variables: Variables) -> str | None:
     """The statement of a step, or None on a server that is as far or further."""
     name, values, target = next(row[1:] for row in STEPS if row[0] == step)
     current = str(variables.get(name) or "OFF").upper()

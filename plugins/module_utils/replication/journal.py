@@ -7,12 +7,19 @@ data. Rows are only inserted: a new state of an operation is a new row, and the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled, quote
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    HeldRow,
+    JournalRow,
+    Past,
+    SettingsRows,
+    Variables,
+)
 
 TABLE = "semisync_journal"
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
@@ -56,9 +63,14 @@ def table_name(schema: str) -> str:
     return f"{quote(schema)}.{quote(TABLE)}"
 
 
-def identity(variables: dict[str, Any]) -> str:
+def identity(variables: Variables) -> str:
     """What the journal knows a server by, from its variables."""
     return str(variables.get("server_uuid") or variables.get("server_id") or "")
+
+
+def ends(row: JournalRow) -> tuple[tuple[str, str], tuple[str, str]]:
+    """(identity, inventory name) of the source afterwards, and of the one before."""
+    return (row.get("to_id", ""), row["to_host"]), (row.get("from_id", ""), row["from_host"])
 
 
 def create_statements(schema: str) -> list[str]:
@@ -92,7 +104,7 @@ def insert(server: Server, schema: str, entry: Entry) -> None:
     server.rows(insert_statement(schema), tuple(entry))
 
 
-def newest(server: Server, schema: str) -> dict[str, Any] | None:
+def newest(server: Server, schema: str) -> JournalRow | None:
     """The newest row, its number as a number and everything else as text; None where no change of
     roles was ever written.
 
@@ -111,13 +123,12 @@ def newest(server: Server, schema: str) -> dict[str, Any] | None:
         raise
     if not rows:
         return None
-    row: dict[str, Any] = {name: text(value) for name, value in rows[0].items()}
-    row["number"] = int(row["number"])
-    row["happened"] = row["happened"].replace(" ", "T") + "Z"
-    return row
+    row = {name: text(value) for name, value in rows[0].items()}
+    number, happened = int(row["number"]), row["happened"].replace(" ", "T") + "Z"
+    return cast("JournalRow", dict(row, number=number, happened=happened))
 
 
-def past(server: Server, schema: str) -> dict[str, Any]:
+def past(server: Server, schema: str) -> Past:
     """`held`, the servers that a failover took the source's role from, and that are not back (see
     left_by_failover()), `settings_row` and `settings_open` (see of_settings()).
 
@@ -143,7 +154,7 @@ def past(server: Server, schema: str) -> dict[str, Any]:
     }
 
 
-def of_settings(rows: list[dict[str, str]]) -> dict[str, int]:
+def of_settings(rows: list[dict[str, str]]) -> SettingsRows:
     """`settings_row`, the number of the newest row of settings, and `settings_open`, that of the
     oldest change that was begun and neither done nor undone; each 0 if there is none.
 
@@ -183,7 +194,7 @@ def unfinished(server: Server, schema: str) -> dict[str, int]:
     return {row["run"]: int(row["age"]) for row in open_ones(rows)}
 
 
-def left_by_failover(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+def left_by_failover(rows: list[dict[str, str]]) -> list[HeldRow]:
     """Who was the source before a failover, and has had no part in a change of roles since.
 
     Args:
@@ -192,7 +203,7 @@ def left_by_failover(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     Returns:
         list of host (its inventory name then), id, to_host and happened.
     """
-    away: dict[str, dict[str, str]] = {}
+    away: dict[str, HeldRow] = {}
     for row in rows:
         for number in (row["from_id"], row["to_id"]):
             away.pop(number, None)

@@ -9,14 +9,16 @@ nothing either.
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import errors
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
 
 # Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
 # then it is degraded, and says so itself.
@@ -33,7 +35,7 @@ UNDER_WAY = (
 READ_ONLY = (1290, 1836)
 
 
-def patience(timeout: Any) -> float:
+def patience(timeout: str | None) -> float:
     """How long the row may take.
 
     Args:
@@ -43,7 +45,9 @@ def patience(timeout: Any) -> float:
     return seconds if seconds <= SOON else LONGEST
 
 
-def give(module: Any, server: Server, names: Names, seconds: float | None = None) -> dict[str, Any]:
+def give(
+    module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
+) -> dict[str, object]:
     """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
 
     A change that no replica has heard of must not be made while the source promises anything: the
@@ -77,8 +81,8 @@ def give(module: Any, server: Server, names: Names, seconds: float | None = None
 
 
 def settle(
-    module: Any, server: Server, names: Names, seconds: float | None = None
-) -> dict[str, Any]:
+    module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
+) -> dict[str, object]:
     """Close this run's row; without one, what interrupted runs have left: the RETURN section of
     semisync_spend. Looks count again from here on.
 
@@ -129,7 +133,7 @@ def closing(left: dict[str, int], mine: str | None, in_force: bool) -> list[str]
 
 
 def entry_of(
-    params: dict[str, Any], variables: dict[str, Any], run: str, state: str
+    params: Mapping[str, object], variables: Variables, run: str, state: str
 ) -> journal.Entry:
     """A row about this source."""
     number = journal.identity(variables)
@@ -137,11 +141,11 @@ def entry_of(
         operation=journal.SETTINGS,
         run=run,
         state=state,
-        from_host=params["host"],
-        to_host=params["host"],
+        from_host=str(params["host"]),
+        to_host=str(params["host"]),
         from_id=number,
         to_id=number,
-        details=params["reason"],
+        details=str(params["reason"]),
     )
 
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 
-def stopped(channel: dict[str, Any] | None) -> str:
+def stopped(channel: Channel | None) -> str:
     """Why waiting is of no use, in words; empty while the applier works."""
     if not channel:
         return "it has no replication channel"
@@ -29,7 +29,7 @@ def reached(file: str | None, position: int, target_file: str, target_position: 
     return (int(number), int(position)) >= (int(target), int(target_position))
 
 
-def passed(channel: dict[str, Any] | None, file: str, position: int) -> bool:
+def passed(channel: Channel | None, file: str, position: int) -> bool:
     """True where a replica's channel has applied its source's binary log up to a place."""
     if channel is None:
         return False

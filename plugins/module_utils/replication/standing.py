@@ -7,19 +7,18 @@ shape that semisync_info has it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Standing
 
 VARIABLES = ("server_uuid", "server_id", "port", "read_only")
 
 
-def read_standing(server: Server, schema: str) -> dict[str, Any]:
+def read_standing(server: Server, schema: str) -> Standing:
     """Who a server is, whom it follows, whether it takes writes, and what its journal says.
 
     Args:

@@ -8,7 +8,6 @@ somebody wants it.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -19,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
     ServerError,
     answers_within,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import State, WaitFor
 
 POLL_SECONDS = 0.1
 # A server that answers takes milliseconds; SHOW REPLICA STATUS may wait for a thread that stops.
@@ -38,7 +38,7 @@ WAIT_FOR = {
 }
 
 
-def read_once(module: AnsibleModule) -> dict[str, Any]:
+def read_once(module: AnsibleModule) -> State:
     """The server's state.
 
     Raises:
@@ -52,29 +52,27 @@ def read_once(module: AnsibleModule) -> dict[str, Any]:
             server.rows(f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}")
             # Before what a look vouches for: it has not seen a change that is made meanwhile.
             past = journal.past(server, schema)
-            return dict(read.read(server), journal=journal.newest(server, schema), **past)
+            return {**read.read(server), **past, "journal": journal.newest(server, schema)}
     finally:
         cursor.connection.close()
 
 
-def read_when(
-    module: AnsibleModule, wanted: dict[str, Any], timeout: float
-) -> tuple[dict[str, Any], float]:
+def read_when(module: AnsibleModule, wanted: WaitFor, timeout: float) -> tuple[State, float]:
     """The state as soon as every wanted condition holds, and the seconds that took; fails when time
     is up.
     """
     begin = time.monotonic()
 
-    def look() -> tuple[dict[str, Any], list[str]]:
-        """The state, and what it lacks."""
+    def look() -> tuple[State | None, list[str]]:
+        """The state, None where it cannot be read, and what it lacks."""
         try:
             info = read_once(module)
         except ServerError as error:
-            return {}, [login.explain(error, module.params)]
+            return None, [login.explain(error, module.params)]
         return info, read.unmet(wanted, info)
 
     info, lacking = wait_until(look, timeout, POLL_SECONDS, enough=lambda seen: not seen[1])
-    if lacking:
+    if info is None or lacking:
         module.fail_json(
             msg=f"waited {int(timeout)} s in vain: {'; '.join(lacking)}", reason="wait"
         )

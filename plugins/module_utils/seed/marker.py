@@ -12,19 +12,23 @@ import json
 import os
 import time
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, TypeVar
+
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import SeedMarker
+
+Connected = TypeVar("Connected")
 
 FOLDER = "/var/lib/dbre-semisync"
 # Seconds that a server may be away because a seeding restarts it with its new data.
 AWAY_SECONDS = 300
 
 
-def marker_path(port: int | str) -> str:
+def marker_path(port: int | str | None) -> str:
     """Where the marker of the server with this port lies."""
     return os.path.join(FOLDER, f"seed-{int(port or 3306)}.json")
 
 
-def read_marker(port: int | str) -> dict[str, Any] | None:
+def read_marker(port: int | str | None) -> SeedMarker | None:
     """The marker of the server with this port, or None."""
     try:
         with open(marker_path(port)) as handle:
@@ -35,16 +39,15 @@ def read_marker(port: int | str) -> dict[str, Any] | None:
 
 def caught_up(port: str) -> None:
     """Note that the replica has caught up since it was seeded, where it was."""
-    facts = read_marker(port) or {}
-    if facts.get("state") == "done" and not facts.get("caught_up"):
-        marker = Marker(port)
-        marker.facts = facts
+    facts = read_marker(port)
+    if facts and facts.get("state") == "done" and not facts.get("caught_up"):
+        marker = Marker(port, **facts)
         marker.write(caught_up=True)
 
 
-def ended_since(facts: dict[str, Any], moment: float) -> bool:
+def ended_since(facts: SeedMarker | None, moment: float) -> bool:
     """True where what is written down is a seeding that ended well after a moment."""
-    return facts.get("state") == "done" and facts["at"] > moment + 0.001
+    return facts is not None and facts.get("state") == "done" and facts["at"] > moment + 0.001
 
 
 def under_way(folder: str = FOLDER) -> bool:
@@ -62,11 +65,11 @@ def under_way(folder: str = FOLDER) -> bool:
 
 
 def patiently(
-    connect: Callable[[], Any],
+    connect: Callable[[], Connected],
     seconds: float = AWAY_SECONDS,
     pause: float = 1,
     folder: str = FOLDER,
-) -> Any:
+) -> Connected:
     """What connect() returns. A server that is away because it is being seeded is waited for: an
     earlier run was killed.
     """

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any
+from collections.abc import Mapping
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
     Marker,
@@ -25,13 +26,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 DECLINE_SECONDS = 5
 
 
-def names_and_port(module: Any) -> tuple[Names, str]:
+def names_and_port(module: AnsibleModule) -> tuple[Names, str]:
     """What the replica's server calls things, and its port."""
     server = connection.Server(login.connect(module))
-    return connection.identify(server), server.variables()["port"]
+    return connection.identify(server), server.variables()["port"] or ""
 
 
-def decline(params: dict[str, Any]) -> None:
+def decline(params: Mapping[str, object]) -> None:
     """Tell the source that nobody comes for the stream it offers, so that its port is free for the
     next replica.
     """
@@ -40,30 +41,31 @@ def decline(params: dict[str, Any]) -> None:
     # It may have given up already.
     with contextlib.suppress(stream.StreamError):
         stream.connect(
-            params["source_host"],
-            params["port"],
-            params["certificate"],
-            params["token"],
+            str(params["source_host"]),
+            int(str(params["port"])),
+            str(params["certificate"]),
+            str(params["token"]),
             DECLINE_SECONDS,
         ).close()
 
 
-def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
+def seed(module: AnsibleModule, names: Names, port: str) -> tuple[Marker, bool]:
     """Seed, unless a seeding has ended since this one was planned; returns the marker and whether
     anything was done.
     """
     params, began = module.params, time.monotonic()
     marker = Marker(port, source=params["source"], method=params["method"])
     marker.hold()
-    before = read_marker(port) or {}
+    before = read_marker(port)
     if ended_since(before, params["seen_at"]):
-        marker.facts = before
+        marker.facts = dict(before or {})
         decline(params)
         return marker, False
-    if before.get("state") == "loading" and "plugins" in before:
+    loading = before is not None and before.get("state") == "loading"
+    if before and loading and "plugins" in before:
         marker.facts["plugins"] = before["plugins"]
     marker.write(
-        state=before.get("state") if before.get("state") == "loading" else "copying",
+        state="loading" if loading else "copying",
         stage="starts",
         began=time.time(),
         bytes=0,
@@ -77,7 +79,7 @@ def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
     return marker, True
 
 
-def take(module: Any) -> dict[str, Any]:
+def take(module: AnsibleModule) -> dict[str, object]:
     """Replace the replica's data with a copy of the source's; see part take of semisync_seed.
 
     Raises:

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 
-def normalise_channel(row: dict[str, Any]) -> dict[str, Any]:
+def normalise_channel(row: Mapping[str, Any]) -> Channel:
     """One row of SHOW REPLICA STATUS or SHOW SLAVE STATUS under one set of lower-case names."""
-    short = {}
+    short: dict[str, Any] = {}
     for key, value in row.items():
         name = key.lower().replace("master", "source").replace("slave", "replica")
         short[name] = text(value) if isinstance(value, (bytes, bytearray)) else value
@@ -47,14 +49,14 @@ def normalise_channel(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def running(channel: dict[str, Any] | None) -> bool:
+def running(channel: Channel | None) -> bool:
     """True where both threads of a channel run and the IO thread is connected."""
     if not channel:
         return False
     return channel["io_running"] == "Yes" and channel["sql_running"] == "Yes"
 
 
-def default_channel(channels: list[dict[str, Any]]) -> dict[str, Any] | None:
+def default_channel(channels: list[Channel]) -> Channel | None:
     """The channel without a name: the only one semi-sync works on (MySQL manual, "Semisynchronous
     Replication").
     """
@@ -64,7 +66,7 @@ def default_channel(channels: list[dict[str, Any]]) -> dict[str, Any] | None:
     return None
 
 
-def describe_channel(channel: dict[str, Any] | None) -> str:
+def describe_channel(channel: Channel | None) -> str:
     """A channel's state in one line, with its last errors."""
     if not channel:
         return "no channel"

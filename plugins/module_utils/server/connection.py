@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Optional, Tuple
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import normalise_channel
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
@@ -21,6 +22,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import as_number, text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import identify_version
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Account,
+    Channel,
+    EventState,
+    Reader,
+    Tls,
+    Uptime,
+    Variables,
+)
 
 # The last two are directories that MariaDB takes for schemas: a file system's, and the one of a
 # seeding that was cut off.
@@ -41,6 +51,9 @@ HELD = (
 )
 EVERYWHERE = " ON *.*"
 
+# A statement and its arguments.
+Step = Tuple[str, Optional[Tuple[object, ...]]]
+
 
 class Server:
     """A server behind a dictionary cursor: the few statements this collection reads with.
@@ -52,7 +65,9 @@ class Server:
     def __init__(self, cursor: Any) -> None:
         self.cursor = cursor
 
-    def rows(self, statement: str, arguments: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+    def rows(
+        self, statement: str, arguments: Sequence[object] | None = None
+    ) -> list[dict[str, Any]]:
         """The rows that a statement returns.
 
         Raises:
@@ -62,21 +77,21 @@ class Server:
             self.cursor.execute(statement, arguments)
             return list(self.cursor.fetchall() or ())
 
-    def pairs(self, statement: str) -> dict[str, Any]:
+    def pairs(self, statement: str) -> Variables:
         """A two-column result as a dictionary with lower-case keys."""
-        values: dict[str, Any] = {}
+        values: Variables = {}
         for row in self.rows(statement):
             name, value = list(row.values())
             values[name.lower()] = value
         return values
 
-    def variables(self) -> dict[str, Any]:
+    def variables(self) -> Variables:
         return self.pairs("SHOW GLOBAL VARIABLES")
 
-    def semisync_status(self) -> dict[str, Any]:
+    def semisync_status(self) -> Variables:
         return self.pairs("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync%'")
 
-    def uptime(self) -> dict[str, Any]:
+    def uptime(self) -> Uptime:
         """Seconds since the server started, and since FLUSH STATUS set its counters to zero."""
         status = self.pairs("SHOW GLOBAL STATUS LIKE 'Uptime%'")
         return {
@@ -84,7 +99,7 @@ class Server:
             "since_reset": as_number(status.get("uptime_since_flush_status")),
         }
 
-    def plugins(self) -> dict[str, Any]:
+    def plugins(self) -> dict[str, str]:
         """Semi-sync plugins the server has loaded: name -> status."""
         return {
             row["name"]: row["status"]
@@ -95,7 +110,7 @@ class Server:
             )
         }
 
-    def registered_plugins(self) -> dict[str, Any]:
+    def registered_plugins(self) -> dict[str, str]:
         """Semi-sync plugins that mysql.plugin loads at the next start: name -> library."""
         return {
             row["name"]: row["dl"]
@@ -119,7 +134,7 @@ class Server:
         empty = [name for name in self.schemas() if name.lower() not in filled]
         return empty if empty and self.sees_everything() else []
 
-    def events(self) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, str]]:
         """Scheduled events that this login sees, with what changing one has to keep."""
         return [
             {name: text(value) for name, value in row.items()}
@@ -130,7 +145,7 @@ class Server:
             )
         ]
 
-    def event_states(self) -> list[dict[str, Any]] | None:
+    def event_states(self) -> list[EventState] | None:
         """Schema, name and status of every scheduled event; None where they cannot be read, or
         this login may not see all.
         """
@@ -139,8 +154,11 @@ class Server:
         except ServerError:
             # Its tables are damaged, say.
             return None
-        keys = ("schema", "name", "status")
-        return rows and [{key: row[key] for key in keys} for row in rows]
+        if rows is None:
+            return None
+        return [
+            {"schema": row["schema"], "name": row["name"], "status": row["status"]} for row in rows
+        ]
 
     def sees_everything(self) -> bool:
         """Whether information_schema shows this login the contents of every schema."""
@@ -156,7 +174,7 @@ class Server:
             "ALL PRIVILEGES" in everywhere or everywhere >= {"SELECT", "EVENT"}
         )
 
-    def persisted(self) -> dict[str, Any]:
+    def persisted(self) -> dict[str, str]:
         """Variables that SET PERSIST wrote; they override the option files (MySQL manual,
         "Persisted System Variables").
         """
@@ -168,17 +186,17 @@ class Server:
             )
         }
 
-    def accounts(self) -> list[dict[str, Any]]:
+    def accounts(self) -> list[Account]:
         """Accounts whose one purpose is replication, or a seeding of ours: user, host, privileges,
         and whether they may log in with TLS only.
         """
-        accounts = []
+        accounts: list[Account] = []
         for row in self.rows(
             "SELECT User AS user, Host AS host, ssl_type FROM mysql.user"
             " WHERE Repl_slave_priv = 'Y' AND Super_priv = 'N' OR User = 'dbre_semisync_seed'"
             " ORDER BY User, Host"
         ):
-            grants = []
+            grants: list[str] = []
             for grant in self.rows("SHOW GRANTS FOR %s@%s", (text(row["user"]), text(row["host"]))):
                 grants.extend(parse_grant(text(next(iter(grant.values())))))
             accounts.append(
@@ -192,7 +210,7 @@ class Server:
             )
         return accounts
 
-    def senders(self) -> list[Any]:
+    def senders(self) -> list[int]:
         """Connection numbers of the threads that send the binary log to replicas."""
         return [
             int(row["Id"])
@@ -200,11 +218,11 @@ class Server:
             if text(row["Command"]).startswith("Binlog Dump")
         ]
 
-    def readers(self) -> list[dict[str, Any]]:
+    def readers(self) -> list[Reader]:
         """readers_in() its process list."""
         return readers_in(self.rows("SHOW PROCESSLIST"))
 
-    def tls(self, variables: dict[str, Any]) -> dict[str, Any]:
+    def tls(self, variables: Variables) -> Tls:
         """Whether the server has TLS for its clients."""
         if variables.get("have_ssl") is not None:
             return {"on": variables["have_ssl"] == "YES"}
@@ -217,18 +235,18 @@ class Server:
             )
         }
 
-    def applied(self, names: Names) -> Any:
+    def applied(self, names: Names) -> str:
         """The GTIDs that a replica has applied, as one line of text."""
         name = "gtid_slave_pos" if names.mariadb else "gtid_executed"
         return "".join(
             text(self.rows(f"SELECT @@GLOBAL.{name} AS value")[0]["value"] or "").split()
         )
 
-    def channels(self, names: Names) -> list[dict[str, Any]]:
+    def channels(self, names: Names) -> list[Channel]:
         return [normalise_channel(row) for row in self.rows(names.show_channels)]
 
 
-def run_steps(server: Server, steps: Iterable[tuple[str, Sequence[Any] | None]]) -> None:
+def run_steps(server: Server, steps: Iterable[Step]) -> None:
     """Run statements, each with its arguments, in their order.
 
     Raises:
@@ -251,7 +269,7 @@ def open_to_root(server: Server) -> Iterator[None]:
             server.rows("SET GLOBAL super_read_only = ON")
 
 
-def readers_in(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def readers_in(listed: Iterable[Mapping[str, object]]) -> list[Reader]:
     """Sessions that read the binary log, in a process list: user and host of each, and whether by
     TLS, which it does not tell.
     """
@@ -287,10 +305,10 @@ def identify(server: Server) -> Names:
 
 
 def work(
-    module: Any,
-    what: Callable[[Any, Server, Names], dict[str, Any]],
+    module: AnsibleModule,
+    what: Callable[[AnsibleModule, Server, Names], Mapping[str, object]],
     failed: str,
-    connect: Callable[[Any], Any] = login.connect_or_fail,
+    connect: Callable[[AnsibleModule], Any] = login.connect_or_fail,
 ) -> None:
     """Leave the module with what its work returns, or fail in words.
 

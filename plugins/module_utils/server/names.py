@@ -10,10 +10,16 @@ documentation ("Semisynchronous Replication") and release notes of 10.1.3 and 10
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-SOURCE = "source"
-REPLICA = "replica"
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
+
+if TYPE_CHECKING:
+    from typing import Final
+
+SOURCE: Final = "source"
+REPLICA: Final = "replica"
 
 OLD = "master_slave"
 NEW = "source_replica"
@@ -44,7 +50,7 @@ PLUGINS = {
     (NEW, SOURCE): ("rpl_semi_sync_source", "semisync_source.so"),
     (NEW, REPLICA): ("rpl_semi_sync_replica", "semisync_replica.so"),
 }
-SIDE_WORD = {
+SIDE_WORD: dict[tuple[str, Side], str] = {
     (OLD, SOURCE): "master",
     (OLD, REPLICA): "slave",
     (NEW, SOURCE): "source",
@@ -115,9 +121,11 @@ class Names:
             live side by side.
     """
 
-    def __init__(self, engine: str, version: tuple[int, int, int], installed: Any = ()) -> None:
+    def __init__(
+        self, engine: str, version: tuple[int, int, int], installed: Iterable[str] = ()
+    ) -> None:
         self.engine = engine
-        self.version = tuple(version)
+        self.version: tuple[int, ...] = tuple(version)
         self.builtin = self.version >= BUILT_IN_SINCE[engine]
         knows_new = self.version >= NEW_NAMES_SINCE[engine]
         knows_old = self.version < OLD_NAMES_UNTIL[engine]
@@ -129,7 +137,7 @@ class Names:
     def mariadb(self) -> bool:
         return self.engine == "mariadb"
 
-    def since(self, mysql: tuple[Any, ...], mariadb: tuple[Any, ...]) -> bool:
+    def since(self, mysql: tuple[int, ...], mariadb: tuple[int, ...]) -> bool:
         """True where this server is at least the version given for its engine."""
         return self.version >= (mariadb if self.mariadb else mysql)
 
@@ -141,14 +149,14 @@ class Names:
         """
         return self.since((5, 7, 4), (10, 3, 3))
 
-    def plugin(self, side: str) -> tuple[str, str] | None:
+    def plugin(self, side: Side) -> tuple[str, str] | None:
         """(plugin, library) for INSTALL PLUGIN on this side; None where semi-sync is built in."""
         return None if self.builtin else PLUGINS[(self.generation, side)]
 
-    def prefix(self, side: str) -> str:
+    def prefix(self, side: Side) -> str:
         return f"rpl_semi_sync_{SIDE_WORD[(self.generation, side)]}_"
 
-    def variables(self, side: str) -> dict[str, Any]:
+    def variables(self, side: Side) -> dict[str, str]:
         """Our key -> the server's variable name, for those that this server has."""
         table = SOURCE_VARIABLES if side == SOURCE else REPLICA_VARIABLES
         names = {}
@@ -157,7 +165,7 @@ class Names:
                 names[key] = self.prefix(side) + (old if self.generation == OLD else new)
         return names
 
-    def statuses(self, side: str) -> dict[str, Any]:
+    def statuses(self, side: Side) -> dict[str, str]:
         """Our key -> the server's status name, as SHOW GLOBAL STATUS spells it."""
         keys = SOURCE_STATUSES if side == SOURCE else REPLICA_STATUSES
         return {key: "R" + self.prefix(side)[1:] + key for key in keys}
@@ -291,7 +299,7 @@ class Names:
         return "SHOW REPLICAS" if self.since((8, 0, 22), NEVER) else "SHOW SLAVE HOSTS"
 
     @property
-    def reset_binary_logs(self) -> Any:
+    def reset_binary_logs(self) -> str:
         """Forgets binary logs and GTIDs (MySQL 8.2 release notes)."""
         return "RESET BINARY LOGS AND GTIDS" if self.since((8, 2, 0), NEVER) else "RESET MASTER"
 
@@ -362,7 +370,7 @@ class Names:
         """
         return self.since((8, 0, 11), NEVER)
 
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, str]:
         """Variable -> the value it starts with where no option file sets it, for those that a
         restart may change.
         """
@@ -397,4 +405,6 @@ NEW_PLUGINS = tuple(PLUGINS[(NEW, side)][0] for side in (SOURCE, REPLICA))
 
 # Which side a variable such as rpl_semi_sync_slave_enabled switches on, whatever generation its
 # name is of.
-SWITCHES = {f"rpl_semi_sync_{word}_enabled": side for (dummy, side), word in SIDE_WORD.items()}
+SWITCHES: dict[str, Side] = {
+    f"rpl_semi_sync_{word}_enabled": side for (dummy, side), word in SIDE_WORD.items()
+}

@@ -7,7 +7,7 @@ engines.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions, skipping
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import (
@@ -23,6 +23,17 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     REPLICA,
     SOURCE,
     Names,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Gtid,
+    NamesInUse,
+    SemisyncSide,
+    ServerState,
+    Side,
+    SideNames,
+    Values,
+    Variables,
+    WaitFor,
 )
 
 # Server variables the roles compare; semi-sync's own come from the names table.
@@ -79,14 +90,14 @@ GTID_VARIABLES = (
 )
 
 
-def by_key(table: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+def by_key(table: Mapping[str, str], values: Variables) -> Values:
     """The server's values under our keys; None for a name that the server does not show."""
     return {key: values.get(name.lower()) for key, name in table.items()}
 
 
-def names_in_use(names: Names) -> dict[str, Any]:
+def names_in_use(names: Names) -> NamesInUse:
     """The names table of one server in a form that a playbook can read."""
-    result = {
+    return {
         "generation": names.generation,
         "builtin": names.builtin,
         "slapper": names.slapper,
@@ -101,19 +112,38 @@ def names_in_use(names: Names) -> dict[str, Any]:
         "defaults": names.defaults(),
         "verifies_source_by_default": names.verifies_source_by_default,
         "proves_itself_by_password": names.proves_itself_by_password,
+        "source": names_of_side(names, SOURCE),
+        "replica": names_of_side(names, REPLICA),
     }
-    for side in (SOURCE, REPLICA):
-        plugin = names.plugin(side)
-        result[side] = {
-            "plugin": plugin[0] if plugin else None,
-            "library": plugin[1] if plugin else None,
-            "variables": names.variables(side),
-            "statuses": names.statuses(side),
-        }
-    return result
 
 
-def read(server: Server) -> dict[str, Any]:
+def names_of_side(names: Names, side: Side) -> SideNames:
+    """What the server calls semi-sync's plugin, variables and statuses on one side."""
+    plugin = names.plugin(side)
+    return {
+        "plugin": plugin[0] if plugin else None,
+        "library": plugin[1] if plugin else None,
+        "variables": names.variables(side),
+        "statuses": names.statuses(side),
+    }
+
+
+def semisync_of_side(
+    names: Names, side: Side, variables: Variables, status: Variables
+) -> SemisyncSide:
+    """Semi-sync's variables and statuses on one side, under the collection's keys."""
+    return {
+        "variables": by_key(names.variables(side), variables),
+        "status": by_key(names.statuses(side), status),
+    }
+
+
+def gtids_of(variables: Variables) -> Gtid:
+    """The GTID sets and positions that the server has."""
+    return {key: variables[key] or "" for key in GTID_VARIABLES if key in variables}
+
+
+def read(server: Server) -> ServerState:
     """Everything about the server: see the RETURN section of semisync_info.
 
     Raises:
@@ -126,19 +156,16 @@ def read(server: Server) -> dict[str, Any]:
     return {
         "engine": names.engine,
         "version": ".".join(str(number) for number in names.version),
-        "version_full": variables["version"],
-        "version_comment": variables["version_comment"],
+        "version_full": variables["version"] or "",
+        "version_comment": variables["version_comment"] or "",
         "names": names_in_use(names),
         "plugins": server.plugins(),
         "plugins_registered": server.registered_plugins(),
         "variables": {key: variables.get(key) for key in SERVER_VARIABLES},
-        "gtid": {key: variables[key] for key in GTID_VARIABLES if key in variables},
+        "gtid": gtids_of(variables),
         "semisync": {
-            side: {
-                "variables": by_key(names.variables(side), variables),
-                "status": by_key(names.statuses(side), status),
-            }
-            for side in (SOURCE, REPLICA)
+            "source": semisync_of_side(names, SOURCE, variables, status),
+            "replica": semisync_of_side(names, REPLICA, variables, status),
         },
         "persisted": server.persisted() if names.has_persisted_variables else {},
         "channel": default_channel(channels),
@@ -156,7 +183,7 @@ def read(server: Server) -> dict[str, Any]:
     }
 
 
-def unmet(wanted: dict[str, Any], info: dict[str, Any]) -> list[str]:
+def unmet(wanted: WaitFor, info: ServerState) -> list[str]:
     """What a wait still lacks, in words; an empty list when every wanted condition holds.
 
     Args:
@@ -168,10 +195,10 @@ def unmet(wanted: dict[str, Any], info: dict[str, Any]) -> list[str]:
     source, replica = info["semisync"]["source"]["status"], info["semisync"]["replica"]["status"]
     if wanted.get("channel") and not running(info["channel"]):
         lacking.append("the replication channel does not run: " + describe_channel(info["channel"]))
-    if wanted.get("clients") is not None and int(source["clients"] or 0) < wanted["clients"]:
+    clients = wanted.get("clients")
+    if clients is not None and int(source["clients"] or 0) < clients:
         lacking.append(
-            f"{source['clients'] or 0} semi-sync replicas are connected, {wanted['clients']} are"
-            " wanted"
+            f"{source['clients'] or 0} semi-sync replicas are connected, {clients} are wanted"
         )
     if wanted.get("no_clients") and int(source["clients"] or 0) > 0:
         lacking.append(f"{source['clients']} semi-sync replicas are still connected")

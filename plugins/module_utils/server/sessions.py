@@ -17,6 +17,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Channel,
+    Reader,
+    Registered,
+    Sessions,
+    Variables,
+)
 
 # The applier's thread in the performance schema, until and since MySQL 8.0.26 (its release notes).
 # With several workers it is the one that coordinates them, and these live and die with it on MySQL;
@@ -26,15 +33,13 @@ APPLIERS = ("thread/sql/slave_sql", "thread/sql/replica_sql")
 APPLIES = "Slave_SQL"
 
 
-def read(
-    server: Server, names: Names, variables: dict[str, Any], channels: list[dict[str, Any]]
-) -> dict[str, Any]:
+def read(server: Server, names: Names, variables: Variables, channels: list[Channel]) -> Sessions:
     """`readers` and `applier_ids` of the RETURN section of semisync_info."""
     readers, ids = seen(server, names, variables.get("performance_schema") == "ON")
     return {"readers": readers, "applier_ids": of_default_channel(ids, channels)}
 
 
-def seen(server: Server, names: Names, schema: bool) -> tuple[list[dict[str, Any]], list[int]]:
+def seen(server: Server, names: Names, schema: bool) -> tuple[list[Reader], list[int]]:
     """(sessions that read the binary log, ids of appliers), by one statement where one knows both.
 
     Args:
@@ -49,7 +54,7 @@ def seen(server: Server, names: Names, schema: bool) -> tuple[list[dict[str, Any
         )
         rows = server.rows(asked)
         appliers = [row for row in rows if text(row["name"]) in APPLIERS]
-        readers = [
+        readers: list[Reader] = [
             {"user": text(row["user"]), "host": text(row["host"]), "tls": row["type"] == "SSL/TLS"}
             for row in rows
             if row not in appliers
@@ -67,7 +72,7 @@ def seen(server: Server, names: Names, schema: bool) -> tuple[list[dict[str, Any
     return readers, [int(row["Id"]) for row in listed if text(row["Command"]) == APPLIES]
 
 
-def of_default_channel(ids: list[int], channels: list[dict[str, Any]]) -> list[int] | None:
+def of_default_channel(ids: list[int], channels: list[Channel]) -> list[int] | None:
     """Of the appliers that were seen, the default channel's: none where it does not run, None where
     it was not seen, or nothing tells it from another channel's.
     """
@@ -77,7 +82,7 @@ def of_default_channel(ids: list[int], channels: list[dict[str, Any]]) -> list[i
     return ids if len(channels) == 1 and len(ids) == 1 else None
 
 
-def registered(server: Server, names: Names) -> list[dict[str, Any]] | None:
+def registered(server: Server, names: Names) -> list[Registered] | None:
     """The replicas that have registered with this server, for as long as they are connected; None
     where the login may not ask. MariaDB, and MySQL before 5.6, know no UUID.
     """

@@ -1,13 +1,12 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One check, of a checkpoint or a premise: its identifier, its host, what was expected, what was
-observed, and an outcome: passed, failed, or, with a reason, unknown or not_applicable.
-"""
+"""One check, of a checkpoint or a premise: host, what was expected and observed, outcome."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     FAILED,
@@ -16,6 +15,74 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     PASSED,
     UNKNOWN,
 )
+
+WORDS = {PASSED: "passed", FAILED: "FAILED", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
+
+
+class Judged(TypedDict):
+    """A check as it is decided.
+
+    Attributes:
+        id: of the checkpoint or premise, such as P3.1.
+        host: inventory name.
+        title: what is checked.
+        expected, observed: texts; observed is empty if nothing could be seen.
+        outcome: one of OUTCOMES.
+        reason: why it is unknown or not applicable, or more about a failure.
+    """
+
+    id: str
+    host: str
+    title: str
+    expected: str
+    observed: str
+    outcome: str
+    reason: str
+
+
+class Check(Judged, total=False):
+    """A check as results keep it.
+
+    Attributes:
+        at: when it was decided, as results have times.
+    """
+
+    at: str
+
+
+class Point(NamedTuple):
+    """What is checked, before it was looked at.
+
+    Attributes:
+        id, host, title, expected: as of a Judged.
+    """
+
+    id: str
+    host: str
+    title: str
+    expected: str
+
+    def seen(self, observed: str, good: bool, reason: str = "") -> Check:
+        """Passed or failed."""
+        return self.with_outcome(PASSED if good else FAILED, observed, reason)
+
+    def not_applicable(self, reason: str, observed: str = "") -> Check:
+        return self.with_outcome(NOT_APPLICABLE, observed, reason)
+
+    def unknown(self, reason: str) -> Check:
+        """It could not be seen, which says nothing about the server."""
+        return self.with_outcome(UNKNOWN, "", reason)
+
+    def with_outcome(self, outcome: str, observed: str, reason: str) -> Check:
+        return {
+            "id": self.id,
+            "host": self.host,
+            "title": self.title,
+            "expected": self.expected,
+            "observed": observed,
+            "outcome": outcome,
+            "reason": reason,
+        }
 
 
 def row(
@@ -26,84 +93,86 @@ def row(
     observed: str,
     good: bool | None,
     reason: str = "",
-) -> dict[str, Any]:
-    """One checkpoint; good is True, False, or None for not applicable."""
-    outcome = NOT_APPLICABLE if good is None else PASSED if good else FAILED
-    return {
-        "id": point,
-        "host": host,
-        "title": title,
-        "expected": expected,
-        "observed": observed,
-        "outcome": outcome,
-        "reason": reason,
-    }
+) -> Check:
+    """One check; good is True, False, or None for not applicable."""
+    checked = Point(point, host, title, expected)
+    if good is None:
+        return checked.not_applicable(reason, observed)
+    return checked.seen(observed, good, reason)
 
 
-def unseen(point: str, host: str, title: str, expected: str, reason: str) -> dict[str, Any]:
-    """A checkpoint that could not be seen, which says nothing of the server."""
-    return dict(row(point, host, title, expected, "", None, reason), outcome=UNKNOWN)
+def unseen(point: str, host: str, title: str, expected: str, reason: str) -> Check:
+    """A check that could not be made; see Point.unknown()."""
+    return Point(point, host, title, expected).unknown(reason)
 
 
 def if_seen(
-    seen: Any, missing: str, point: str, host: str, title: str, expected: str, *rest: Any
-) -> dict[str, Any]:
-    """row() of what was seen; where nothing was, unseen() for the reason of that."""
+    seen: object,
+    missing: str,
+    point: str,
+    host: str,
+    title: str,
+    expected: str,
+    observed: str,
+    good: bool,
+) -> Check:
+    """row() of what was seen; if nothing was, unseen() with the reason for that."""
     if not seen:
         return unseen(point, host, title, expected, missing)
-    return row(point, host, title, expected, *rest)
+    return row(point, host, title, expected, observed, good)
 
 
-def at(moment: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def at(moment: str, rows: Sequence[Check]) -> list[Check]:
     """The rows with the time of their verdict."""
-    return [dict(entry, at=moment) for entry in rows]
+    return [{**entry, "at": moment} for entry in rows]
 
 
-def table(rows: list[dict[str, Any]], name: str) -> str:
-    """The checkpoints as text for people: a line per row, the expected value only where missed."""
-    widths = [max([len(entry[key]) for entry in rows] + [4]) for key in ("id", "host")]
-    words = {PASSED: "passed", FAILED: "FAILED", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
-    width = max(len(words[entry["outcome"]]) for entry in rows)
+def table(rows: Sequence[Check], name: str) -> str:
+    """The checks as text for people: a line per row, the expected value only if it was missed."""
+    id_width = max([len(entry["id"]) for entry in rows] + [4])
+    host_width = max([len(entry["host"]) for entry in rows] + [4])
+    width = max(len(WORDS[entry["outcome"]]) for entry in rows)
     lines = [f"Checkpoints of cluster {name}"]
     for entry in rows:
-        unsaid = entry["outcome"] in (UNKNOWN, NOT_APPLICABLE)
-        what = entry["reason"] if unsaid else entry["observed"]
         line = (
-            f"  {entry['id']:{widths[0]}}  {words[entry['outcome']]:{width}} "
-            f" {entry['host']:{widths[1]}}  {entry['title']}: {what}"
+            f"  {entry['id']:{id_width}}  {WORDS[entry['outcome']]:{width}} "
+            f" {entry['host']:{host_width}}  {entry['title']}: {explanation(entry)}"
         )
         if entry["outcome"] == FAILED:
-            line += f" (expected: {entry['expected']})" + (
-                " - " + entry["reason"] if entry["reason"] else ""
-            )
+            line += f" (expected: {entry['expected']})"
+            line += f" - {entry['reason']}" if entry["reason"] else ""
         lines.append(line)
     return "\n".join(lines)
 
 
-def failed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def explanation(entry: Check) -> str:
+    """What was observed; the reason if nothing was, or nothing had to be."""
+    unsaid = entry["outcome"] in (UNKNOWN, NOT_APPLICABLE)
+    return entry["reason"] if unsaid else entry["observed"]
+
+
+def failed(rows: Sequence[Check]) -> list[Check]:
     return [entry for entry in rows if entry["outcome"] == FAILED]
 
 
-def unknown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def unknown(rows: Sequence[Check]) -> list[Check]:
     return [entry for entry in rows if entry["outcome"] == UNKNOWN]
 
 
-def verdict(rows: list[dict[str, Any]]) -> str:
+def verdict(rows: Sequence[Check]) -> str:
     """One line: how many of each, and the identifiers of those that failed or are not known."""
-    count = {
-        outcome: len([entry for entry in rows if entry["outcome"] == outcome])
-        for outcome in OUTCOMES
-    }
+    outcomes = [entry["outcome"] for entry in rows]
+    count = {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
     line = f"{count[PASSED]} passed, {count[FAILED]} failed, {count[NOT_APPLICABLE]} not applicable"
     if count[UNKNOWN]:
         line += f", {count[UNKNOWN]} unknown"
-    wrong, unseen = named(failed(rows)), named(unknown(rows))
+    wrong, unseen_ids = named(failed(rows)), named(unknown(rows))
     if wrong:
         line += f": {wrong}"
-    if unseen:
-        line += f"; unknown: {unseen}" if wrong else f": {unseen}"
+    if unseen_ids:
+        line += f"; unknown: {unseen_ids}" if wrong else f": {unseen_ids}"
     return line
 
 
-def named(rows: list[dict[str, Any]]) -> str:
+def named(rows: Sequence[Check]) -> str:
     return ", ".join(f"{entry['id']} on {entry['host']}" for entry in rows)

@@ -5,10 +5,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_points import evaluate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import (
+    Drill,
+    DrillEvent,
+    DrillTask,
+    Insert,
+    PhasedRow,
+    PulseRow,
+    Times,
+    UnitResult,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     FAILED,
     NOT_APPLICABLE,
@@ -18,85 +29,91 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
 
 # How far the clocks of the hosts may differ; verify has seen that they do not differ more.
 CLOCK_SECONDS = 1.0
+# The worst outcome first.
+WORST_FIRST = (FAILED, UNKNOWN, PASSED, NOT_APPLICABLE)
 
 
 def judge(
-    task: dict[str, Any],
-    rows: list[dict[str, Any]],
-    stopped: dict[str, Any],
-    started: dict[str, Any],
+    task: DrillTask,
+    rows: list[PulseRow],
+    stopped: UnitResult,
+    started: UnitResult,
     reason: str = "",
-    returned: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """One drill from what was seen.
+    returned: UnitResult | None = None,
+) -> Drill:
+    """One drill from what was seen; its own checkpoints have no time yet.
 
     Args:
-        task: one of make().
-        rows: of the pulse, see module_utils.pulse.
+        rows: of the pulse, in order.
         stopped, started: results of semisync_unit after the stop, and of the start that ends every
             drill, or {}.
         reason: why the drill was broken off, or "".
-        returned: result of semisync_unit after the drill's own start, or {} where it did not come
-            so far.
-
-    Returns:
-        a dict for drill.json; its own checkpoints, under 'checkpoints', have no time yet.
+        returned: the result after the drill's own start, or {} if it did not get that far.
     """
     reason = "; ".join(filter(None, (died(task, stopped, returned or {}, started), reason)))
-    # A call that failed may have said nothing of the unit.
-    stopped, started = (seen if "active" in seen else {} for seen in (stopped, started))
-    times = moments(rows, stopped, started)
+    stopped_unit, started_unit = unit_seen(stopped), unit_seen(started)
+    times = moments(rows, stopped_unit, started_unit)
     phased = phases(rows, times, task["clients"])
-    points = evaluate(task, phased, stopped, started, reason)
-    since_stop = [
-        row for row in rows if times["stopping"] is not None and ended(row) >= times["stopping"]
-    ]
-    blocked = first_unprotected(phased) if task["expected_fallback"] else None
+    points = evaluate(task, phased, stopped_unit, started_unit, reason)
     failures = [point for point in points if point["outcome"] in (FAILED, UNKNOWN)]
     begun = rows[0]["at"] if rows else times["stopping"]
+    inserted = since_stop(phased, times)
     return {
         "replica": task["replica"],
         "source": task["source"],
         "timeout_ms": task["timeout_ms"],
         "outcome": FAILED if failures or reason else PASSED,
-        "reason": (
-            reason
-            or "; ".join(
-                f"{point['id']} on {point['host']}: {point['observed'] or point['reason']}"
-                for point in failures
-            )
-        ),
+        "reason": reason or "; ".join(failure_text(point) for point in failures),
         "expected_fallback": task["expected_fallback"],
-        "blocked_ms": blocked["latency_ms"] if blocked else 0.0,
-        "longest_ms": max([row["latency_ms"] for row in since_stop] or [0.0]),
-        "unprotected": sum(max(row["no_tx"], 0) for row in since_stop),
+        "blocked_ms": blocked_ms(task, phased),
+        "longest_ms": max([row["latency_ms"] for row in inserted] or [0.0]),
+        "unprotected": sum(max(row["no_tx"], 0) for row in inserted),
         "recovery_seconds": recovery(phased, times),
-        "stopped_at": since(begun, times["stopped"]),
-        "started_at": since(begun, times["starting"]),
+        "stopped_at": seconds_since(begun, times["stopped"]),
+        "started_at": seconds_since(begun, times["starting"]),
         "events": events(task, phased, times, begun),
-        "inserts": [
-            {
-                "t": since(begun, row["at"]),
-                "latency_ms": row["latency_ms"],
-                "yes_tx": row["yes_tx"],
-                "no_tx": row["no_tx"],
-                "phase": row["phase"],
-                "status": row["status"],
-                "clients": row["clients"],
-            }
-            for row in phased
-        ],
+        "inserts": inserts(phased, begun),
         "checkpoints": points,
     }
 
 
-def died(
-    task: dict[str, Any],
-    stopped: dict[str, Any],
-    returned: dict[str, Any],
-    started: dict[str, Any],
-) -> str:
-    """What to say of a replica's server that ended without the drill's doing, or "".
+def unit_seen(result: UnitResult) -> UnitResult:
+    """A result that says something about the unit; a call that failed may say nothing."""
+    return result if "active" in result else {}
+
+
+def failure_text(point: Check) -> str:
+    return f"{point['id']} on {point['host']}: {point['observed'] or point['reason']}"
+
+
+def since_stop(rows: Sequence[PhasedRow], times: Times) -> list[PhasedRow]:
+    """The inserts that returned after the server was told to stop."""
+    stopping = times["stopping"]
+    return [] if stopping is None else [row for row in rows if ended(row) >= stopping]
+
+
+def blocked_ms(task: DrillTask, rows: Sequence[PhasedRow]) -> float:
+    blocked = first_unprotected(rows) if task["expected_fallback"] else None
+    return blocked["latency_ms"] if blocked else 0.0
+
+
+def inserts(rows: Sequence[PhasedRow], begun: float | None) -> list[Insert]:
+    return [
+        {
+            "t": seconds_since(begun, row["at"]),
+            "latency_ms": row["latency_ms"],
+            "yes_tx": row["yes_tx"],
+            "no_tx": row["no_tx"],
+            "phase": row["phase"],
+            "status": row["status"],
+            "clients": row["clients"],
+        }
+        for row in rows
+    ]
+
+
+def died(task: DrillTask, stopped: UnitResult, returned: UnitResult, started: UnitResult) -> str:
+    """A replica's server that ended although the drill had not stopped it, as text; or "".
 
     Args:
         stopped, returned, started: as for judge(), as the calls returned them.
@@ -110,70 +127,76 @@ def died(
     return f"{where}{again or ', although the drill had not stopped it'}; it was started"
 
 
-def moments(
-    rows: list[dict[str, Any]], stopped: dict[str, Any], started: dict[str, Any]
-) -> dict[str, Any]:
+def moments(rows: Sequence[PulseRow], stopped: UnitResult, started: UnitResult) -> Times:
     """When systemd stopped and started the server in this drill; None for what it did not do, or
-    nobody saw.
+    what was not seen.
 
-    Where the stop was not seen to its end, as when a connection broke, systemd's times after the
-    start tell of it.
+    If the stop was not seen to its end, as when a connection broke, systemd's times after the start
+    have it.
     """
-    times = dict.fromkeys(("stopping", "stopped", "starting", "started"))
-    times.update(started.get("times") or {})
+    nothing: Times = {"stopping": None, "stopped": None, "starting": None, "started": None}
+    times: Times = {**nothing, **started.get("times", {})}
     if stopped:
-        times.update((word, stopped["times"][word]) for word in ("stopping", "stopped"))
-    elif times["stopping"] is None or not rows or times["stopping"] < rows[0]["at"] - CLOCK_SECONDS:
-        return dict.fromkeys(times)
-    return times
+        times["stopping"] = stopped["times"]["stopping"]
+        times["stopped"] = stopped["times"]["stopped"]
+        return times
+    stopping = times["stopping"]
+    older = stopping is None or not rows or stopping < rows[0]["at"] - CLOCK_SECONDS
+    return nothing if older else times
 
 
-def since(begun: float, moment: float) -> float:
+def seconds_since(begun: float | None, moment: float | None) -> float | None:
     return None if moment is None or begun is None else round(moment - begun, 3)
 
 
-def ended(row: dict[str, Any]) -> float:
+def ended(row: PulseRow) -> float:
     """When an insert returned."""
     return row["at"] + row["latency_ms"] / 1000.0
 
 
-def phases(rows: list[dict[str, Any]], times: dict[str, Any], clients: int) -> list[dict[str, Any]]:
+def phases(rows: Sequence[PulseRow], times: Times, clients: int) -> list[PhasedRow]:
     """The rows with their phase: before the stop, stopped, recovering, and from the first one
     acknowledged by all clients on.
     """
-    with_phase, back = [], False
+    stopping, starting = times["stopping"], times["starting"]
+    with_phase: list[PhasedRow] = []
+    back = False
     for row in rows:
-        if times["stopping"] is None or ended(row) < times["stopping"]:
+        if stopping is None or ended(row) < stopping:
             phase = "before"
-        elif times["starting"] is None or ended(row) < times["starting"]:
+        elif starting is None or ended(row) < starting:
             phase = "stopped"
         else:
             back = back or (recovered(row) and row["clients"] >= clients)
             phase = "after" if back else "recovering"
-        with_phase.append(dict(row, phase=phase))
+        with_phase.append({**row, "phase": phase})
     return with_phase
 
 
-def recovered(row: dict[str, Any]) -> bool:
+def recovered(row: PulseRow) -> bool:
     return pulse.acknowledged(row) and row["status"] == "ON"
 
 
-def first_unprotected(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+def first_unprotected(rows: Sequence[PhasedRow]) -> PhasedRow | None:
     return next((row for row in rows if row["phase"] != "before" and pulse.unprotected(row)), None)
 
 
-def recovery(rows: list[dict[str, Any]], times: dict[str, Any]) -> float | None:
-    """Seconds from the start of the replica's server to the first acknowledged row, None where
-    there was none.
+def first_recovered(rows: Sequence[PhasedRow]) -> PhasedRow | None:
+    return next((row for row in rows if row["phase"] == "after"), None)
+
+
+def recovery(rows: Sequence[PhasedRow], times: Times) -> float | None:
+    """Seconds from the start of the replica's server to the first acknowledged row, None if there
+    was none.
     """
-    first = next((row for row in rows if row["phase"] == "after"), None)
-    return None if first is None else round(ended(first) - times["starting"], 3)
+    first = first_recovered(rows)
+    return None if first is None else seconds_since(times["starting"], ended(first))
 
 
 def events(
-    task: dict[str, Any], rows: list[dict[str, Any]], times: dict[str, Any], begun: float
-) -> list[dict[str, Any]]:
-    """What happened when, in words, in the order of time."""
+    task: DrillTask, rows: Sequence[PhasedRow], times: Times, begun: float | None
+) -> list[DrillEvent]:
+    """What happened when, in the order of time."""
     unit, replica, source = task["unit"], task["replica"], task["source"]
     happened = [
         (begun, f"rows are written on {source}"),
@@ -182,62 +205,54 @@ def events(
         (times["starting"], f"{unit} on {replica} is started"),
         (times["started"], f"{unit} on {replica} runs"),
     ]
-    first = first_unprotected(rows)
+    first, back = first_unprotected(rows), first_recovered(rows)
     if first:
-        happened.append((ended(first), f"{source} goes on without an acknowledgement"))
-    back = next((row for row in rows if row["phase"] == "after"), None)
+        happened.append((ended(first), f"{source} continues without an acknowledgement"))
     if back and task["expected_fallback"]:
         happened.append((ended(back), "the first row is acknowledged again"))
-    return [
-        {"t": since(begun, moment), "what": words}
-        for moment, words in sorted(
-            (pair for pair in happened if pair[0] is not None), key=lambda pair: pair[0]
-        )
-    ]
+    known = [(moment, what) for moment, what in happened if moment is not None]
+    known.sort(key=lambda event: event[0])
+    return [{"t": seconds_since(begun, moment), "what": what} for moment, what in known]
 
 
-def merge(drills: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge(drills: Sequence[Drill]) -> list[Check]:
     """The checkpoints of all drills of a run: a point of the source has one row, which names the
     replicas.
     """
-    by_point: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
+    by_point: dict[tuple[str, str], list[tuple[str, Check]]] = {}
     for drill in drills:
         for point in drill["checkpoints"]:
             by_point.setdefault((point["id"], point["host"]), []).append((drill["replica"], point))
-    return [one_row(pairs) for dummy, pairs in sorted(by_point.items())]
+    return [one_row(pairs) for _key, pairs in sorted(by_point.items())]
 
 
-def one_row(pairs: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    """Several rows of one point and host as one, the worst outcome first."""
+def one_row(pairs: Sequence[tuple[str, Check]]) -> Check:
+    """Several rows of one point and host as one with the worst outcome."""
     if len(pairs) == 1:
         return pairs[0][1]
-    order = (FAILED, UNKNOWN, PASSED, NOT_APPLICABLE)
-    worst = min(pairs, key=lambda pair: order.index(pair[1]["outcome"]))[1]
-
-    def joined(key: str) -> str:
-        return "; ".join(f"{replica}: {point[key]}" for replica, point in pairs if point[key])
-
-    return dict(
-        worst, observed=joined("observed"), reason=joined("reason"), expected=joined("expected")
-    )
+    worst = min(pairs, key=lambda pair: WORST_FIRST.index(pair[1]["outcome"]))[1]
+    return {
+        **worst,
+        "observed": joined((replica, point["observed"]) for replica, point in pairs),
+        "reason": joined((replica, point["reason"]) for replica, point in pairs),
+        "expected": joined((replica, point["expected"]) for replica, point in pairs),
+    }
 
 
-def summary(drill: dict[str, Any]) -> str:
-    """One drill in words for people."""
+def joined(texts: Iterable[tuple[str, str]]) -> str:
+    return "; ".join(f"{replica}: {text}" for replica, text in texts if text)
+
+
+def summary(drill: Drill) -> str:
+    """One drill in a line."""
+    unprotected = f"{drill['unprotected']} transaction(s) unprotected"
     if drill["expected_fallback"]:
-        middle = (
-            f"writers blocked for {drill['blocked_ms'] / 1000.0:.2f} s (timeout"
-            f" {drill['timeout_ms'] / 1000.0:.2f} s), {drill['unprotected']} transaction(s)"
-            " unprotected"
-        )
+        timeout = f"(timeout {drill['timeout_ms'] / 1000.0:.2f} s)"
+        waited = f"writers blocked for {drill['blocked_ms'] / 1000.0:.2f} s {timeout}"
     else:
-        middle = (
-            f"nobody blocked, longest insert {drill['longest_ms']:.1f} ms, {drill['unprotected']}"
-            " transaction(s) unprotected"
-        )
-    recovery_words = (
-        "no recovery seen"
-        if drill["recovery_seconds"] is None
-        else (f"recovered {drill['recovery_seconds']:.2f} s after its start")
-    )
-    return f"Drill of {drill['replica']}: {drill['outcome']}; {middle}, {recovery_words}"
+        waited = f"no writer was blocked, longest insert {drill['longest_ms']:.1f} ms"
+    recovered_after = "no recovery seen"
+    if drill["recovery_seconds"] is not None:
+        recovered_after = f"recovered {drill['recovery_seconds']:.2f} s after its start"
+    outcome = f"Drill of {drill['replica']}: {drill['outcome']}"
+    return f"{outcome}; {waited}, {unprotected}, {recovered_after}"

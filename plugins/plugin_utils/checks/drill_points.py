@@ -5,10 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check, Point
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import (
+    DrillTask,
+    PhasedRow,
+    UnitResult,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import median_of_known
 
 # "Slightly longer than the timeout" (P6.2): what a disk and a busy host may add to it, in
@@ -16,242 +21,224 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import media
 LATE_MS, LATE_SHARE = 500, 0.1
 # A blocked insert may return this much early by the clock that times it.
 EARLY_MS = 2
+ONLY_UNACKNOWLEDGED = "each raises no_tx by 1"
 
 
 def evaluate(
-    task: dict[str, Any],
-    rows: list[dict[str, Any]],
-    stopped: dict[str, Any],
-    started: dict[str, Any],
+    task: DrillTask,
+    rows: Sequence[PhasedRow],
+    stopped: UnitResult,
+    started: UnitResult,
     reason: str,
-) -> list[dict[str, Any]]:
-    """The checkpoints P6 and P7 of one drill."""
-    source, replica, missing = task["source"], task["replica"], reason or "not seen"
+) -> list[Check]:
+    """The checkpoints P6 and P7 of one drill.
+
+    Args:
+        stopped, started: what systemd reported after the stop and the start, or {}.
+        reason: why the drill was broken off, or "".
+    """
+    source, replica, unit = task["source"], task["replica"], task["unit"]
+    missing = reason or "not seen"
     while_stopped = [row for row in rows if row["phase"] == "stopped"]
-    usual_before = (
-        median_of_known([row["latency_ms"] for row in rows if row["phase"] == "before"]) or 0.0
-    )
+    timeout = Point("P6.0", source, "the timeout is read", "milliseconds")
+    stop = Point("P6.1", replica, f"{unit} is stopped", "no process")
+    start = Point("P7.1", replica, f"{unit} runs again", "active, a process")
+    is_stopped = not stopped.get("running") and not stopped.get("main_pid")
     points = [
-        check.row(
-            "P6.0", source, "the timeout is read", "milliseconds", f"{task['timeout_ms']}", True
-        ),
-        check.if_seen(
-            stopped,
-            missing,
-            "P6.1",
-            replica,
-            f"{task['unit']} is stopped",
-            "no process",
-            unit_words(stopped),
-            not stopped.get("running") and not stopped.get("main_pid"),
-        ),
+        timeout.seen(str(task["timeout_ms"]), True),
+        stop.seen(unit_text(stopped), is_stopped) if stopped else stop.unknown(missing),
     ]
-    points += (
-        fallback(task, while_stopped, usual_before, missing)
-        if task["expected_fallback"]
-        else no_fallback(task, rows, while_stopped, missing)
-    )
-    points.append(
-        check.if_seen(
-            started,
-            missing,
-            "P7.1",
-            replica,
-            f"{task['unit']} runs again",
-            "active, a process",
-            unit_words(started),
-            bool(started.get("running")),
-        )
-    )
-    return points + back(task, rows, while_stopped, missing)
+    if not task["expected_fallback"]:
+        points += no_fallback(task, rows, missing)
+    elif while_stopped:
+        points += fallback(task, while_stopped, median_before(rows))
+    else:
+        points += [point.unknown(missing) for point in points_while_stopped(task)]
+    running = bool(started.get("running"))
+    points.append(start.seen(unit_text(started), running) if started else start.unknown(missing))
+    return points + recovery(task, rows, missing)
 
 
-def unit_words(unit: dict[str, Any]) -> str:
-    """What systemd said of a unit; empty where it was not asked."""
-    if not unit:
-        return ""
+def unit_text(unit: UnitResult) -> str:
+    """What systemd reported about a unit."""
     return f"{unit['active']} ({unit['sub']}), process {unit['main_pid'] or 'none'}"
 
 
+def median_before(rows: Sequence[PhasedRow]) -> float:
+    """The median latency before the stop, in milliseconds."""
+    return median_of_known([row["latency_ms"] for row in rows if row["phase"] == "before"]) or 0.0
+
+
+def points_while_stopped(task: DrillTask) -> tuple[Point, Point, Point]:
+    """P6.2 to P6.4, with what is expected of this drill."""
+    source, replica = task["source"], task["replica"]
+    if not task["expected_fallback"]:
+        waiting = Point(
+            "P6.2",
+            source,
+            "no insert waits for the timeout",
+            "no insert as long as the timeout, no_tx +0",
+        )
+        status = Point("P6.4", source, "semi-sync's status stays ON", "ON")
+    elif task["waits"]:
+        waiting = Point(
+            "P6.2",
+            source,
+            "the first insert waits for the timeout, the next ones do not",
+            f"slightly more than {task['timeout_ms']} ms, then fast; {ONLY_UNACKNOWLEDGED}",
+        )
+        status = Point("P6.4", source, f"semi-sync's status while {replica} is stopped", "OFF")
+    else:
+        waiting = Point(
+            "P6.2",
+            source,
+            "no insert waits, because wait_no_replica is OFF",
+            f"fast; {ONLY_UNACKNOWLEDGED}",
+        )
+        status = Point("P6.4", source, f"semi-sync's status while {replica} is stopped", "OFF")
+    left = str(task["clients"] - 1)
+    clients = Point("P6.3", source, f"semi-sync clients while {replica} is stopped", left)
+    return waiting, clients, status
+
+
 def fallback(
-    task: dict[str, Any], while_stopped: list[dict[str, Any]], usual_before: float, missing: str
-) -> list[dict[str, Any]]:
-    """P6.2 to P6.4 where too few replicas are left.
+    task: DrillTask, while_stopped: Sequence[PhasedRow], usual_before: float
+) -> list[Check]:
+    """P6.2 to P6.4 if too few replicas are left.
 
     Args:
-        task: what make() planned.
-        while_stopped: the rows while the replica was stopped.
+        while_stopped: the rows while the replica was stopped; at least one.
         usual_before: the median latency of those before, in milliseconds.
-        missing: why there may be none.
     """
-    source, timeout, clients = task["source"], task["timeout_ms"], task["clients"] - 1
-    last = while_stopped[-1] if while_stopped else {}
-    first = next((index for index, row in enumerate(while_stopped) if pulse.unprotected(row)), None)
-    if first is None:
-        seen, good = "no insert went out without an acknowledgement", False
-    else:
-        blocked, next_ones = while_stopped[first], while_stopped[first + 1 :]
-        unacknowledged, acknowledged = (
-            sum(row[key] for row in while_stopped[first:]) for key in ("no_tx", "yes_tx")
-        )
-        usual = median_of_known([row["latency_ms"] for row in next_ones])
-        seen = (
-            f"{blocked['latency_ms']:.1f} ms, then {len(next_ones)} inserts with a median of"
-            f" {usual or 0.0:.1f} ms; no_tx +{unacknowledged}, yes_tx +{acknowledged}"
-        )
-        good = (
-            in_time(task, blocked)
-            and usual is not None
-            and usual < max(timeout / 2.0, 2 * usual_before)
-            and all(
-                row["no_tx"] >= 1 and row["yes_tx"] == 0 and row["no_times"] == 0
-                for row in next_ones
-            )
-        )
-    if task["waits"]:
-        title = "the first insert waits for the timeout, the next ones do not"
-        expected = f"slightly more than {int(timeout)} ms, then fast; each raises no_tx by 1"
-    else:
-        title = "no insert waits, because wait_no_replica is OFF"
-        expected = "fast; each raises no_tx by 1"
+    waiting, clients, status = points_while_stopped(task)
+    last = while_stopped[-1]
     return [
-        check.if_seen(last, missing, "P6.2", source, title, expected, seen, good),
-        check.if_seen(
-            last,
-            missing,
-            "P6.3",
-            source,
-            f"semi-sync clients while {task['replica']} is stopped",
-            str(clients),
-            str(last.get("clients")),
-            last.get("clients") == clients,
-        ),
-        check.if_seen(
-            last,
-            missing,
-            "P6.4",
-            source,
-            f"semi-sync's status while {task['replica']} is stopped",
-            "OFF",
-            last.get("status"),
-            last.get("status") == "OFF",
-        ),
+        waiting.seen(*fallback_seen(task, while_stopped, usual_before)),
+        clients.seen(str(last["clients"]), last["clients"] == task["clients"] - 1),
+        status.seen(last["status"], last["status"] == "OFF"),
     ]
 
 
-def in_time(task: dict[str, Any], blocked: dict[str, Any]) -> bool:
+def fallback_seen(
+    task: DrillTask, while_stopped: Sequence[PhasedRow], usual_before: float
+) -> tuple[str, bool]:
+    """(what P6.2 observed, whether it is as expected)."""
+    first = next((index for index, row in enumerate(while_stopped) if pulse.unprotected(row)), None)
+    if first is None:
+        return "no insert was confirmed without an acknowledgement", False
+    blocked, next_ones = while_stopped[first], while_stopped[first + 1 :]
+    no_tx = sum(row["no_tx"] for row in while_stopped[first:])
+    yes_tx = sum(row["yes_tx"] for row in while_stopped[first:])
+    usual = median_of_known([row["latency_ms"] for row in next_ones])
+    observed = (
+        f"{blocked['latency_ms']:.1f} ms, then {len(next_ones)} inserts with a median of"
+        f" {usual or 0.0:.1f} ms; no_tx +{no_tx}, yes_tx +{yes_tx}"
+    )
+    fast = max(task["timeout_ms"] / 2.0, 2 * usual_before)
+    good = (
+        in_time(task, blocked)
+        and usual is not None
+        and usual < fast
+        and all(is_only_unacknowledged(row) for row in next_ones)
+    )
+    return observed, good
+
+
+def is_only_unacknowledged(row: PhasedRow) -> bool:
+    return row["no_tx"] >= 1 and row["yes_tx"] == 0 and row["no_times"] == 0
+
+
+def in_time(task: DrillTask, blocked: PhasedRow) -> bool:
     """Whether the insert that met the fallback took as long as it should."""
     timeout, took = task["timeout_ms"], blocked["latency_ms"]
     if took > timeout + LATE_MS + LATE_SHARE * timeout:
         return False
     # Another session may have waited before: when its time is up, all go on. Then ours waits less,
-    # and is not alone.
+    # and is not the only one.
     return not task["waits"] or took >= timeout - EARLY_MS or blocked["no_tx"] > 1
 
 
-def no_fallback(
-    task: dict[str, Any],
-    rows: list[dict[str, Any]],
-    while_stopped: list[dict[str, Any]],
-    missing: str,
-) -> list[dict[str, Any]]:
-    """P6.2 to P6.4 where enough other replicas acknowledge: they cannot happen, and must not."""
-    source = task["source"]
+def no_fallback(task: DrillTask, rows: Sequence[PhasedRow], missing: str) -> list[Check]:
+    """P6.2 to P6.4 if enough other replicas acknowledge: a fallback cannot happen, and must not."""
+    waiting, clients, status = points_while_stopped(task)
+    left = task["clients"] - 1
     reason = (
-        f"{task['clients'] - 1} other replica(s) acknowledge while {task['replica']} is stopped,"
-        f" and {task['needed']} is enough: nobody waits for the timeout"
+        f"{left} other replica(s) acknowledge while {task['replica']} is stopped, and"
+        f" {task['needed']} is enough: no commit waits for the timeout"
     )
     since_stop = [row for row in rows if row["phase"] != "before"]
-    longest = max([row["latency_ms"] for row in since_stop] or [0.0])
-    lost = sum(row["no_tx"] for row in since_stop)
-    seen = (
-        f"longest insert {longest:.1f} ms, no_tx +{lost}, yes_tx"
-        f" +{sum(row['yes_tx'] for row in since_stop)} in {len(since_stop)} inserts"
-    )
-    held = bool(while_stopped) and longest < task["timeout_ms"] and lost == 0
-    status, clients = (
-        sorted({row["status"] for row in since_stop}),
-        [row["clients"] for row in while_stopped],
-    )
-    left = task["clients"] - 1
-    return [
-        check.if_seen(
-            while_stopped,
-            missing,
-            "P6.2",
-            source,
-            "nobody waits for the timeout",
-            "no insert as long as the timeout, no_tx +0",
-            seen,
-            None if held else False,
-            f"{reason}; {seen}" if held else "",
-        ),
-        check.if_seen(
-            clients,
-            missing,
-            "P6.3",
-            source,
-            f"semi-sync clients while {task['replica']} is stopped",
-            str(left),
-            str(clients[-1]) if clients else "",
-            None if clients and clients[-1] == left else False,
-            f"{int(left)} of {task['clients']} clients are left",
-        ),
-        check.if_seen(
-            status,
-            missing,
-            "P6.4",
-            source,
-            "semi-sync's status stays ON",
-            "ON",
-            ", ".join(status),
-            None if status == ["ON"] else False,
-            f"{reason}; it stayed ON" if status == ["ON"] else "",
-        ),
-    ]
+    statuses = sorted({row["status"] for row in since_stop})
+    while_stopped = [row["clients"] for row in rows if row["phase"] == "stopped"]
+    if while_stopped:
+        observed, protected = protection_seen(task, since_stop)
+        left_text = f"{left} of {task['clients']} clients are left"
+        good, seen = while_stopped[-1] == left, str(while_stopped[-1])
+        checks = [
+            expected_of(waiting, protected, observed, f"{reason}; {observed}", ""),
+            expected_of(clients, good, seen, left_text, left_text),
+        ]
+    else:
+        checks = [waiting.unknown(missing), clients.unknown(missing)]
+    if not statuses:
+        return [*checks, status.unknown(missing)]
+    stayed = f"{reason}; it stayed ON"
+    return [*checks, expected_of(status, statuses == ["ON"], ", ".join(statuses), stayed, "")]
 
 
-def back(
-    task: dict[str, Any],
-    rows: list[dict[str, Any]],
-    while_stopped: list[dict[str, Any]],
-    missing: str,
-) -> list[dict[str, Any]]:
+def protection_seen(task: DrillTask, since_stop: Sequence[PhasedRow]) -> tuple[str, bool]:
+    """(what P6.2 observed, whether no insert waited and each was acknowledged)."""
+    longest = max(row["latency_ms"] for row in since_stop)
+    no_tx = sum(row["no_tx"] for row in since_stop)
+    yes_tx = sum(row["yes_tx"] for row in since_stop)
+    observed = (
+        f"longest insert {longest:.1f} ms, no_tx +{no_tx}, yes_tx +{yes_tx} in"
+        f" {len(since_stop)} inserts"
+    )
+    return observed, longest < task["timeout_ms"] and no_tx == 0
+
+
+def expected_of(point: Point, good: bool, observed: str, reason: str, failure: str) -> Check:
+    """A point that is not applicable if all is as expected, and failed if not.
+
+    Args:
+        reason: why it is not applicable.
+        failure: what is said about a failure.
+    """
+    if good:
+        return point.not_applicable(reason, observed)
+    return point.seen(observed, False, failure)
+
+
+def recovery(task: DrillTask, rows: Sequence[PhasedRow], missing: str) -> list[Check]:
     """P7.2 and P7.3: inserts are acknowledged again, or never ceased to be."""
-    source = task["source"]
+    source, clients = task["source"], task["clients"]
+    again = Point("P7.2", source, "every insert is acknowledged again", "yes_tx +1 per row")
+    status_title = f"semi-sync's status with {task['replica']} back"
+    status = Point("P7.3", source, status_title, f"ON, {clients} client(s)")
     if task["expected_fallback"]:
         inserts = [row for row in rows if row["phase"] == "after"]
     else:
         inserts = [row for row in rows if row["phase"] != "before"]
-    good = [row for row in inserts if pulse.acknowledged(row)]
-    seen = (
-        f"{len(good)} of {len(inserts)} inserts acknowledged: yes_tx"
-        f" +{sum(row['yes_tx'] for row in inserts)}, no_tx +{sum(row['no_tx'] for row in inserts)}"
-    )
-    last = rows[-1] if rows else {}
-    complete = bool(inserts) and last["clients"] == task["clients"] and last["status"] == "ON"
     # Inserts that went on and were never acknowledged by all are seen; those of a drill that was
     # broken off before are not.
-    watched = [row for row in rows if row["phase"] in ("recovering", "after")] or inserts
+    if not inserts and not any(row["phase"] in ("recovering", "after") for row in rows):
+        return [again.unknown(missing), status.unknown(missing)]
+    last = rows[-1]
+    complete = bool(inserts) and last["clients"] == clients and last["status"] == "ON"
     return [
-        check.if_seen(
-            watched,
-            missing,
-            "P7.2",
-            source,
-            "every insert is acknowledged again",
-            "yes_tx +1 per row",
-            seen if inserts else "no insert was acknowledged by all again",
-            bool(inserts) and len(good) == len(inserts),
-        ),
-        check.if_seen(
-            watched,
-            missing,
-            "P7.3",
-            source,
-            f"semi-sync's status with {task['replica']} back",
-            f"ON, {task['clients']} client(s)",
-            f"{last.get('status')}, {last.get('clients')} client(s)",
-            complete,
-        ),
+        again.seen(*recovery_seen(inserts)),
+        status.seen(f"{last['status']}, {last['clients']} client(s)", complete),
     ]
+
+
+def recovery_seen(inserts: Sequence[PhasedRow]) -> tuple[str, bool]:
+    """(what P7.2 observed, whether it is as expected)."""
+    if not inserts:
+        return "no insert was acknowledged by all again", False
+    good = [row for row in inserts if pulse.acknowledged(row)]
+    yes_tx = sum(row["yes_tx"] for row in inserts)
+    no_tx = sum(row["no_tx"] for row in inserts)
+    observed = (
+        f"{len(good)} of {len(inserts)} inserts acknowledged: yes_tx +{yes_tx}, no_tx +{no_tx}"
+    )
+    return observed, len(good) == len(inserts)

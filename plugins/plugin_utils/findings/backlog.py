@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -21,12 +22,12 @@ class Estimate(NamedTuple):
     """What is known of one replica.
 
     Attributes:
-        left: what it has received and not applied; None where nobody could count it.
+        left: what it has received and not applied; None if it could not be counted.
         unit: of that.
-        seconds: how long it would take, by the rate seen; None where nobody knows.
-        rate: that it was seen to apply, each second, or None.
-        exact: whether it was busy all the time that it was looked at; else it is faster than that.
-        unknown: why there are no seconds, in words; empty where there are.
+        seconds: how long it would take, by the rate seen; None if that is not known.
+        rate: how much it applied per second, or None.
+        exact: whether it was busy during the whole measurement; else it may be faster.
+        unknown: why there are no seconds, as text; empty if there are.
     """
 
     left: int | None
@@ -41,7 +42,7 @@ def of_member(member: Member) -> Estimate | None:
     """The estimate of a replica that was read and measured (semisync_info's measure_backlog), None
     of any other host.
     """
-    seen = (member.info or {}).get("backlog")
+    seen = member.info.get("backlog") if member.info else None
     if not seen or not member.channel:
         return None
     left, unit = seen["left"], seen["unit"]
@@ -54,9 +55,10 @@ def of_member(member: Member) -> Estimate | None:
         unknown = "what it has to apply is in several files"
     if not unknown and not seen["applied"]:
         unknown = f"it applied nothing in {seen['seconds']:.1f} s"
-    if unknown:
+    applied, seconds = seen["applied"], seen["seconds"]
+    if unknown or left is None or not applied or not seconds:
         return Estimate(left, unit, None, None, False, unknown)
-    rate = seen["applied"] / seen["seconds"]
+    rate = applied / seconds
     return Estimate(left, unit, left / rate, rate, bool(seen["busy"]), "")
 
 
@@ -74,8 +76,8 @@ def words(estimate: Estimate) -> str:
 
 
 def line(members: list[Member]) -> str:
-    """How long a failover would wait now for what each replica has to apply; empty where nobody has
-    measured it.
+    """How long a failover would wait now for what each replica has to apply; empty if it was not
+    measured.
     """
     parts = [
         f"{member.host}: {words(estimate)}"
@@ -84,13 +86,11 @@ def line(members: list[Member]) -> str:
     ]
     if not parts:
         return ""
-    return (
-        f"A failover now would wait for what is to be applied: {'; '.join(parts)}{needed(members)}"
-    )
+    return f"A failover now would have to apply first: {'; '.join(parts)}{needed(members)}"
 
 
 def needed(members: list[Member]) -> str:
-    """How many replicas it would have to read, where there are several and the source says."""
+    """How many replicas it would have to read, if there are several and the source was read."""
     source, number = source_of(members), len(replicas_of(members))
     if source.info is None or number < 2:
         return ""
@@ -100,7 +100,7 @@ def needed(members: list[Member]) -> str:
     return f". It would have to read {least} of {number} replicas, as a commit waits for {count}"
 
 
-def of_replica(member: Member, most: float) -> list[dict[str, Any]]:
+def backlog_findings(member: Member, most: float) -> list[Finding]:
     """The finding of a replica for which a failover would wait too long.
 
     Args:
@@ -116,4 +116,4 @@ def of_replica(member: Member, most: float) -> list[dict[str, Any]]:
         return [finding("failover_slow", member, words(estimate), INFO)]
     if estimate.seconds < most or not estimate.exact:
         return []
-    return [finding("failover_slow", member, f"{words(estimate)} (from {most:g} s on)")]
+    return [finding("failover_slow", member, f"{words(estimate)} (limit {most:g} s)")]

@@ -5,11 +5,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypedDict, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises, same_value
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    ErrorLog,
+    EventState,
+    Info,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -18,10 +24,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
 
-COUNTERS = ("yes_tx", "no_tx", "no_times")
-# What a failover asks of the last look at a source that is dead, by variables and statuses.
-PROMISED = ("timeout", "wait_no_replica", "wait_for_replica_count", "wait_point")
-SEEN = ("status", "clients", "wait_sessions")
 # How many earlier looks are kept.
 PAST = 24
 # Clocks and whole seconds of uptime: a reset that seems this much younger than the last run may be
@@ -29,40 +31,160 @@ PAST = 24
 TOLERANCE_SECONDS = 3
 
 
-def snapshot(info: dict[str, Any], at: str) -> dict[str, Any] | None:
-    """What is kept of a source for the next run, or None where its counters cannot be read."""
+class EarlierLook(TypedDict):
+    """When a look was, and which GTIDs the source had."""
+
+    at: str
+    gtid: str
+
+
+class Identity(TypedDict):
+    """What a replica is known by to its source."""
+
+    server_id: str | None
+    uuid: str | None
+
+
+class Connection(TypedDict):
+    """The newest connection that a replica's server had given a number to at a look."""
+
+    connection_id: int | None
+
+
+class BinaryLogFiles(TypedDict):
+    """Where a binary log is, and what shows that its server has ended."""
+
+    basename: str | None
+    datadir: str | None
+    pid_file: str | None
+    basedir: str | None
+    program: str | None
+
+
+class Counters(TypedDict):
+    """Semi-sync's counters on a source."""
+
+    yes_tx: int
+    no_tx: int
+    no_times: int
+
+
+class Rise(Counters):
+    """How far the counters rose since the last run.
+
+    Attributes:
+        since: when the last run was.
+        reset: whether they began anew since; then what they show is the least that happened.
+    """
+
+    since: str
+    reset: bool
+
+
+class Snapshot(Counters):
+    """What a look sees of a source; a failover asks for it when the source is dead.
+
+    Attributes:
+        server: what identifies it (checkpoints.identity()).
+        at: when, as results have times.
+        clock: the same by the server, in seconds since 1970.
+        counting_since: when the counters began, by the server; None if that is not known.
+        status, clients, wait_sessions: semi-sync's statuses.
+        timeout, wait_no_replica, wait_for_replica_count, wait_point: semi-sync's variables.
+        calm_since: since when no commit waited, by the server.
+        events: scheduled events, which a replica does not know to have run.
+        settings_row: the newest row of settings in the journal that the look covers.
+    """
+
+    server: str
+    at: str
+    clock: float
+    counting_since: float | None
+    status: str | None
+    clients: str | None
+    wait_sessions: str | None
+    timeout: str | None
+    wait_no_replica: str | None
+    wait_for_replica_count: str | None
+    wait_point: str | None
+    calm_since: float | None
+    unit: str | None
+    server_id: str | None
+    files: BinaryLogFiles
+    sync_binlog: str | None
+    gtid_strict_mode: str | None
+    gtid: str
+    error_log: ErrorLog | None
+    events: list[EventState] | None
+    binlog_filters: list[str] | None
+    settings_row: int
+
+
+class Look(Snapshot, total=False):
+    """A look as state.json keeps it; one that an older version kept may lack keys.
+
+    Attributes:
+        host: inventory name of the source.
+        degraded_since: when a run first saw that it replicates asynchronously.
+        calm_at: see calm_at().
+        acknowledgers: replicas of the inventory that may be semi-sync clients.
+        strangers: how many more clients the source counted.
+        replicas: those that were read.
+        past: earlier looks.
+        unsynced: a sync_binlog other than 1 that a look at this server has seen.
+        spent_at, spent_why: when and why the look became void.
+    """
+
+    host: str
+    degraded_since: str | None
+    calm_at: str | None
+    acknowledgers: dict[str, Identity]
+    strangers: int
+    replicas: dict[str, Connection]
+    past: list[EarlierLook]
+    unsynced: str | None
+    spent_at: str
+    spent_why: str
+
+
+def snapshot(info: Info, at: str) -> Look | None:
+    """What is kept of a source for the next run, or None if its counters cannot be read."""
     status = info["semisync"]["source"]["status"]
-    if any(status.get(key) is None for key in COUNTERS):
-        return None
-    state: dict[str, Any] = {key: int(status[key]) for key in COUNTERS}
-    since = info["uptime"]["since_reset"]
-    state.update(
-        server=checkpoints.identity(info),
-        at=at,
-        clock=info["clock"],
-        counting_since=None if since is None else info["clock"] - since,
-    )
     running = info["semisync"]["source"]["variables"]
-    state.update({key: status.get(key) for key in SEEN})
-    state.update({key: running.get(key) for key in PROMISED})
-    state["calm_since"] = info.get("calm_since")
-    state.update(
-        unit=info.get("unit"),
-        server_id=info["variables"].get("server_id"),
-        files=files_of(info),
-        sync_binlog=info["variables"].get("sync_binlog"),
-        gtid_strict_mode=info["variables"].get("gtid_strict_mode"),
-        gtid=info["gtid"].get("gtid_executed") or info["gtid"].get("gtid_binlog_state") or "",
-        error_log=info.get("error_log"),
-        # A replica does not know which of them ran.
-        events=info.get("events"),
-        binlog_filters=info.get("binlog_filters"),
-        settings_row=settings_row(info),
-    )
-    return state
+    yes_tx, no_tx, no_times = (status.get(key) for key in ("yes_tx", "no_tx", "no_times"))
+    if yes_tx is None or no_tx is None or no_times is None:
+        return None
+    since, variables, gtid = info["uptime"]["since_reset"], info["variables"], info["gtid"]
+    return {
+        "yes_tx": int(yes_tx),
+        "no_tx": int(no_tx),
+        "no_times": int(no_times),
+        "server": checkpoints.identity(info),
+        "at": at,
+        "clock": info["clock"],
+        "counting_since": None if since is None else info["clock"] - since,
+        "status": status.get("status"),
+        "clients": status.get("clients"),
+        "wait_sessions": status.get("wait_sessions"),
+        "timeout": running.get("timeout"),
+        "wait_no_replica": running.get("wait_no_replica"),
+        "wait_for_replica_count": running.get("wait_for_replica_count"),
+        "wait_point": running.get("wait_point"),
+        "calm_since": info.get("calm_since"),
+        "unit": info.get("unit"),
+        "server_id": variables.get("server_id"),
+        "files": files_of(info),
+        "sync_binlog": variables.get("sync_binlog"),
+        "gtid_strict_mode": variables.get("gtid_strict_mode"),
+        "gtid": gtid.get("gtid_executed") or gtid.get("gtid_binlog_state") or "",
+        "error_log": info.get("error_log"),
+        "events": info.get("events"),
+        "binlog_filters": info.get("binlog_filters"),
+        "settings_row": settings_row(info),
+    }
 
 
-def settings_row(info: dict[str, Any]) -> int:
+def settings_row(info: Info) -> int:
     """The newest row of settings that a look covers. A change that is begun may be made after the
     look, which covers the rows before it only.
     """
@@ -70,8 +192,7 @@ def settings_row(info: dict[str, Any]) -> int:
     return begun - 1 if begun else int(info.get("settings_row") or 0)
 
 
-def files_of(info: dict[str, Any]) -> dict[str, Any]:
-    """Where its binary log is, and what shows that nobody writes there any more."""
+def files_of(info: Info) -> BinaryLogFiles:
     variables = info["variables"]
     return {
         "basename": variables.get("log_bin_basename"),
@@ -82,37 +203,50 @@ def files_of(info: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def compare(saved: dict[str, Any] | None, now: dict[str, Any] | None) -> dict[str, Any] | None:
-    """How far the counters rose since the last run.
+def compare(saved: Look | None, now: Look | None) -> Rise | None:
+    """How far the counters rose since the last run, or None if there is nothing to compare.
 
-    FLUSH STATUS and a restart set them to zero. Then what they show is the least that happened.
+    FLUSH STATUS and a restart reset them. Then what they show is the least that happened.
 
     Args:
         saved: snapshot() of the run before, or None.
         now: snapshot() of this run, or None.
-
-    Returns:
-        {'no_tx', 'no_times': increase, 'since': when the last run was, 'reset': whether they began
-        anew since}, or None where there is nothing to compare.
     """
     if not now or not saved or saved.get("server") != now["server"]:
         return None
-    reset = any(now[key] < saved.get(key, 0) for key in COUNTERS) or began_anew(saved, now)
-    start = dict.fromkeys(COUNTERS, 0)
-    if not reset:
-        start.update((key, saved[key]) for key in COUNTERS if key in saved)
-    return dict(rises(start, now, COUNTERS), since=saved["at"], reset=reset)
-
-
-def began_anew(saved: dict[str, Any], now: dict[str, Any]) -> bool:
-    return (
-        now["counting_since"] is not None
-        and saved.get("clock") is not None
-        and now["counting_since"] > saved["clock"] + TOLERANCE_SECONDS
+    before = counters(saved)
+    lower = (
+        now["yes_tx"] < before["yes_tx"]
+        or now["no_tx"] < before["no_tx"]
+        or now["no_times"] < before["no_times"]
     )
+    reset = lower or began_anew(saved, now)
+    if reset:
+        before = {"yes_tx": 0, "no_tx": 0, "no_times": 0}
+    return {
+        "yes_tx": now["yes_tx"] - before["yes_tx"],
+        "no_tx": now["no_tx"] - before["no_tx"],
+        "no_times": now["no_times"] - before["no_times"],
+        "since": saved["at"],
+        "reset": reset,
+    }
 
 
-def degraded_since(saved: dict[str, Any] | None, info: dict[str, Any], at: str) -> str | None:
+def counters(look: Look) -> Counters:
+    """The counters of a look; 0 for one that it lacks."""
+    return {
+        "yes_tx": look.get("yes_tx", 0),
+        "no_tx": look.get("no_tx", 0),
+        "no_times": look.get("no_times", 0),
+    }
+
+
+def began_anew(saved: Look, now: Look) -> bool:
+    before, since = saved.get("clock"), now["counting_since"]
+    return since is not None and before is not None and since > before + TOLERANCE_SECONDS
+
+
+def degraded_since(saved: Look | None, info: Info, at: str) -> str | None:
     """When a run first saw that the source replicates asynchronously; None where it does not."""
     if not apply.fell_back(info):
         return None
@@ -121,14 +255,19 @@ def degraded_since(saved: dict[str, Any] | None, info: dict[str, Any], at: str) 
     return at
 
 
+def as_look(kept: Mapping[str, Any] | None) -> Look | None:
+    """A look as state.json has it, which this collection wrote."""
+    return cast(Look, dict(kept)) if kept else None
+
+
 def look_back(
-    saved: dict[str, Any] | None, members: list[Member], at: str
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None, str | None]:
+    kept: Mapping[str, Any] | None, members: list[Member], at: str
+) -> tuple[Look | None, Rise | None, str | None]:
     """(what is kept of a source for the next run, how far its counters rose since the last one,
     since when it replicates asynchronously), each None if there is nothing to say.
 
     Args:
-        saved: what the run before kept, or None.
+        kept: what the run before kept, or None.
         members: of the cluster, with what their servers said.
         at: now.
     """
@@ -139,46 +278,47 @@ def look_back(
     # It was read before it is judged, and no earlier than it was asked.
     asked = info.get("asked_at")
     at = min(at, at_second(info["clock"])) if asked is None else min(at, at_second(asked))
+    saved = as_look(kept)
     state, since = snapshot(info, at), degraded_since(saved, info, at)
     past = compare(saved, state)
     if state:
         state["degraded_since"] = since
         state["calm_at"] = calm_at(saved, state, past)
         state["host"] = source.host
-        state.update(of_replicas(info, replicas_of(members)))
+        add_replicas(state, info, replicas_of(members))
         state["past"] = earlier(saved, state)
         state["unsynced"] = unsynced(saved, state)
     return state, past, since
 
 
-def of_replicas(info: dict[str, Any], replicas: list[Member]) -> dict[str, Any]:
-    """Who could acknowledge at a look, and by which a later run sees whether they still have it.
+def add_replicas(state: Look, info: Info, replicas: list[Member]) -> None:
+    """Add to a look who could acknowledge, and what shows a later run whether they still have it.
 
     Args:
         info: what the source said.
     """
     known = {member.host: who(member) for member in replicas if is_client(info, member)}
     clients = int(info["semisync"]["source"]["status"].get("clients") or 0)
-    return {
-        "acknowledgers": known,
-        "strangers": max(0, clients - len(known)),
-        "replicas": {
-            member.host: {"connection_id": member.info.get("connection_id")}
-            for member in replicas
-            if member.info is not None
-        },
+    state["acknowledgers"] = known
+    state["strangers"] = max(0, clients - len(known))
+    state["replicas"] = {
+        member.host: {"connection_id": member.info.get("connection_id")}
+        for member in replicas
+        if member.info is not None
     }
 
 
-def who(member: Member) -> dict[str, Any]:
+def who(member: Member) -> Identity:
     """What a replica is known by to its source."""
-    variables = (member.info or {}).get("variables") or {}
+    if member.info is None:
+        return {"server_id": None, "uuid": None}
+    variables = member.info["variables"]
     return {"server_id": variables.get("server_id"), "uuid": variables.get("server_uuid")}
 
 
-def is_client(info: dict[str, Any], member: Member) -> bool:
-    """Whether a replica of the inventory may be one of the source's semi-sync clients; one that is
-    none must not hide a stranger among them.
+def is_client(info: Info, member: Member) -> bool:
+    """Whether a replica of the inventory may be one of the source's semi-sync clients; one that
+    is not must not hide a stranger among them.
     """
     if member.info is None:
         # It may be connected, and could not be read.
@@ -197,20 +337,21 @@ def is_client(info: dict[str, Any], member: Member) -> bool:
     )
 
 
-def earlier(saved: dict[str, Any] | None, state: dict[str, Any]) -> list[dict[str, str]]:
-    """The looks before: when, and which GTIDs the source had. A commit that was confirmed before a
-    look is on whoever has all that the source had then.
+def earlier(saved: Look | None, state: Look) -> list[EarlierLook]:
+    """The looks before this one. A commit that was confirmed before a look is on each server that
+    has everything that the source had then.
     """
     if not saved or saved.get("server") != state["server"] or not saved.get("gtid"):
         return []
     if lost_history(saved["gtid"], state["gtid"]):
         return []
-    kept = [*(saved.get("past") or []), {"at": saved["at"], "gtid": saved["gtid"]}]
+    before: EarlierLook = {"at": saved["at"], "gtid": saved["gtid"]}
+    kept = [*(saved.get("past") or []), before]
     # The latest matter most: of the older half every other one goes.
     return kept if len(kept) <= PAST else kept[: PAST // 2 : 2] + kept[PAST // 2 :]
 
 
-def unsynced(saved: dict[str, Any] | None, state: dict[str, Any]) -> str | None:
+def unsynced(saved: Look | None, state: Look) -> str | None:
     """A sync_binlog other than 1 that any look at this server has seen; None if none has."""
     if state.get("sync_binlog") not in (None, "1"):
         return str(state["sync_binlog"])
@@ -228,11 +369,9 @@ def at_second(clock: float) -> str:
     return utc(clock)
 
 
-def calm_at(
-    saved: dict[str, Any] | None, state: dict[str, Any], past: dict[str, Any] | None
-) -> str | None:
-    """The last look at which no commit waited, or all that did were then acknowledged: none that
-    waits now gives up before its timeout is over since then. None where nobody has seen that on
+def calm_at(saved: Look | None, state: Look, past: Rise | None) -> str | None:
+    """The last look at which no commit waited, or all waiting commits were then acknowledged: none
+    that waits now gives up earlier than one timeout after that look. None if that was not seen on
     this server, with this timeout.
     """
     if state["calm_since"] is not None:
@@ -240,6 +379,9 @@ def calm_at(
         return min(str(state["at"]), at_second(state["calm_since"]))
     if not saved or not past or past["reset"] or saved.get("spent_at"):
         return None
-    promised = ("timeout", "wait_no_replica", "settings_row")
-    same = all(saved.get(key) == state.get(key) for key in promised)
+    same = (
+        saved.get("timeout") == state["timeout"]
+        and saved.get("wait_no_replica") == state["wait_no_replica"]
+        and saved.get("settings_row") == state["settings_row"]
+    )
     return saved.get("calm_at") if same else None

@@ -11,21 +11,52 @@ defects of the MySQL it is made from.
 
 from __future__ import annotations
 
-import collections
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import NEVER
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side
 
 MYSQL = ("mysql", "percona")
 MARIADB = ("mariadb",)
 # A timeout that means "for ever", in milliseconds.
 VERY_LONG = 3600 * 1000
 
-# ranges: (first bad version, first good version); condition: a name in CONDITIONS, or None where it
-# always matters.
-Defect = collections.namedtuple("Defect", "id engines ranges condition what source")
+Version = tuple[int, ...]
+
+
+class Defect(NamedTuple):
+    """A known defect.
+
+    Attributes:
+        id: in the evidence.
+        engines: which have it.
+        ranges: (first bad version, first good version) of each branch.
+        condition: a name in CONDITIONS: what makes it matter.
+        what: the defect in a sentence, without a full stop.
+        source: where it is written.
+    """
+
+    id: str
+    engines: tuple[str, ...]
+    ranges: tuple[tuple[Version, Version], ...]
+    condition: str
+    what: str
+    source: str
+
+
+class Condition(NamedTuple):
+    """What must hold for a defect to matter.
+
+    Attributes:
+        text: for docs/findings.md.
+        holds: function(the source's semisync_info, those of its replicas).
+    """
+
+    text: str
+    holds: Callable[[Info, Sequence[Info]], bool]
 
 
 def bug(number: int) -> str:
@@ -36,7 +67,7 @@ def mdev(number: int) -> str:
     return f"https://jira.mariadb.org/browse/MDEV-{number}"
 
 
-def fixed_in(*versions: Any) -> Any:
+def fixed_in(*versions: tuple[int, int, int]) -> tuple[tuple[Version, Version], ...]:
     """Ranges from the first release of a branch to the one that has the fix."""
     return tuple(((major, minor, 0), (major, minor, patch)) for major, minor, patch in versions)
 
@@ -46,7 +77,7 @@ DEFECTS = (
         "mysql-69341",
         MYSQL,
         (((5, 6, 11), (5, 6, 12)),),
-        None,
+        "always",
         "semi-sync is slow with many clients",
         bug(69341),
     ),
@@ -62,8 +93,8 @@ DEFECTS = (
         "mysql-79865",
         MYSQL,
         (((5, 7, 0), (5, 7, 17)),),
-        None,
-        "the thread that receives acknowledgements breaks where the server has more than 1024"
+        "always",
+        "the thread that receives acknowledgements breaks if the server has more than 1024"
         " descriptors open",
         bug(79865),
     ),
@@ -79,7 +110,7 @@ DEFECTS = (
         "mysql-104015",
         MYSQL,
         (((5, 7, 34), (5, 7, 35)), ((8, 0, 25), (8, 0, 26))),
-        None,
+        "always",
         "acknowledgements get lost",
         bug(104015),
     ),
@@ -95,7 +126,7 @@ DEFECTS = (
         "mariadb-shutdown",
         MARIADB,
         fixed_in((10, 4, 25), (10, 5, 16), (10, 6, 8)),
-        None,
+        "always",
         "a shutdown does not wait for the acknowledgement",
         "MariaDB 10.4.25, 10.5.16 and 10.6.8 release notes",
     ),
@@ -128,7 +159,7 @@ DEFECTS = (
         MARIADB,
         fixed_in((10, 11, 12), (11, 8, 2)),
         "tls",
-        "a dump thread cannot be killed where the channel uses TLS",
+        "a dump thread cannot be killed if the channel uses TLS",
         "MariaDB 10.11.12 and 11.8.2 release notes",
     ),
     Defect(
@@ -147,8 +178,8 @@ DEFECTS = (
             *fixed_in((10, 11, 9), (11, 1, 6), (11, 2, 5), (11, 4, 3), (11, 5, 2)),
         ),
         "both_sides",
-        "a source that starts with both sides enabled may cut transactions off its binary log that"
-        " its replicas have",
+        "a source that starts with both sides enabled may remove transactions from its binary log"
+        " that its replicas have",
         mdev(33465),
     ),
     Defect(
@@ -161,38 +192,68 @@ DEFECTS = (
     ),
 )
 
-# What must hold on the source for a defect to matter: functions of its semisync_info and of its
-# replicas' ones.
+
+def is_set(info: Info, side: Side) -> bool:
+    """Whether the option files enable a side of semi-sync."""
+    name = info["names"][side]["variables"]["enabled"]
+    return same_value(info["option_files"]["options"].get(name), "ON")
+
+
+def uses_tls(replica: Info) -> bool:
+    channel = replica["channel"]
+    return channel is not None and bool(channel.get("tls"))
+
+
 CONDITIONS = {
-    None: lambda info, replicas: True,
-    "very_long_timeout": lambda info, replicas: int(semisync(info, "timeout") or 0) >= VERY_LONG,
-    "several_replicas": lambda info, replicas: len(replicas) > 1,
-    "observe_commit_only": lambda info, replicas: (
-        info["variables"].get("replication_sender_observe_commit_only") == "ON"
+    "always": Condition("always", lambda info, replicas: True),
+    "very_long_timeout": Condition(
+        "timeout of an hour or more",
+        lambda info, replicas: int(semisync(info, "timeout") or 0) >= VERY_LONG,
     ),
-    "after_commit": lambda info, replicas: semisync(info, "wait_point") == "AFTER_COMMIT",
-    "after_sync": lambda info, replicas: semisync(info, "wait_point") == "AFTER_SYNC",
-    "tls": lambda info, replicas: any(
-        (replica["channel"] or {}).get("tls") for replica in replicas
+    "several_replicas": Condition(
+        "two or more replicas",
+        lambda info, replicas: len(replicas) > 1,
     ),
-    "both_sides": lambda info, replicas: all(
-        same_value(
-            info["option_files"]["options"].get(info["names"][side]["variables"]["enabled"]), "ON"
-        )
-        for side in ("source", "replica")
+    "observe_commit_only": Condition(
+        "`replication_sender_observe_commit_only=ON`",
+        lambda info, replicas: (
+            info["variables"].get("replication_sender_observe_commit_only") == "ON"
+        ),
     ),
-    "no_wait": lambda info, replicas: semisync(info, "wait_no_replica") == "OFF",
-    "innodb_binlog": lambda info, replicas: (
-        (info["variables"].get("binlog_storage_engine") or "").lower() == "innodb"
+    "after_commit": Condition(
+        "`AFTER_COMMIT`",
+        lambda info, replicas: semisync(info, "wait_point") == "AFTER_COMMIT",
+    ),
+    "after_sync": Condition(
+        "`AFTER_SYNC`",
+        lambda info, replicas: semisync(info, "wait_point") == "AFTER_SYNC",
+    ),
+    "tls": Condition(
+        "a channel with TLS",
+        lambda info, replicas: any(uses_tls(replica) for replica in replicas),
+    ),
+    "both_sides": Condition(
+        "both sides enabled in the option files",
+        lambda info, replicas: is_set(info, "source") and is_set(info, "replica"),
+    ),
+    "no_wait": Condition(
+        "`wait_no_slave=OFF`",
+        lambda info, replicas: semisync(info, "wait_no_replica") == "OFF",
+    ),
+    "innodb_binlog": Condition(
+        "`binlog_storage_engine=innodb`",
+        lambda info, replicas: (
+            (info["variables"].get("binlog_storage_engine") or "").lower() == "innodb"
+        ),
     ),
 }
 
 
-def semisync(info: dict[str, Any], key: str) -> str | None:
+def semisync(info: Info, key: str) -> str | None:
     return info["semisync"]["source"]["variables"].get(key)
 
 
-def of_version(engine: str, version: tuple[int, ...]) -> list[Any]:
+def of_version(engine: str, version: Version) -> list[Defect]:
     """The defects of a version, whether they matter or not."""
     return [
         defect
@@ -202,7 +263,7 @@ def of_version(engine: str, version: tuple[int, ...]) -> list[Any]:
     ]
 
 
-def of_source(info: dict[str, Any], replicas: list[dict[str, Any]]) -> list[Any]:
+def of_source(info: Info, replicas: list[Info]) -> list[Defect]:
     """The defects that matter on a source.
 
     Args:
@@ -213,11 +274,11 @@ def of_source(info: dict[str, Any], replicas: list[dict[str, Any]]) -> list[Any]
     return [
         defect
         for defect in of_version(info["engine"], version)
-        if CONDITIONS[defect.condition](info, replicas)
+        if CONDITIONS[defect.condition].holds(info, replicas)
     ]
 
 
-def first_good(defect: Any, version: tuple[int, ...]) -> str:
+def first_good(defect: Defect, version: Version) -> str:
     """The version of this branch that has the fix, as text; empty where there is none."""
     for first, fixed in defect.ranges:
         if first <= tuple(version) < fixed and fixed != NEVER:

@@ -5,19 +5,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     CRITICAL,
     INFO,
 )
 
 
-def critical(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def critical(entries: list[Finding]) -> list[Finding]:
     return [entry for entry in entries if entry["severity"] == CRITICAL]
 
 
-def table(entries: list[dict[str, Any]], name: str) -> str:
+def table(entries: list[Finding], name: str) -> str:
     """The findings as text for people: what and where, then why and what to do for all but the mere
     notes.
     """
@@ -38,6 +37,6 @@ def table(entries: list[dict[str, Any]], name: str) -> str:
     return "\n".join(lines)
 
 
-def reasons(entries: list[dict[str, Any]]) -> str:
+def reasons(entries: list[Finding]) -> str:
     """The critical findings in one line."""
     return ", ".join(f"{entry['id']} on {entry['host']}" for entry in critical(entries))

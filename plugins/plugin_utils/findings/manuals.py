@@ -1,29 +1,34 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kind of finding has, and the pages of the manuals that they rest on."""
+"""Pages of the manuals that findings rest on: one, or MySQL's and MariaDB's."""
 
 from __future__ import annotations
 
-import collections
+MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/"
+MARIADB = "https://mariadb.com/kb/en/"
+MARIADB_SEMISYNC = MARIADB + "semisynchronous-replication/"
+MARIADB_LOGS = MARIADB + "replication-and-binary-log-system-variables/"
 
-MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/"
-SEMISYNC = MANUAL + "replication-semisync.html"
-INSTALLATION = MANUAL + "replication-semisync-installation.html"
-MONITORING = MANUAL + "replication-semisync-monitoring.html"
-SOURCE_VARIABLES = MANUAL + "replication-options-source.html"
-SWITCH = MANUAL + "replication-solutions-switch.html"
-CRASH_SAFE = MANUAL + "replication-solutions-unexpected-replica-halt.html"
-SERVER_VARIABLES = (
-    MANUAL + "server-system-variables.html",
-    "https://mariadb.com/kb/en/server-system-variables/",
+SEMISYNC = (MYSQL + "replication-semisync.html", MARIADB_SEMISYNC)
+SEMISYNC_INSTALLATION = (MYSQL + "replication-semisync-installation.html", MARIADB_SEMISYNC)
+SEMISYNC_MONITORING = (MYSQL + "replication-semisync-monitoring.html", MARIADB_SEMISYNC)
+SOURCE_OPTIONS = (MYSQL + "replication-options-source.html", MARIADB_SEMISYNC)
+ROLE_CHANGE = MYSQL + "replication-solutions-switch.html"
+ROLE_CHANGE_GTID = (ROLE_CHANGE, MARIADB + "gtid/")
+CRASH_SAFE = (MYSQL + "replication-solutions-unexpected-replica-halt.html", MARIADB_LOGS)
+BINARY_LOG = (MYSQL + "replication-options-binary-log.html", MARIADB_LOGS)
+REPLICA_OPTIONS = (MYSQL + "replication-options-replica.html", MARIADB_LOGS)
+ACCOUNT = (MYSQL + "replication-howto-repuser.html", MARIADB + "setting-up-replication/")
+ENCRYPTION = (
+    MYSQL + "replication-encrypted-connections.html",
+    MARIADB + "replication-with-secure-connections/",
 )
-EVENTS = (
-    MANUAL + "replication-features-invoked.html",
-    "https://mariadb.com/kb/en/events/",
-)
-MARIADB_GTID = "https://mariadb.com/kb/en/gtid/"
-MARIADB = "https://mariadb.com/kb/en/semisynchronous-replication/"
-
-# source: one place, or MySQL's and MariaDB's.
-Kind = collections.namedtuple("Kind", "severity title why source remedy")
+EVENTS = (MYSQL + "replication-features-invoked.html", MARIADB + "events/")
+SERVER_VARIABLES = (MYSQL + "server-system-variables.html", MARIADB + "server-system-variables/")
+MIXED_PLUGINS = MYSQL + "replication-semisync-installation.html"
+PLUGINS = MYSQL + "plugin-loading.html"
+OPTION_FILES = MYSQL + "option-files.html"
+STATUS = MYSQL + "replication-administration-status.html"
+TIME_ZONES = MYSQL + "replication-features-timezone.html"
+SERVER_ID = MYSQL + "replication-howto-repuniqueid.html"

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 
 
-def at_start(info: dict[str, Any], name: str) -> tuple[str | None, str]:
+def at_start(info: Info, name: str) -> tuple[str | None, str]:
     """(the value a variable has after the next start or None where nobody knows, where from)."""
     if name in info["persisted"]:
         return info["persisted"][name], "SET PERSIST"

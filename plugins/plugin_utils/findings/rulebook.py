@@ -10,32 +10,37 @@ what to do.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog, rules_events
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Rise
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_lossless import (
-    of_promise,
+    lossless_findings,
     without_what_is_promised,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_promotion import (
-    of_target,
+    promotion_findings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_replica import (
-    of_applier,
-    of_replica,
-    of_skipping,
-    of_way,
+    applier_findings,
+    replica_findings,
+    skipping_findings,
+    verification_findings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_server import (
-    of_clocks,
-    of_identities,
-    of_plugins,
-    of_restart,
-    of_unread,
+    Ahead,
+    clock_findings,
+    identity_findings,
+    plugin_findings,
+    restart_findings,
+    unread_findings,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_source import of_source
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_topology import of_sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_source import (
+    source_findings,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_topology import (
+    topology_findings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -44,54 +49,65 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import SEVERIT
 
 def evaluate(
     members: list[Member],
-    past: dict[str, Any] | None = None,
+    past: Rise | None = None,
     since: str | None = None,
     lag_limit: int = 60,
-    ahead: dict[str, Any] | None = None,
+    ahead: Ahead | None = None,
     settings: Settings | None = None,
     failover_limit: float = 60,
     away: list[held.Held] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Finding]:
     """All findings of a cluster, the worst first.
 
     Args:
-        members: a Member for every host; of one without info nothing is known.
+        members: a Member for every host; nothing is known of one without info.
         past: result of history.compare(), or None.
         since: result of history.degraded_since(), or None.
-        lag_limit: seconds a replica may be behind.
-        failover_limit: seconds that a failover may wait for what is to be applied.
-        ahead: result of clocks(); hosts that were not compared are left out.
-        settings: what the inventory wants of the source; of what is not among them nothing is
-            known but semisync_promise.
-        away: hosts that a failover left behind.
+        lag_limit: seconds that a replica may lag.
+        ahead: result of rules_server.clocks(); hosts that were not compared are left out.
+        settings: what the inventory wants of the source, and semisync_promise; a value that is not
+            among them is not compared.
+        failover_limit: seconds that a failover may spend on applying the backlog.
+        away: hosts in quarantine since a failover.
     """
+    wanted = settings or Settings()
     read = [member for member in members if member.info is not None]
     replicas = [member for member in read if member.side == "replica"]
     count = len([member for member in members if member.side == "replica"])
-    entries = of_unread(members)
-    for one in away or []:
-        name, seen = held.finding(one)
-        entries.append(finding(name, one.member, seen))
-    entries += [
-        finding("follows_held", member, held.missed_words(missed))
-        for member in replicas
-        if (missed := held.missed(member, [*members, *(one.member for one in away or [])]))
-    ]
+    entries = unread_findings(members) + quarantine_findings(members, replicas, away or [])
     for member in read:
-        entries += (
-            of_plugins(member)
-            + of_restart(member)
-            + of_target(member, read, settings or Settings())
-        )
+        entries += plugin_findings(member) + restart_findings(member)
+        entries += promotion_findings(member, read, wanted)
         if member.side == "source":
-            entries += of_source(member, replicas, count, past, since, settings or Settings())
-            entries += rules_events.of_source(member)
+            entries += source_findings(member, replicas, count, past, since, wanted)
+            entries += rules_events.event_findings_of_source(member)
         else:
-            entries += of_replica(member, members) + of_applier(member, lag_limit)
-            entries += of_way(member)
-            entries += of_skipping(member) + rules_events.of_replica(member)
-            entries += backlog.of_replica(member, failover_limit)
-    entries += of_sides(members) + of_clocks(read, ahead or {}) + of_identities(read)
-    wanted = settings or Settings()
-    entries = without_what_is_promised(entries, wanted) + of_promise(members, wanted)
+            entries += replica_findings(member) + applier_findings(member, lag_limit)
+            entries += verification_findings(member) + skipping_findings(member)
+            entries += rules_events.event_findings_of_replica(member)
+            entries += backlog.backlog_findings(member, failover_limit)
+    entries += topology_findings(members) + clock_findings(read, ahead or {})
+    entries += identity_findings(read)
+    entries = without_what_is_promised(entries, wanted) + lossless_findings(members, wanted)
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry["severity"]))
+
+
+def quarantine_findings(
+    members: list[Member], replicas: list[Member], away: list[held.Held]
+) -> list[Finding]:
+    """Former sources, and replicas that still follow one.
+
+    Args:
+        replicas: those that were read.
+        away: hosts in quarantine; they are not among the members.
+    """
+    entries = []
+    for former in away:
+        name, evidence = held.finding(former)
+        entries.append(finding(name, former.member, evidence))
+    everyone = [*members, *(former.member for former in away)]
+    for member in replicas:
+        row = held.missed(member, everyone)
+        if row:
+            entries.append(finding("follows_held", member, held.missed_words(row)))
+    return entries

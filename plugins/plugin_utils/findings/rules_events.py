@@ -7,11 +7,12 @@ nowhere, or on a replica.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import WARNING
 
 ENABLED = "ENABLED"
@@ -21,7 +22,7 @@ ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
 NAMED = 5
 
 
-def of_dead(last: Any, source_id: str) -> list[dict[str, Any]] | None:
+def of_dead(last: object, source_id: str) -> list[EventState] | None:
     """The events of a dead source, as the last look saw them; None where that was another server,
     or saw none.
 
@@ -32,31 +33,29 @@ def of_dead(last: Any, source_id: str) -> list[dict[str, Any]] | None:
     if not isinstance(last, dict) or not source_id:
         return None
     known = (str(last.get("server") or "").lower(), str(last.get("server_id")))
-    seen: list[dict[str, Any]] | None = last.get("events")
+    seen: list[EventState] | None = last.get("events")
     return seen if source_id.lower() in known else None
 
 
-def of_source(member: Member) -> list[dict[str, Any]]:
+def event_findings_of_source(member: Member) -> list[Finding]:
     """Events that run nowhere; none where they could not be read."""
-    info = member.info or {}
-    away = [one for one in info.get("events") or [] if one["status"] in ELSEWHERE]
-    own = [one for one in info.get("events") or [] if one["status"] == ENABLED]
+    away = [one for one in events_of(member) if one["status"] in ELSEWHERE]
+    own = [one for one in events_of(member) if one["status"] == ENABLED]
     said = []
     if away:
         said.append(f"{named(away)} {'is' if len(away) == 1 else 'are'} {away[0]['status']}")
-    scheduler = str(info.get("variables", {}).get("event_scheduler") or "")
+    scheduler = sides.variables_of(member).get("event_scheduler") or ""
     if own and scheduler and values.canonical_value(scheduler) != "1":
         said.append(f"event_scheduler is {scheduler}, and {named(own)} would run")
     return [finding("events_nowhere", member, "; ".join(said))] if said else []
 
 
-def of_replica(member: Member) -> list[dict[str, Any]]:
+def event_findings_of_replica(member: Member) -> list[Finding]:
     """Events that a replica runs itself; a warning where something keeps them from writing now."""
-    info = member.info or {}
-    own = [one for one in info.get("events") or [] if one["status"] == ENABLED]
+    own = [one for one in events_of(member) if one["status"] == ENABLED]
     if not own:
         return []
-    variables = info["variables"]
+    variables = member.facts["variables"]
     scheduler = str(variables.get("event_scheduler") or "")
     words = f"{named(own)} {'is' if len(own) == 1 else 'are'} ENABLED"
     if scheduler and values.canonical_value(scheduler) != "1":
@@ -66,7 +65,12 @@ def of_replica(member: Member) -> list[dict[str, Any]]:
     return [finding("events_on_replica", member, words)]
 
 
-def named(events: list[dict[str, Any]]) -> str:
+def events_of(member: Member) -> list[EventState]:
+    """Its events; none where they could not be read."""
+    return (member.info.get("events") if member.info else None) or []
+
+
+def named(events: list[EventState]) -> str:
     names = [f"{one['schema']}.{one['name']}" for one in events]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -1,17 +1,17 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a replica lacks to be the source tomorrow, and a source to come back as a replica.
+"""What a replica lacks to become the source, and a source to come back as a replica.
 
-Each would be seen on the night of the promotion otherwise.
+Otherwise it is noticed on the night of the promotion.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL
 
 
-def of_target(member: Member, read: list[Member], settings: Settings) -> list[dict[str, Any]]:
+def promotion_findings(member: Member, read: list[Member], settings: Settings) -> list[Finding]:
     """The findings of one host in the place it does not have today.
 
     Args:
@@ -30,27 +30,25 @@ def of_target(member: Member, read: list[Member], settings: Settings) -> list[di
             compared.
     """
     if member.side == "source":
-        missing = of_missing_side(member, "replica", "source_without_replica_side", [])
-        return missing + of_answer(member)
+        missing = missing_side_findings(member, "replica", "source_without_replica_side", [])
+        return missing + answer_findings(member)
     source = next((other for other in read if other.side == "source"), None)
     differing = [
         f"{name} is {running}, {variable} is {wanted}"
         for variable, name, running, wanted in option_lines.differing_from_inventory(
-            member.info, settings
+            member.facts, settings
         )
     ]
-    return (
-        of_address(member)
-        + of_binary_log(member)
-        + of_missing_side(member, "source", "target_without_source_side", differing)
-        + of_start(member)
-        + of_answer(member)
-        + (of_account(member, source, read) + of_durability(member, source) if source else [])
-    )
+    entries = address_findings(member) + binary_log_findings(member)
+    entries += missing_side_findings(member, "source", "target_without_source_side", differing)
+    entries += start_findings(member) + answer_findings(member)
+    if source:
+        entries += account_findings(member, source, read) + durability_findings(member, source)
+    return entries
 
 
-def of_address(member: Member) -> list[dict[str, Any]]:
-    info = member.info
+def address_findings(member: Member) -> list[Finding]:
+    info = member.facts
     if info["variables"].get("skip_networking") == "ON":
         return [finding("target_loopback_only", member, "skip_networking is ON")]
     if not option_lines.listens_on_loopback_only(info):
@@ -63,7 +61,7 @@ def of_address(member: Member) -> list[dict[str, Any]]:
     return [finding("target_loopback_only", member, evidence)]
 
 
-def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[str, Any]]:
+def account_findings(member: Member, source: Member, read: list[Member]) -> list[Finding]:
     """The accounts that the replicas log in with, which must be on whoever they follow next.
 
     One that the source does not show either (it has more privileges than replication needs) is not
@@ -72,10 +70,10 @@ def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[
     users = {
         other.channel["source_user"] for other in read if other.side == "replica" and other.channel
     }
-    have = [(account["user"], account["host"]) for account in member.info["accounts"]]
+    have = [(account["user"], account["host"]) for account in member.facts["accounts"]]
     missing = [
         f"{account['user']}@{account['host']}"
-        for account in source.info["accounts"]
+        for account in source.facts["accounts"]
         if account["user"] in users and (account["user"], account["host"]) not in have
     ]
     if not missing:
@@ -89,15 +87,15 @@ def of_account(member: Member, source: Member, read: list[Member]) -> list[dict[
     ]
 
 
-def of_answer(member: Member) -> list[dict[str, Any]]:
+def answer_findings(member: Member) -> list[Finding]:
     """What routers are told by a host that has an HTTP answer, where that is not what is."""
-    now = member.info.get("answer")
+    now = member.facts.get("answer")
     if now is None:
         return []
     said, is_source = now["said"], member.side == "source"
     if said["status"] is not None and said["yes"] is is_source:
         return []
-    status = "nobody answers" if said["status"] is None else said["status"]
+    status = "no response" if said["status"] is None else said["status"]
     return [
         finding(
             "answer_wrong",
@@ -108,8 +106,8 @@ def of_answer(member: Member) -> list[dict[str, Any]]:
     ]
 
 
-def of_binary_log(member: Member) -> list[dict[str, Any]]:
-    variables, updates = member.info["variables"], member.info["names"]["log_updates"]
+def binary_log_findings(member: Member) -> list[Finding]:
+    variables, updates = member.facts["variables"], member.facts["names"]["log_updates"]
     off = [name for name in ("log_bin", updates) if variables.get(name) != "ON"]
     if not off:
         return []
@@ -122,27 +120,27 @@ def of_binary_log(member: Member) -> list[dict[str, Any]]:
     ]
 
 
-def of_missing_side(
-    member: Member, side: str, kind: str, differing: list[str]
-) -> list[dict[str, Any]]:
+def missing_side_findings(
+    member: Member, side: Side, kind: str, differing: list[str]
+) -> list[Finding]:
     """The side of semi-sync that a host does not have today: loaded, set as is wanted, and off.
 
     Args:
         differing: what is set otherwise, in words.
     """
-    names = member.info["names"][side]
+    names = member.facts["names"][side]
     plugin = names["plugin"]
-    if plugin and member.info["plugins"].get(plugin) != "ACTIVE":
+    if plugin and member.facts["plugins"].get(plugin) != "ACTIVE":
         return [finding(kind, member, f"the plugin {plugin} is not loaded")]
-    on = values.canonical_value(member.info["semisync"][side]["variables"]["enabled"] or "OFF")
+    on = values.canonical_value(member.facts["semisync"][side]["variables"]["enabled"] or "OFF")
     if on != "0":
         differing = [f"{names['variables']['enabled']} is ON on a {member.side}", *differing]
     return [finding(kind, member, "; ".join(differing))] if differing else []
 
 
-def of_durability(member: Member, source: Member) -> list[dict[str, Any]]:
+def durability_findings(member: Member, source: Member) -> list[Finding]:
     """Where the replica would confirm what its own disk does not have, and the source does not."""
-    mine, theirs = member.info["variables"], source.info["variables"]
+    mine, theirs = member.facts["variables"], source.facts["variables"]
     differing = [
         f"{name} is {mine[name]}, on {source.host} {theirs[name]}"
         for name in DURABILITY
@@ -151,8 +149,8 @@ def of_durability(member: Member, source: Member) -> list[dict[str, Any]]:
     return [finding("target_durability_differs", member, ", ".join(differing))] if differing else []
 
 
-def of_start(member: Member) -> list[dict[str, Any]]:
-    value, origin = at_start(member.info, "read_only")
+def start_findings(member: Member) -> list[Finding]:
+    value, origin = at_start(member.facts, "read_only")
     if value is None or values.canonical_value(value) != "0":
         return []
     return [

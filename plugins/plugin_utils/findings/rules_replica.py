@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import skipping, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
@@ -22,17 +21,17 @@ def off(value: str | None) -> bool:
     return value is not None and values.canonical_value(value) == "0"
 
 
-def of_skipping(member: Member) -> list[dict[str, Any]]:
+def skipping_findings(member: Member) -> list[Finding]:
     said = [
-        f"{name} is {member.info['variables'][name]}"
+        f"{name} is {member.facts['variables'][name]}"
         for name in skipping.VARIABLES
-        if skipping.passes_over(member.info["variables"].get(name))
+        if skipping.passes_over(member.facts["variables"].get(name))
     ]
     return [finding("applier_skips", member, ", ".join(said))] if said else []
 
 
-def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
-    info, variables, entries = member.info, member.info["variables"], []
+def replica_findings(member: Member) -> list[Finding]:
+    info, variables, entries = member.facts, member.facts["variables"], []
     enabled = info["semisync"]["replica"]["variables"]["enabled"]
     if enabled != "ON":
         entries.append(
@@ -41,10 +40,7 @@ def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
                 member,
                 f"{info['names']['replica']['variables']['enabled']} is {enabled or 'not there'}",
                 WARNING,
-                why=(
-                    "The replica acknowledges nothing, so that commits wait for others, or for the"
-                    " timeout."
-                ),
+                variant="replica",
             )
         )
     if variables.get("sync_relay_log") not in (None, "1"):
@@ -62,8 +58,8 @@ def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
             )
         )
     if off(variables.get("read_only")):
-        # Ours is read-only unless somebody undid it; whether others' applications write there is
-        # not for us to judge.
+        # Our option file makes it read-only unless that was undone by hand; whether applications
+        # write to another replica is not for us to judge.
         ours = "read_only" in option_files.parse_ours(info["option_files"]["ours"])
         entries.append(
             finding("replica_writable", member, "read_only is OFF", WARNING if ours else INFO)
@@ -71,14 +67,14 @@ def of_replica(member: Member, members: list[Member]) -> list[dict[str, Any]]:
     return entries
 
 
-def of_way(member: Member) -> list[dict[str, Any]]:
+def verification_findings(member: Member) -> list[Finding]:
     """Whether a replica can know that who answers is its source: by an authority, or from MariaDB
     11.4 on by the account's password.
     """
     channel = member.channel
     if channel is None or (channel["tls"] and (channel["tls_ca"] or channel["tls_verify"])):
         return []
-    seen = "TLS, and no authority" if channel["tls"] else "no TLS"
+    seen = "TLS without an authority" if channel["tls"] else "no TLS"
     return [
         finding(
             "replication_unverified",
@@ -88,7 +84,7 @@ def of_way(member: Member) -> list[dict[str, Any]]:
     ]
 
 
-def of_applier(member: Member, lag_limit: int) -> list[dict[str, Any]]:
+def applier_findings(member: Member, lag_limit: int) -> list[Finding]:
     """A replica whose IO thread acknowledges what its SQL thread does not apply."""
     channel = member.channel
     if not channel or channel["io_running"] != "Yes":

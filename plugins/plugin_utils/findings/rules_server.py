@@ -7,50 +7,49 @@ two of them together (clocks, identities).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names, values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 
-# Seconds that clocks may differ for certain.
+# Seconds by which clocks may certainly differ.
 CLOCK_SECONDS = 1.0
-
-
-# Why a host was not read that may have no server any more. One that refuses a login has one.
+# Why a host was not read whose server may be dead. One that refuses a login is alive.
 MAY_BE_DEAD = ("stopped", "unreachable", "silent")
+# Host -> (least, most) seconds that its clock is ahead of the controller's.
+Ahead = Mapping[str, tuple[float, float]]
 
 
-def of_unread(members: list[Member]) -> list[dict[str, Any]]:
-    """The hosts that were not read. While the source may be dead nothing is to be started: a
-    replica that starts may throw away what it has received.
+def unread_findings(members: list[Member]) -> list[Finding]:
+    """The hosts that were not read. While the source may be dead, nothing is to be started: a
+    replica that starts may discard what it has received.
     """
     unread = [member for member in members if member.info is None]
     gone = [member for member in unread if member.side == "source" and member.unread in MAY_BE_DEAD]
-    wait = {"remedy": "Start nothing before failover.yml --check has said what is left."}
+    variant = "source may be dead" if gone else None
     return [
         finding("source_not_read", member, member.unread_words)
         if member in gone
-        else finding("not_read", member, member.error, **(wait if gone else {}))
+        else finding("not_read", member, member.error, variant=variant)
         for member in unread
     ]
 
 
-def clocks(members: list[Member], now: float) -> dict[str, tuple[float, float]]:
-    """Host -> (least, most) seconds that its clock is ahead of the controller's.
-
-    A server's clock was read after it was asked for, and before now.
-    """
+def clocks(members: list[Member], now: float) -> Ahead:
+    """How far each clock is ahead; a server's was read after it was asked for, and before now."""
     return {
-        member.host: (member.info["clock"] - now, member.info["clock_ahead"])
+        member.host: (member.facts["clock"] - now, member.facts["clock_ahead"])
         for member in members
         if member.info is not None and member.info.get("clock_ahead") is not None
     }
 
 
-def loading_options(info: dict[str, Any]) -> list[str]:
+def loading_options(info: Info) -> list[str]:
     """The semi-sync plugins that options load at start: their names."""
     loaded = []
     places = (info["option_files"]["options"], option_lines.command_line(info))
@@ -69,8 +68,8 @@ def loading_options(info: dict[str, Any]) -> list[str]:
     return loaded
 
 
-def of_plugins(member: Member) -> list[dict[str, Any]]:
-    info, entries = member.info, []
+def plugin_findings(member: Member) -> list[Finding]:
+    info, entries = member.facts, []
     unknown = option_lines.unknown(info)
     if unknown:
         entries.append(finding("option_files_unknown", member, unknown))
@@ -106,9 +105,9 @@ def of_plugins(member: Member) -> list[dict[str, Any]]:
     return entries
 
 
-def watched(member: Member) -> dict[str, Any]:
+def watched(member: Member) -> dict[str, str]:
     """Variable -> its running value, for what a restart must not change on this host."""
-    info = member.info
+    info = member.facts
     watching = {
         name: info["semisync"][side]["variables"][key]
         for side in (names.SOURCE, names.REPLICA)
@@ -121,10 +120,10 @@ def watched(member: Member) -> dict[str, Any]:
     return {name: value for name, value in watching.items() if value is not None}
 
 
-def of_restart(member: Member) -> list[dict[str, Any]]:
+def restart_findings(member: Member) -> list[Finding]:
     entries = []
     for name, running in sorted(watched(member).items()):
-        value, origin = at_start(member.info, name)
+        value, origin = at_start(member.facts, name)
         if value is not None and not values.same_value(running, value):
             entries.append(
                 finding(
@@ -136,7 +135,7 @@ def of_restart(member: Member) -> list[dict[str, Any]]:
     return entries
 
 
-def of_clocks(read: list[Member], ahead: dict[str, Any]) -> list[dict[str, Any]]:
+def clock_findings(read: list[Member], ahead: Ahead) -> list[Finding]:
     compared = [member for member in read if member.host in ahead]
     if len(compared) < 2:
         return []
@@ -154,10 +153,10 @@ def of_clocks(read: list[Member], ahead: dict[str, Any]) -> list[dict[str, Any]]
     return entries
 
 
-def of_identities(read: list[Member]) -> list[dict[str, Any]]:
+def identity_findings(read: list[Member]) -> list[Finding]:
     by_id: dict[str, list[Member]] = {}
     for member in read:
-        by_id.setdefault(member.info["variables"]["server_id"], []).append(member)
+        by_id.setdefault(member.facts["variables"]["server_id"] or "", []).append(member)
     return [
         finding(
             "server_id_clash",

@@ -7,11 +7,11 @@ confirmed.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import known_bad
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Rise
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
@@ -19,14 +19,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, WARNING
 
 
-def of_source(
+def source_findings(
     member: Member,
     replicas: list[Member],
     count: int,
-    past: dict[str, Any] | None,
+    past: Rise | None,
     since: str | None,
     settings: Settings,
-) -> list[dict[str, Any]]:
+) -> list[Finding]:
     """The findings of a source.
 
     Args:
@@ -38,27 +38,25 @@ def of_source(
         settings: what the inventory wants of the source.
     """
     return (
-        of_service(member, past, since)
-        + of_clients(member, count)
-        + of_journal(member)
-        + of_settings(member)
-        + of_inventory(member, settings)
-        + of_version(member, replicas)
+        waiting_findings(member, past, since)
+        + client_findings(member, count)
+        + unfinished_findings(member)
+        + setting_findings(member)
+        + inventory_findings(member, settings)
+        + version_findings(member, replicas)
     )
 
 
-def of_service(
-    member: Member, past: dict[str, Any] | None, since: str | None
-) -> list[dict[str, Any]]:
+def waiting_findings(member: Member, past: Rise | None, since: str | None) -> list[Finding]:
     """Does the source wait for acknowledgements, and did it since the last run?"""
-    side = member.info["semisync"]["source"]
-    status, words = side["status"], rise(past)
+    side = member.facts["semisync"]["source"]
+    status, words = side["status"], rise_text(past)
     if side["variables"]["enabled"] != "ON":
         return [
             finding(
                 "semisync_off",
                 member,
-                f"{member.info['names']['source']['variables']['enabled']} is"
+                f"{member.facts['names']['source']['variables']['enabled']} is"
                 f" {side['variables']['enabled'] or 'not there'}",
             )
         ]
@@ -67,50 +65,39 @@ def of_service(
             finding(
                 "degraded",
                 member,
-                f"{member.info['names']['source']['statuses']['status']} is {status['status']},"
+                f"{member.facts['names']['source']['statuses']['status']} is {status['status']},"
                 f" {status['clients']} client(s); first seen"
                 f" {since}{'; ' + words if words else ''}",
             )
         ]
     if words:
-        return [finding("was_degraded", member, words, **was_off(past or {}))]
+        return [finding("was_degraded", member, words, variant=variant_of(past))]
     return []
 
 
-def was_off(past: dict[str, Any]) -> dict[str, str]:
-    """What differs in the finding where semi-sync was off, and no commit is seen to have gone out
-    meanwhile.
+def variant_of(past: Rise | None) -> str | None:
+    """The variant of was_degraded if semi-sync was off, and no commit is known to have been
+    confirmed meanwhile.
     """
-    if past["no_tx"]:
-        return {}
-    title = "Semi-sync was off for a time since the last run"
-    if past["reset"]:
-        return {
-            "title": title,
-            "why": "Whether anything was confirmed meanwhile without an acknowledgement is not"
-            " known: the counters began anew. Had the source died then, that would be lost.",
-        }
-    return {
-        "title": title,
-        "why": "Nothing was confirmed meanwhile without an acknowledgement. Had there been a"
-        " commit, it would have been on the source alone.",
-    }
+    if past is None or past["no_tx"]:
+        return None
+    return "not known" if past["reset"] else "nothing confirmed"
 
 
-def rise(past: dict[str, Any] | None) -> str:
-    """What went out unacknowledged since the last run, in words; empty where nothing did, or nobody
-    knows.
+def rise_text(past: Rise | None) -> str:
+    """What was confirmed unacknowledged since the last run, as text; empty if nothing was, or if it
+    is not known.
     """
     if not past or not (past["no_tx"] or past["no_times"]):
         return ""
     counted = f"no_tx +{past['no_tx']}, no_times +{past['no_times']} since {past['since']}"
     if not past["reset"]:
         return counted
-    return f"at least {counted} (the counters began anew since then: a restart or FLUSH STATUS)"
+    return f"at least {counted} (the counters were reset since then: a restart or FLUSH STATUS)"
 
 
-def of_clients(member: Member, count: int) -> list[dict[str, Any]]:
-    side = member.info["semisync"]["source"]
+def client_findings(member: Member, count: int) -> list[Finding]:
+    side = member.facts["semisync"]["source"]
     if side["status"]["clients"] is None or side["variables"]["enabled"] != "ON":
         return []
     connected, enough = (
@@ -123,16 +110,16 @@ def of_clients(member: Member, count: int) -> list[dict[str, Any]]:
         finding(
             "clients_missing",
             member,
-            f"{member.info['names']['source']['statuses']['clients']} is {connected}, the cluster"
+            f"{member.facts['names']['source']['statuses']['clients']} is {connected}, the cluster"
             f" has {count} replica(s), a commit waits for {enough}",
             CRITICAL if connected < enough else WARNING,
         )
     ]
 
 
-def of_inventory(member: Member, settings: Settings) -> list[dict[str, Any]]:
-    if member.info["semisync"]["source"]["variables"]["enabled"] != "ON":
-        # That is the finding then, and site.yml sets the values as it switches semi-sync on.
+def inventory_findings(member: Member, settings: Settings) -> list[Finding]:
+    if member.facts["semisync"]["source"]["variables"]["enabled"] != "ON":
+        # That is a finding of its own, and site.yml sets the values when it enables semi-sync.
         return []
     return [
         finding(
@@ -142,33 +129,33 @@ def of_inventory(member: Member, settings: Settings) -> list[dict[str, Any]]:
             " collection's default)",
         )
         for variable, name, running, wanted in option_lines.differing_from_inventory(
-            member.info, settings
+            member.facts, settings
         )
     ]
 
 
-def of_journal(member: Member) -> list[dict[str, Any]]:
-    number = member.info.get("settings_open")
+def unfinished_findings(member: Member) -> list[Finding]:
+    number = member.facts.get("settings_open")
     if not number:
         return []
-    return [finding("settings_unfinished", member, f"row {number} of the journal is begun")]
+    return [finding("settings_unfinished", member, f"row {number} of the journal is still begun")]
 
 
-def of_settings(member: Member) -> list[dict[str, Any]]:
-    variables, entries = member.info["variables"], []
+def setting_findings(member: Member) -> list[Finding]:
+    variables, entries = member.facts["variables"], []
     semisync, names = (
-        member.info["semisync"]["source"]["variables"],
-        member.info["names"]["source"]["variables"],
+        member.facts["semisync"]["source"]["variables"],
+        member.facts["names"]["source"]["variables"],
     )
     if semisync.get("wait_point") == "AFTER_COMMIT":
         entries.append(finding("after_commit", member, f"{names['wait_point']} is AFTER_COMMIT"))
     if semisync.get("wait_no_replica") == "OFF":
         evidence = f"{names['wait_no_replica']} is OFF"
-        if member.info["engine"] == "mariadb":
-            evidence += "; the status of MariaDB stays ON then, whether anybody acknowledges or not"
+        if member.facts["engine"] == "mariadb":
+            evidence += "; MariaDB's status then stays ON, even if no replica acknowledges"
         entries.append(finding("no_wait_without_replica", member, evidence))
     if int(semisync.get("timeout") or 0) >= known_bad.VERY_LONG:
-        milliseconds = int(semisync["timeout"])
+        milliseconds = int(semisync["timeout"] or 0)
         entries.append(
             finding(
                 "timeout_freezes_writers",
@@ -187,19 +174,18 @@ def of_settings(member: Member) -> list[dict[str, Any]]:
     return entries
 
 
-def of_version(member: Member, replicas: list[Member]) -> list[dict[str, Any]]:
-    version = parse_version(member.info["version"])
+def version_findings(member: Member, replicas: list[Member]) -> list[Finding]:
+    version = parse_version(member.facts["version"])
     entries = []
-    for defect in known_bad.of_source(member.info, [replica.info for replica in replicas]):
+    for defect in known_bad.of_source(member.facts, [replica.facts for replica in replicas]):
         good = known_bad.first_good(defect, version)
-        entries.append(
-            finding(
-                "known_bad_version",
-                member,
-                f"{member.info['engine']} {member.info['version_full']}: {defect.id}",
-                why=defect.what[0].upper() + defect.what[1:] + ".",
-                source=defect.source,
-                remedy=f"Upgrade to {good} or later." if good else "Do not use the two together.",
-            )
+        entry = finding(
+            "known_bad_version",
+            member,
+            f"{member.facts['engine']} {member.facts['version_full']}: {defect.id}",
         )
+        entry["why"] = defect.what[0].upper() + defect.what[1:] + "."
+        entry["source"] = defect.source
+        entry["remedy"] = f"Upgrade to {good} or later." if good else "Do not use the two together."
+        entries.append(entry)
     return entries

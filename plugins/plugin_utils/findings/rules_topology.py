@@ -2,21 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is wrong with who is the source: two that take writes, claims that contradict each other, a
-change of roles that was broken off.
+role change that was interrupted.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
 
-def of_sides(members: list[Member]) -> list[dict[str, Any]]:
+def topology_findings(members: list[Member]) -> list[Finding]:
     """The findings about who is the source.
 
     Args:
@@ -57,9 +56,9 @@ def related(member: Member, source: Member) -> bool:
     """True where two servers have transactions of one origin."""
     both = executed(member).same_places(executed(source))
     mine, theirs = (
-        str(int(which.info["variables"]["server_id"] or 0)) for which in (member, source)
+        str(int(which.facts["variables"]["server_id"] or 0)) for which in (member, source)
     )
-    if member.info["engine"] == "mariadb" and mine == theirs:
+    if member.facts["engine"] == "mariadb" and mine == theirs:
         # Servers without a configured server_id have the same one.
         both = both.not_of_server(mine)
     return bool(both)
@@ -67,7 +66,7 @@ def related(member: Member, source: Member) -> bool:
 
 def executed(member: Member) -> Gtids:
     """What a server has in its binary log or has applied, as a state."""
-    known, kind = member.info["gtid"], gtids.kind_of(member.info["engine"])
+    known, kind = member.facts["gtid"], gtids.kind_of(member.facts["engine"])
     return kind.of(known.get(kind.STATE), known.get(kind.APPLIED))
 
 
@@ -75,7 +74,7 @@ def each_alone(writing: list[Member]) -> str:
     """What each server has that another lacks, in words."""
     parts = [f"{' and '.join(member.host for member in writing)} take writes"]
     if not all(executed(member) for member in writing):
-        parts.append("without GTIDs nothing tells what each has that the other lacks")
+        parts.append("without GTIDs it is not known what each has that the other lacks")
         return "; ".join(parts)
     for member in writing:
         for other in writing:
@@ -88,6 +87,6 @@ def alone(member: Member, other: Member) -> str:
     """What one server has and another lacks, in words."""
     mine, theirs = executed(member), executed(other)
     lacking = mine.beyond(theirs)
-    if not lacking or member.info["engine"] == "mariadb":
+    if not lacking or member.facts["engine"] == "mariadb":
         return str(lacking) or "nothing"
     return f"{lacking} ({theirs.missing_of(mine)} transactions)"

@@ -36,7 +36,7 @@ def step(member: Member, members: list[Member], settings: Settings) -> dict[str,
         because = "semisync_replication_ssl is disabled"
     elif mode == "auto" and create:
         because = in_the_way(members)
-    told = create and member.info["tls"]["on"]
+    told = create and member.facts["tls"]["on"]
     return {
         "create": create,
         "needs_ssl": create and not because,
@@ -53,7 +53,7 @@ def missing(members: list[Member], settings: Settings) -> bool:
 def existing(source: Member, settings: Settings) -> Any:
     """The account of the inventory as the source has it, or None."""
     wanted = (settings["replication_user"], settings["replication_user_host"])
-    for account in source.info["accounts"]:
+    for account in source.facts["accounts"]:
         if (account["user"], account["host"]) == wanted:
             return account
     return None
@@ -63,14 +63,14 @@ def in_the_way(members: list[Member]) -> str:
     """Why a new account must be let in without TLS, in words; empty where nothing speaks against
     REQUIRE SSL. It replicates: each member that is the source one day asks its followers for TLS.
     """
-    without = [member.host for member in members if not member.info["tls"]["on"]]
+    without = [member.host for member in members if not member.facts["tls"]["on"]]
     if without:
         return f"the server of {', '.join(without)} has no TLS"
     # A former source follows without TLS where its replicas did: see switchover.tls_of().
     plain = [
         member.host
         for member in replicas_of(members)
-        if channel_step(member, members) != "configure" and not member.channel["tls"]
+        if channel_step(member, members) != "configure" and not member.link["tls"]
     ]
     return f"{', '.join(plain)} replicates without TLS" if plain else ""
 
@@ -79,7 +79,7 @@ def problems(settings: Settings, source: Member, replica: Member, configuring: b
     """Why a replica's channel cannot log in as the inventory wants it, in words; empty where it
     can.
     """
-    want = tls.wanted(settings, source.info, replica.info, configuring)
+    want = tls.wanted(settings, source.facts, replica.facts, configuring)
     account = existing(source, settings)
     if want is None or want["ssl"] or not account or not account["needs_ssl"]:
         return []

@@ -28,15 +28,15 @@ def begins(member: Member) -> bool:
     Who is the source today counts as long as nothing was written down; after that it is a matter of
     the journal, and what was said once stays, so that a change of roles changes no file.
     """
-    if member.info.get("journal") and member.info.get("answer"):
+    if member.facts.get("journal") and member.facts.get("answer"):
         return bool(kept(member).get("begins"))
     return member.side == "source"
 
 
 def kept(member: Member) -> dict[str, Any]:
     """The settings that a host's answer has."""
-    now = member.info.get("answer")
-    path = place.paths(int(member.info["variables"]["port"]))["settings"]
+    now = member.facts.get("answer")
+    path = place.paths(member.port)["settings"]
     try:
         settings: dict[str, Any] = json.loads(now["files"].get(path) or "{}") if now else {}
     except ValueError:
@@ -71,7 +71,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
     """What has to be done: {'step': none, present or absent, 'why': list of words, and what the
     module takes}.
     """
-    info, port = member.info, settings["http_port"]
+    info, port = member.facts, settings["http_port"]
     now = info.get("answer")
     wanted = {
         "port": port,
@@ -86,12 +86,12 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
     why = place.lacking(
         now,
         units.files(
-            int(info["variables"]["port"]),
+            member.port,
             wanted,
             program(),
             program("places.py"),
             now["python"] if now else "",
-            info["variables"]["socket"],
+            info["variables"]["socket"] or "",
             info["names"]["show_channels"],
         ),
     )
@@ -100,7 +100,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
 
 def problems(member: Member, settings: Settings) -> list[str]:
     """Why a host cannot have the answer that is asked for."""
-    port, server_port = settings["http_port"], int(member.info["variables"]["port"] or 0)
+    port, server_port = settings["http_port"], int(member.facts["variables"]["port"] or 0)
     if port and port == server_port:
         return [
             f"{member.host}: semisync_http_port is {port}, at which its server listens; give the"

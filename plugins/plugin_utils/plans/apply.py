@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side, Variables
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -36,7 +37,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 def option_file_step(member: Member, text: str | None) -> dict[str, Any]:
     """Where our lines go, and whether they are there already."""
-    place = member.info["option_files"]
+    place = member.facts["option_files"]
     if text is not None and place["kind"] == "drop-in":
         text = option_files.HEADER + text
     return {
@@ -114,7 +115,7 @@ def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) ->
     """Hosts whose lines would go where root does not write, in words."""
     reasons = []
     for member in members:
-        unsafe = member.info["option_files"].get("unsafe")
+        unsafe = member.facts["option_files"].get("unsafe")
         plan = unsafe and host_plan(member, members, member.settings or settings, hold_back)
         if plan and (plan["option_file"]["changed"] or plan["held"]):
             reasons.append(f"{member.host}: {unsafe}")
@@ -128,7 +129,7 @@ def host_plan(
     hold_back: bool,
 ) -> dict[str, Any]:
     """What make() says of one host by itself."""
-    info, side, stage = member.info, member.side, settings["stage"]
+    info, side, stage = member.facts, member.side, settings["stage"]
     if stage == "replication" and semisync_is_on(members):
         stage = "full"
     plugin = info["names"][side]["plugin"] if stage == "full" else None
@@ -176,7 +177,7 @@ def host_plan(
         "fresh": fresh,
         "source": source_of(members).host,
         "source_address": source_of(members).address,
-        "source_port": int(source_of(members).info["variables"]["port"]),
+        "source_port": source_of(members).port,
         "replicas": [other.host for other in replicas_of(members)],
         "replica_addresses": [other.address for other in replicas_of(members)],
         "turn": turn(member, members),
@@ -234,22 +235,21 @@ def host_plan(
     return result
 
 
-def missing_plugins(member: Member) -> list[str]:
+def missing_plugins(member: Member) -> list[Side]:
     """The sides of semi-sync whose plugin a host lacks, its own first.
 
     Both belong on every host: a replica that is promoted waits for acknowledgements at once, and
     a source that comes back gives them.
     """
-    plugins = member.info["plugins"]
-    return [
-        side
-        for side in (member.side, option_lines.OTHER_SIDE[member.side])
-        if member.info["names"][side]["plugin"]
-        and plugins.get(member.info["names"][side]["plugin"]) != "ACTIVE"
-    ]
+    missing: list[Side] = []
+    for side in (member.side, option_lines.OTHER_SIDE[member.side]):
+        name = member.facts["names"][side]["plugin"]
+        if name and member.facts["plugins"].get(name) != "ACTIVE":
+            missing.append(side)
+    return missing
 
 
-def touches_acknowledging(info: dict[str, Any], variables: dict[str, Any]) -> bool:
+def touches_acknowledging(info: Info, variables: Variables) -> bool:
     """True where a variable is of semi-sync's replica side, which a running IO thread has not
     taken over.
     """
@@ -290,18 +290,18 @@ def channel_tls(member: Member, members: list[Member], settings: Settings) -> di
     """What a replica's channel needs of TLS: see module_utils/tls.py."""
     if member.side != "replica":
         return {"wanted": None, "differs": False, "authority": None, "new_authority": False}
-    source, configuring = source_of(members).info, channel_step(member, members) == "configure"
-    want = tls.wanted(settings, source, member.info, configuring)
-    authority = tls.copy_of_authority(settings, source, member.info, configuring)
+    source, configuring = source_of(members).facts, channel_step(member, members) == "configure"
+    want = tls.wanted(settings, source, member.facts, configuring)
+    authority = tls.copy_of_authority(settings, source, member.facts, configuring)
     return {
         "wanted": want,
-        "differs": not configuring and tls.differs(want, member.channel),
+        "differs": not configuring and tls.differs(want, member.link),
         "authority": authority,
         "new_authority": bool(authority and authority["changed"]),
     }
 
 
-def fell_back(info: dict[str, Any]) -> bool:
+def fell_back(info: Info) -> bool:
     """True on a source that has semi-sync enabled and replicates asynchronously now.
 
     Its next acknowledged commit switches it on again; without one it stays so (MariaDB on an idle
@@ -318,12 +318,12 @@ def must_wait(members: list[Member]) -> bool:
     A source that is semi-synchronous already, or will be at its next start, is left so.
     """
     source = source_of(members)
-    name = source.info["names"]["source"]["variables"]["enabled"]
-    on = source.info["semisync"]["source"]["variables"]["enabled"] == "ON"
+    name = source.facts["names"]["source"]["variables"]["enabled"]
+    on = source.facts["semisync"]["source"]["variables"]["enabled"] == "ON"
     return (
         not on
         and not option_lines.switches_on(
-            name, option_files.parse_ours(source.info["option_files"]["ours"]).get(name, 0)
+            name, option_files.parse_ours(source.facts["option_files"]["ours"]).get(name, 0)
         )
         and any(channel_step(other, members) != "none" for other in replicas_of(members))
     )
@@ -351,9 +351,9 @@ def semisync_is_on(members: list[Member]) -> bool:
     more baseline.
     """
     for member in members:
-        name = member.info["names"][member.side]["variables"]["enabled"]
-        running = member.info["semisync"][member.side]["variables"]["enabled"]
-        configured = member.info["option_files"]["options"].get(name, "0")
+        name = member.facts["names"][member.side]["variables"]["enabled"]
+        running = member.facts["semisync"][member.side]["variables"]["enabled"]
+        configured = member.facts["option_files"]["options"].get(name, "0")
         if running == "ON" or values.canonical_value(configured) != "0":
             return True
     return False
@@ -362,7 +362,7 @@ def semisync_is_on(members: list[Member]) -> bool:
 def no_replica_is_semisync(members: list[Member]) -> bool:
     return all(
         values.canonical_value(
-            member.info["semisync"]["replica"]["variables"].get("enabled") or "OFF"
+            member.facts["semisync"]["replica"]["variables"].get("enabled") or "OFF"
         )
         == "0"
         for member in replicas_of(members)
@@ -378,6 +378,6 @@ def clients_after(member: Member, members: list[Member]) -> int:
             other
             for other in replicas_of(members)
             if channels.running(other.channel)
-            and (other is member or other.info["semisync"]["replica"]["status"]["status"] == "ON")
+            and (other is member or other.facts["semisync"]["replica"]["status"]["status"] == "ON")
         ]
     )

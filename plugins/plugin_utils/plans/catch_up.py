@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 
-def due(side: str, step: str, info: dict[str, Any]) -> bool:
+
+def due(side: str, step: str, info: Info) -> bool:
     """True on a replica that is expected to be behind: its channel begins in this run, or nobody
     has waited since it was seeded.
     """
@@ -16,8 +18,8 @@ def due(side: str, step: str, info: dict[str, Any]) -> bool:
         return False
     if step == "configure":
         return True
-    seeded = info.get("seed") or {}
-    waiting = seeded.get("state") == "done" and seeded.get("caught_up") is False
+    seeded = info.get("seed")
+    waiting = bool(seeded and seeded.get("state") == "done" and seeded.get("caught_up") is False)
     return bool(info["channel"] and info["channel"]["gtid"] and (step == "start" or waiting))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -37,7 +38,7 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
             f"semisync_drill_replica is {settings['drill_replica']}, which is no replica of this"
             f" cluster; there is: {', '.join(replica.host for replica in replicas)}"
         )
-    timeout = int(source.info["semisync"]["source"]["variables"]["timeout"] or 0)
+    timeout = int(source.facts["semisync"]["source"]["variables"]["timeout"] or 0)
     if timeout > settings["drill_max_block"] * 1000:
         reasons.append(
             f"{source.host}: the semi-sync timeout is {int(timeout)} ms, so writers could be"
@@ -55,7 +56,7 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
                 f"{replica.host}: its server belongs to no systemd unit, by which it could be"
                 " stopped and started; set semisync_service"
             )
-        if not starts_its_channel(replica.info):
+        if not starts_its_channel(replica.facts):
             reasons.append(
                 f"{replica.host}: skip_replica_start is set, so its channel would stay stopped"
                 " after a start of its server; take it out of the option file, or drill by hand"
@@ -63,7 +64,7 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
     return reasons
 
 
-def starts_its_channel(info: dict[str, Any]) -> bool:
+def starts_its_channel(info: Info) -> bool:
     """Whether a replica follows its source again by itself when its server starts."""
     values = [
         where[name]
@@ -87,7 +88,7 @@ def drilled(members: list[Member], settings: Settings) -> list[Member]:
 
 
 def unit_of(replica: Member, units: dict[str, str | None]) -> str | None:
-    return units.get(replica.host) or replica.info["unit"]
+    return units.get(replica.host) or replica.facts["unit"]
 
 
 def make(
@@ -101,16 +102,16 @@ def make(
         whether the source waits at all for replicas that are not there.
     """
     source = source_of(members)
-    variables, status = (
-        source.info["semisync"]["source"][part] for part in ("variables", "status")
-    )
-    needed, clients = int(variables.get("wait_for_replica_count") or 1), int(status["clients"])
+    running = source.facts["semisync"]["source"]
+    variables, status = running["variables"], running["status"]
+    needed = int(variables.get("wait_for_replica_count") or 1)
+    clients = int(status["clients"] or 0)
     return [
         {
             "replica": replica.host,
             "source": source.host,
             "unit": unit_of(replica, units),
-            "timeout_ms": int(variables["timeout"]),
+            "timeout_ms": int(variables["timeout"] or 0),
             "needed": needed,
             "clients": clients,
             "waits": variables.get("wait_no_replica") != "OFF",

@@ -30,19 +30,19 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_
 
 
 def mariadb(member: Member) -> bool:
-    return member.info["engine"] == "mariadb"
+    return member.facts["engine"] == "mariadb"
 
 
 def modes_lack(member: Member) -> bool:
     """True on a MySQL server that does not give its transactions GTIDs and insist on them."""
-    return not mariadb(member) and statement("on", member.info["variables"]) is not None
+    return not mariadb(member) and statement("on", member.facts["variables"]) is not None
 
 
 def lines_lack(member: Member) -> bool:
     """True where the next start would undo the modes."""
     if mariadb(member):
         return False
-    options, persisted = member.info["option_files"]["options"], member.info["persisted"]
+    options, persisted = member.facts["option_files"]["options"], member.facts["persisted"]
     return any(
         not values.same_value(options.get(name), value)
         and not values.same_value(persisted.get(name), value)
@@ -72,13 +72,13 @@ def starts(member: Member) -> bool:
 
 def option_file(member: Member) -> dict[str, Any]:
     """Where the two lines go, in the shape of semisync_plan's option_file."""
-    text = member.info["option_files"]["ours"]
+    text = member.facts["option_files"]["ours"]
     if lines_lack(member):
         section = [(option_lines.GTID_COMMENT, option_lines.GTID_OPTIONS)]
-        rendered = option_files.render(section, member.info["option_files"]["group"])
+        rendered = option_files.render(section, member.facts["option_files"]["group"])
         # Our text begins with the group; ours alone goes behind what is there.
         text = text + rendered.partition("\n")[2] if text else rendered
-    place = member.info["option_files"]
+    place = member.facts["option_files"]
     header = (
         option_files.HEADER if place["kind"] == "drop-in" and not place["ours"] and text else ""
     )
@@ -104,7 +104,7 @@ def make(member: Member, members: list[Member]) -> dict[str, Any]:
         "anonymous": any(modes_lack(other) for other in members),
         "statements": [
             text
-            for text in (statement(step[0], member.info["variables"]) for step in STEPS)
+            for text in (statement(step[0], member.facts["variables"]) for step in STEPS)
             if text and not mariadb(member)
         ],
         "option_file": option_file(member),
@@ -141,7 +141,7 @@ def problems(members: list[Member]) -> list[str]:
 
 
 def of_server(member: Member) -> list[str]:
-    info, reasons = member.info, []
+    info, reasons = member.facts, []
     server = f"{member.host}: {info['engine']} {info['version']}"
     if not info["names"]["gtid"]:
         reasons.append(f"{server} has no GTIDs; they begin with MySQL 5.6.9 and MariaDB 10.0.2")
@@ -169,9 +169,9 @@ def of_strangers(members: list[Member]) -> list[str]:
         return []
     reasons = []
     for member in members:
-        if member.info["other_channels"]:
+        if member.facts["other_channels"]:
             reasons.append(
-                f"{member.host} has further channels ({', '.join(member.info['other_channels'])});"
+                f"{member.host} has further channels ({', '.join(member.facts['other_channels'])});"
                 " all servers that replicate with each other go to GTIDs together"
             )
         ours = len(
@@ -182,7 +182,7 @@ def of_strangers(members: list[Member]) -> list[str]:
             ]
         )
         ours = ours if member.side == "source" else 0
-        readers = member.info["readers"]
+        readers = member.facts["readers"]
         if len(readers) > ours:
             reasons.append(
                 f"{len(readers)} sessions read the binary log of {member.host}, from"
@@ -194,10 +194,10 @@ def of_strangers(members: list[Member]) -> list[str]:
 
 
 def of_replica(member: Member, source: Member) -> list[str]:
-    channel = member.channel
     reasons: list[str] = []
     if not converts(member):
         return reasons
+    channel = member.link
     errors = [error for error in (channel["last_io_error"], channel["last_sql_error"]) if error]
     if errors:
         reasons.append(f"{member.host} does not replicate: {'; '.join(errors)}")
@@ -209,12 +209,12 @@ def of_replica(member: Member, source: Member) -> list[str]:
 
 def replayed(member: Member, source: Member) -> str:
     """What a source whose transactions get no GTIDs yet has of old ones that the replica lacks."""
-    if mariadb(member) or (source.info["variables"]["gtid_mode"] or "OFF") not in (
+    if mariadb(member) or (source.facts["variables"]["gtid_mode"] or "OFF") not in (
         "OFF",
         "OFF_PERMISSIVE",
     ):
         return ""
     there, here = (
-        MysqlGtids.parse(one.info["gtid"].get("gtid_executed")) for one in (source, member)
+        MysqlGtids.parse(one.facts["gtid"].get("gtid_executed")) for one in (source, member)
     )
     return str(there.minus(here))

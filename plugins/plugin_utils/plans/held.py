@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import HeldRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
@@ -23,7 +24,7 @@ class Held(NamedTuple):
     """
 
     member: Member
-    row: dict[str, str]
+    row: HeldRow
 
 
 def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[Member], list[Held]]:
@@ -59,7 +60,7 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
     return (left, away) if left else (members, [])
 
 
-def is_it(member: Member, row: dict[str, str]) -> bool:
+def is_it(member: Member, row: HeldRow) -> bool:
     """Whether a member is the server of a row; one that was not read goes by its name."""
     number = sides.identity(member)
     return number == row["id"] if number else member.host == row["host"]
@@ -86,17 +87,18 @@ def came_back(member: Member, members: list[Member]) -> bool:
             return True
 
 
-def missed(member: Member, members: list[Member]) -> dict[str, str] | None:
+def missed(member: Member, members: list[Member]) -> HeldRow | None:
     """The failover that a replica has missed, of the journal: it still follows the server that lost
     its role then. None where it follows another, or nobody.
 
     Args:
         members: all of the inventory's, also those that are held.
     """
-    target, channel = sides.target_of(member, members, None), sides.channel_of(member) or {}
+    target, channel = sides.target_of(member, members, None), sides.channel_of(member)
     followed = next((other for other in members if other.host == target), None)
     # A channel that ran knows whom it followed; one that has met nobody does not.
-    number = str(channel.get("source_uuid") or channel.get("source_server_id") or "")
+    known = (channel["source_uuid"] or channel["source_server_id"]) if channel else None
+    number = str(known or "")
     return next(
         (
             row
@@ -107,7 +109,7 @@ def missed(member: Member, members: list[Member]) -> dict[str, str] | None:
     )
 
 
-def missed_words(row: dict[str, str]) -> str:
+def missed_words(row: HeldRow) -> str:
     """What a replica has missed, as evidence."""
     return (
         f"its channel is to {row['host']}, whose role went to {row['to_host']} at {row['happened']}"

@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     same_value,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -26,21 +27,21 @@ GTID_OPTIONS = [("gtid_mode", "ON"), ("enforce_gtid_consistency", "ON")]
 LOSSLESS_COMMENT = (
     "lossless: acknowledged is on the replica's disk; writers are let in by a playbook"
 )
-OTHER_SIDE = {"source": "replica", "replica": "source"}
+OTHER_SIDE: dict[Side, Side] = {"source": "replica", "replica": "source"}
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def unknown(info: dict[str, Any]) -> str:
+def unknown(info: Info) -> str:
     """Why nobody knows what this server's option files say; empty where they were read."""
     return info["option_files"].get("unknown") or ""
 
 
-def command_line(info: dict[str, Any]) -> dict[str, str]:
+def command_line(info: Info) -> dict[str, str]:
     """The options that a server was started with beside its option files, which they override."""
     return info["option_files"].get("command_line") or {}
 
 
-def server_id(host: str, explicit: int, info: dict[str, Any], fresh: bool) -> int:
+def server_id(host: str, explicit: int, info: Info, fresh: bool) -> int:
     """The host's server_id: the one asked for, the one it runs with, or one made from its name.
 
     A fresh server runs with 1 (MySQL 8.0 and later, MariaDB) or 0 like every other, which is no
@@ -66,7 +67,7 @@ def made_up_id(host: str) -> int:
     return zlib.crc32(host.encode("utf-8")) % 4294967290 + 2
 
 
-def listens_on_loopback_only(info: dict[str, Any]) -> bool:
+def listens_on_loopback_only(info: Info) -> bool:
     """True where no other host can reach the server, now or after its next start."""
     return any(
         all(address.strip() in LOOPBACK for address in (value or "*").split(","))
@@ -78,7 +79,7 @@ def listens_on_loopback_only(info: dict[str, Any]) -> bool:
 
 
 def replication_options(
-    side: str, info: dict[str, Any], settings: Settings, number: int
+    side: Side, info: Info, settings: Settings, number: int
 ) -> list[tuple[str, int | str]]:
     """P0: the lines that a server needs to be a source or replica at all.
 
@@ -100,9 +101,7 @@ def replication_options(
     return options
 
 
-def semisync_options(
-    side: str, info: dict[str, Any], settings: Settings, on: bool = True
-) -> list[Any]:
+def semisync_options(side: Side, info: Info, settings: Settings, on: bool = True) -> list[Any]:
     """The lines of one side of semi-sync, for the variables that this server has.
 
     The plugin's options carry loose_: without it a server whose plugin is gone would not start.
@@ -138,8 +137,8 @@ def durability_options(settings: Settings) -> list[tuple[str, int]]:
 
 
 def sections(
-    side: str,
-    info: dict[str, Any],
+    side: Side,
+    info: Info,
     settings: Settings,
     number: int,
     fresh: bool,
@@ -187,7 +186,7 @@ def sections(
     return result
 
 
-def runtime_value(info: dict[str, Any], name: str) -> str | None:
+def runtime_value(info: Info, name: str) -> str | None:
     """The running server's value of a variable, or None where it has none."""
     for side in ("source", "replica"):
         for key, server_name in info["names"][side]["variables"].items():
@@ -196,7 +195,7 @@ def runtime_value(info: dict[str, Any], name: str) -> str | None:
     return info["variables"].get(name)
 
 
-def drift(options: list[Any], info: dict[str, Any]) -> dict[str, Any]:
+def drift(options: list[Any], info: Info) -> dict[str, Any]:
     """Options whose running value differs: canonical name -> (running value, wanted value)."""
     result: dict[str, Any] = {}
     for option, value in options:
@@ -212,7 +211,7 @@ def drift(options: list[Any], info: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def withdrawn(options: list[Any], info: dict[str, Any]) -> dict[str, Any]:
+def withdrawn(options: list[Any], info: Info) -> dict[str, Any]:
     """What a line of ours that goes leaves behind in the running server, as drift() has it."""
     name = "sync_relay_log"
     files = info["option_files"]
@@ -232,9 +231,7 @@ COMPARED = {
 }
 
 
-def differing_from_inventory(
-    info: dict[str, Any], settings: Settings
-) -> list[tuple[str, str, str, Any]]:
+def differing_from_inventory(info: Info, settings: Settings) -> list[tuple[str, str, str, Any]]:
     """Semi-sync's values on a source that are not what the inventory wants.
 
     Args:
@@ -244,14 +241,12 @@ def differing_from_inventory(
         list of (public variable, the server's name, running value, wanted value).
     """
     names, running = info["names"]["source"]["variables"], info["semisync"]["source"]["variables"]
-    return [
-        (f"semisync_{key}", names[key], running[key], settings[wanted])
-        for key, wanted in sorted(COMPARED.items())
-        if key in names
-        and wanted in settings
-        and running[key] is not None
-        and not same_value(running[key], settings[wanted])
-    ]
+    differing = []
+    for key, wanted in sorted(COMPARED.items()):
+        value = running[key] if key in names and wanted in settings else None
+        if value is not None and not same_value(value, settings[wanted]):
+            differing.append((f"semisync_{key}", names[key], value, settings[wanted]))
+    return differing
 
 
 def switches_on(name: str, value: Any) -> bool:

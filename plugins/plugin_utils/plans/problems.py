@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import plugin, values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import HeldRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     LOST,
@@ -91,7 +92,7 @@ def of_reading(members: list[Member]) -> list[str]:
 
 def unknown_options(member: Member) -> str:
     """Why nothing can be planned for a server: what it starts with is not known; or empty."""
-    reason = option_lines.unknown(member.info)
+    reason = option_lines.unknown(member.facts)
     return reason and f"what its server starts with is not known: {reason}"
 
 
@@ -133,8 +134,8 @@ def of_cluster(members: list[Member], settings: Settings) -> list[str]:
 def of_engines(members: list[Member]) -> list[str]:
     families: dict[str, list[str]] = {}
     for member in members:
-        family = "MariaDB" if member.info["engine"] == "mariadb" else "MySQL"
-        families.setdefault(family, []).append(f"{member.host} ({member.info['version_full']})")
+        family = "MariaDB" if member.facts["engine"] == "mariadb" else "MySQL"
+        families.setdefault(family, []).append(f"{member.host} ({member.facts['version_full']})")
     if len(families) < 2:
         return []
     listed = "; ".join(
@@ -148,7 +149,7 @@ def of_engines(members: list[Member]) -> list[str]:
 
 def of_server(member: Member) -> list[str]:
     """What is wrong with one server by itself."""
-    reasons, info = [], member.info
+    reasons, info = [], member.facts
     try:
         plugin.check_mix(info["plugins"], info["plugins_registered"], info["names"]["generation"])
     except plugin.ConflictError as error:
@@ -183,11 +184,11 @@ def of_identities(members: list[Member]) -> list[str]:
 def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
     count, replicas = settings["wait_for_replica_count"], len(replicas_of(members))
     source = source_of(members)
-    if count > 1 and "wait_for_replica_count" not in source.info["names"]["source"]["variables"]:
+    if count > 1 and "wait_for_replica_count" not in source.facts["names"]["source"]["variables"]:
         return [
             f"{source.host}: semisync_wait_for_replica_count is {count}, but"
-            f" {source.info['engine']} {source.info['version']} waits for one acknowledgement only;"
-            " set it to 1"
+            f" {source.facts['engine']} {source.facts['version']} waits for one acknowledgement"
+            " only; set it to 1"
         ]
     # One that is left alone waits for nobody.
     if count > replicas > 0:
@@ -207,8 +208,8 @@ def of_channel(member: Member, source: Member, members: list[Member]) -> list[st
         return [missed_words(member, source, member.missed)]
     uuid, number = channel["source_uuid"], int(channel["source_server_id"] or 0)
     right_uuid, right_number = (
-        source.info["variables"]["server_uuid"],
-        int(source.info["variables"]["server_id"]),
+        source.facts["variables"]["server_uuid"],
+        int(source.facts["variables"]["server_id"] or 0),
     )
     if uuid and right_uuid:
         named, right, known_by = uuid, right_uuid, "server_uuid"
@@ -229,7 +230,7 @@ def of_channel(member: Member, source: Member, members: list[Member]) -> list[st
     ]
 
 
-def missed_words(member: Member, source: Member, row: dict[str, str]) -> str:
+def missed_words(member: Member, source: Member, row: HeldRow) -> str:
     """Of a replica that missed a failover, who brings it over."""
     return (
         f"{member.host} was away when {row['host']} lost its role, and follows it still: rejoin.yml"
@@ -246,9 +247,9 @@ def of_new_replica(
     """
     reasons = []
     for server in (source, member):
-        if not server.info["names"]["gtid"]:
+        if not server.facts["names"]["gtid"]:
             reasons.append(
-                f"{server.host}: {server.info['engine']} {server.info['version']} has no GTIDs,"
+                f"{server.host}: {server.facts['engine']} {server.facts['version']} has no GTIDs,"
                 " without which the collection sets no replication up; let"
                 f" {member.host} replicate by file and position first"
             )
@@ -267,7 +268,7 @@ def of_new_replica(
 def password_too_long(member: Member, settings: Settings) -> str:
     """Why a server could not log in with the replication password; empty where it can."""
     limit, length = (
-        member.info["names"]["longest_source_password"],
+        member.facts["names"]["longest_source_password"],
         len(settings["replication_password"]),
     )
     if not limit or length <= limit:
@@ -320,7 +321,7 @@ def of_data(member: Member, source: Member, members: list[Member], settings: Set
     if seed.by_position(source, members):
         return [
             f"{member.host}: the source {source.host} replicates by file and position (gtid_mode"
-            f" {source.info['variables']['gtid_mode']}), and a new replica follows by GTID: set"
+            f" {source.facts['variables']['gtid_mode']}), and a new replica follows by GTID: set"
             " this replica up yourself"
         ]
     return []
@@ -332,17 +333,17 @@ def of_overrides(member: Member, members: list[Member], settings: Settings) -> l
     """
     sections = option_lines.sections(
         member.side,
-        member.info,
+        member.facts,
         settings,
         wanted_id(member, members),
         is_fresh(member, members),
         settings["stage"],
         bool(replicas_of(members)),
     )
-    reasons, started_with = [], option_lines.command_line(member.info)
+    reasons, started_with = [], option_lines.command_line(member.facts)
     for option, value in [pair for dummy, pairs in sections for pair in pairs]:
         name = option_files.canonical_name(option)
-        persisted, given = member.info["persisted"].get(name), started_with.get(name)
+        persisted, given = member.facts["persisted"].get(name), started_with.get(name)
         if persisted is not None and not values.same_value(persisted, value):
             reasons.append(
                 f"{member.host}: {name} is persisted as {persisted} (SET PERSIST), which overrides"

@@ -19,6 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     SOURCE,
     SWITCHES,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -36,14 +37,14 @@ def is_semisync(name: str) -> bool:
     return name.startswith("rpl_semi_sync")
 
 
-def sides(member: Member) -> list[str]:
+def sides(member: Member) -> list[Side]:
     """The sides of semi-sync that our lines set on this host, on or off."""
-    lines = option_files.parse_ours(member.info["option_files"]["ours"])
+    lines = option_files.parse_ours(member.facts["option_files"]["ours"])
     return sorted({side for name, side in SWITCHES.items() if name in lines})
 
 
-def enabled(member: Member, side: str) -> bool:
-    return member.info["semisync"][side]["variables"]["enabled"] == "ON"
+def enabled(member: Member, side: Side) -> bool:
+    return member.facts["semisync"][side]["variables"]["enabled"] == "ON"
 
 
 def left_behind(member: Member) -> str | None:
@@ -55,21 +56,21 @@ def left_behind(member: Member) -> str | None:
     goes = (*option_lines.DYNAMIC, *(("bind_address",) if member.side == "replica" else ()))
     lines = [
         (name, value)
-        for name, value in option_files.parse_ours(member.info["option_files"]["ours"]).items()
+        for name, value in option_files.parse_ours(member.facts["option_files"]["ours"]).items()
         if not is_semisync(name) and name not in goes
     ]
     if not lines:
         return None
     return (
         LEFT_BEHIND_HEADER
-        + f"[{member.info['option_files']['group']}]\n"
+        + f"[{member.facts['option_files']['group']}]\n"
         + "".join(f"{name} = {value}\n" for name, value in lines)
     )
 
 
 def option_file_step(member: Member) -> dict[str, Any]:
     """What happens to our lines: nothing, or they go and leave a text at a place."""
-    files = member.info["option_files"]
+    files = member.facts["option_files"]
     text = left_behind(member)
     return {
         "path": files["path"],
@@ -90,7 +91,7 @@ def restart_io(member: Member) -> bool:
     channel = member.channel
     if member.side != "replica" or not channel or "replica" not in sides(member):
         return False
-    acknowledges = member.info["semisync"]["replica"]["status"]["status"] == "ON"
+    acknowledges = member.facts["semisync"]["replica"]["status"]["status"] == "ON"
     return acknowledges and channel["io_running"] != "No"
 
 
@@ -113,7 +114,7 @@ def make(member: Member, members: list[Member]) -> dict[str, Any]:
         member: the host.
         members: all hosts of its cluster, itself included; every one has info.
     """
-    info, ours = member.info, sides(member)
+    info, ours = member.facts, sides(member)
     result: dict[str, Any] = {
         "side": member.side,
         "source": source_of(members).host,
@@ -139,7 +140,7 @@ def make(member: Member, members: list[Member]) -> dict[str, Any]:
 
 def remains(member: Member) -> list[str]:
     """What stays on a host that is not ours and that people should know of, in words."""
-    reasons, info = [], member.info
+    reasons, info = [], member.facts
     if not sides(member):
         for side in (SOURCE, REPLICA):
             name = info["names"][side]["plugin"]
@@ -159,7 +160,7 @@ def problems(members: list[Member]) -> list[str]:
         and "source" not in sides(source)
         and any("replica" in sides(other) for other in replicas_of(members))
     ):
-        switch = source.info["names"]["source"]["variables"]["enabled"]
+        switch = source.facts["names"]["source"]["variables"]["enabled"]
         reasons.append(
             f"{source.host}: {switch} is ON, and no line of ours says that the collection did it;"
             " without its replicas every commit would wait for the timeout. Switch it off first:"
@@ -172,7 +173,7 @@ def problems(members: list[Member]) -> list[str]:
 
 def of_option_files(member: Member) -> list[str]:
     """Other people's lines that would keep the server from starting, or bring semi-sync back."""
-    files, info, reasons = member.info["option_files"], member.info, []
+    files, info, reasons = member.facts["option_files"], member.facts, []
     for side in sides(member):
         names = info["names"][side]["variables"]
         for name in sorted(set(names.values()) & set(files["elsewhere"])):

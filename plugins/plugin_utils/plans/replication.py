@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 
@@ -17,10 +16,10 @@ def sets_replication_up(member: Member) -> bool:
     """True where our file has lines of P0, or had them before it was lost: nobody else makes up
     that server_id.
     """
-    files, variables = member.info["option_files"], member.info["variables"]
+    files, variables = member.facts["option_files"], member.facts["variables"]
     if any(
         name in option_files.parse_ours(files["ours"])
-        for name in ("server_id", member.info["names"]["log_updates"])
+        for name in ("server_id", member.facts["names"]["log_updates"])
     ):
         return True
     ours = member.explicit_id or option_lines.made_up_id(member.host)
@@ -40,7 +39,7 @@ def is_fresh(member: Member, members: list[Member]) -> bool:
 
 def wanted_id(member: Member, members: list[Member]) -> int:
     return option_lines.server_id(
-        member.host, member.explicit_id, member.info, is_fresh(member, members)
+        member.host, member.explicit_id, member.facts, is_fresh(member, members)
     )
 
 
@@ -53,7 +52,7 @@ def channel_step(member: Member, members: list[Member]) -> str:
     return "none" if channels.running(member.channel) else "start"
 
 
-def never_connected(channel: dict[str, Any]) -> bool:
+def never_connected(channel: Channel) -> bool:
     """True where a channel is configured but has not met its source yet: a run was interrupted, or
     cannot log in.
     """

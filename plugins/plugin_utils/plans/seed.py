@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import DONOR, amount
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
@@ -18,16 +19,16 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
-def filled(info: dict[str, Any]) -> list[str]:
+def filled(info: Info) -> list[str]:
     """Schemas that hold something: an empty one is no data, as test of a new MySQL 5.6."""
     return [name for name in info["schemas"] if name not in info.get("empty_schemas", [])]
 
 
 def strangers(member: Member, source: Member) -> str:
     """Data on a future replica that its source does not have, in words; empty if there are none."""
-    info = member.info
+    info = member.facts
     kind = gtids.kind_of(info["engine"])
-    mine, theirs = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (member, source))
+    mine, theirs = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (member, source))
     local = mine.beyond(theirs)
     known = bool(info["gtid"].get(kind.APPLIED))
     if local:
@@ -43,33 +44,33 @@ def missing_history(
     """Data of the source that its binary logs cannot bring to a replica, in words; empty where
     there is none.
     """
-    if member.info["gtid"].get("gtid_executed") or member.info["gtid"].get("gtid_slave_pos"):
-        purged = gtids.MysqlGtids.parse(source.info["gtid"].get("gtid_purged"))
-        executed = member.info["gtid"].get("gtid_executed") if purged else ""
+    if member.facts["gtid"].get("gtid_executed") or member.facts["gtid"].get("gtid_slave_pos"):
+        purged = gtids.MysqlGtids.parse(source.facts["gtid"].get("gtid_purged"))
+        executed = member.facts["gtid"].get("gtid_executed") if purged else ""
         lost = purged.minus(gtids.MysqlGtids.parse(executed))
         return f"the source {source.host} has purged binary logs it needs ({lost})" if lost else ""
     # Canary rows are in the binary log, but reach a replica by GTID only when they were written
     # with one.
-    by_gtid = source.info["engine"] == "mariadb" or source.info["variables"]["gtid_mode"] == "ON"
+    by_gtid = source.facts["engine"] == "mariadb" or source.facts["variables"]["gtid_mode"] == "ON"
     schemas = [
         name
-        for name in source.info["schemas"]
+        for name in source.facts["schemas"]
         if not (by_gtid and name == settings["canary_schema"])
     ]
-    data = [name for name in filled(source.info) if name in schemas]
+    data = [name for name in filled(source.facts) if name in schemas]
     if data:
         return (
             f"the source {source.host} holds data (schemas {', '.join(data)}) from before"
             " replication"
         )
     # The first table in it would stop a replica that has no such schema.
-    lacking = [name for name in schemas if name not in member.info["schemas"]]
+    lacking = [name for name in schemas if name not in member.facts["schemas"]]
     if lacking:
         return (
             f"the source {source.host} has the empty schemas {', '.join(lacking)} from before"
             f" replication, which {member.host} lacks"
         )
-    if source.info["gtid"].get("gtid_purged"):
+    if source.facts["gtid"].get("gtid_purged"):
         return f"the source {source.host} has purged its first binary logs"
     return ""
 
@@ -80,26 +81,27 @@ def by_position(source: Member, members: list[Member]) -> bool:
     """
     return (
         not is_fresh(source, members)
-        and source.info["engine"] != "mariadb"
-        and source.info["variables"]["gtid_mode"] != "ON"
+        and source.facts["engine"] != "mariadb"
+        and source.facts["variables"]["gtid_mode"] != "ON"
     )
 
 
-def half_seeded(info: dict[str, Any]) -> bool:
+def half_seeded(info: Info) -> bool:
     """True on a replica that a seeding of ours was interrupted on: what it holds is no data of its
     own.
     """
-    return (info.get("seed") or {}).get("state") == "loading"
+    seeded = info.get("seed")
+    return seeded is not None and seeded.get("state") == "loading"
 
 
 def own_data(member: Member, source: Member) -> str:
     """What a seeding would destroy on a replica, in words; empty where there is nothing to lose."""
-    if half_seeded(member.info):
+    if half_seeded(member.facts):
         return ""
     local = strangers(member, source)
-    if local or not filled(member.info):
+    if local or not filled(member.facts):
         return local
-    return f"schemas {', '.join(filled(member.info))}"
+    return f"schemas {', '.join(filled(member.facts))}"
 
 
 def needed(member: Member, members: list[Member], settings: Settings) -> str:
@@ -107,7 +109,7 @@ def needed(member: Member, members: list[Member], settings: Settings) -> str:
     if channel_step(member, members) != "configure" or settings["seed_method"] == "none":
         return ""
     source = source_of(members)
-    if half_seeded(member.info):
+    if half_seeded(member.facts):
         return "a seeding of it was interrupted"
     if member.replaced:
         return "what it holds is to be replaced"
@@ -129,16 +131,16 @@ def step(member: Member, members: list[Member], settings: Settings) -> dict[str,
     why = needed(member, members, settings)
     if not why:
         return None
-    source = source_of(members).info
-    method, because = choose(settings["seed_method"], source, member.info)
-    way = tls.clone(settings, source, member.info) if method == "clone" else None
+    source = source_of(members).facts
+    method, because = choose(settings["seed_method"], source, member.facts)
+    way = tls.clone(settings, source, member.facts) if method == "clone" else None
     return {"method": method, "why": why, "because": because, "tls": way}
 
 
 def leftover(member: Member) -> Any:
     """True on a source where a run that was interrupted left the account of a clone."""
     return member.side == "source" and any(
-        account["user"] == DONOR for account in member.info["accounts"]
+        account["user"] == DONOR for account in member.facts["accounts"]
     )
 
 
@@ -154,16 +156,16 @@ def problem(member: Member, members: list[Member], settings: Settings) -> str:
     if by_position(source, members):
         return (
             f"{member.host} needs the data of {source.host}, which replicates by file and position"
-            f" (gtid_mode {source.info['variables']['gtid_mode']}); a new replica follows by GTID:"
+            f" (gtid_mode {source.facts['variables']['gtid_mode']}); a new replica follows by GTID:"
             " set this replica up yourself"
         )
-    method, because = choose(settings["seed_method"], source.info, member.info)
+    method, because = choose(settings["seed_method"], source.facts, member.facts)
     if method is None:
         return f"{member.host} cannot be seeded from {source.host}: {because}"
     return ""
 
 
-def choose(wanted: str, source: dict[str, Any], replica: dict[str, Any]) -> tuple[str | None, str]:
+def choose(wanted: str, source: Info, replica: Info) -> tuple[str | None, str]:
     """(method, because): the way to copy, and why not the faster one; (None, why) where none will
     do.
 
@@ -184,7 +186,7 @@ def choose(wanted: str, source: dict[str, Any], replica: dict[str, Any]) -> tupl
     return (None, f"{unfit}; {slow}") if slow else ("dump", unfit)
 
 
-def clone_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
+def clone_unfit(source: Info, replica: Info) -> str:
     """Why the clone plugin cannot do it (MySQL manual, "Remote Cloning Prerequisites"); empty where
     it can.
     """
@@ -204,7 +206,7 @@ def clone_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
     return ""
 
 
-def backup_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
+def backup_unfit(source: Info, replica: Info) -> str:
     """Why mariadb-backup cannot do it; empty where it can."""
     if source["engine"] != "mariadb":
         return "mariadb-backup copies MariaDB only"
@@ -221,7 +223,7 @@ def backup_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
     return ""
 
 
-def dump_unfit(source: dict[str, Any], replica: dict[str, Any]) -> str:
+def dump_unfit(source: Info, replica: Info) -> str:
     if not source["tools"]["dump"]:
         return (
             "there is no mysqldump or mariadb-dump on the source (install the server's client"

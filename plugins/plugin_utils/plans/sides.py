@@ -7,10 +7,16 @@ servers say what is: whom the others follow, and whom the journal names.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Channel,
+    HeldRow,
+    JournalRow,
+    Variables,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 
@@ -30,7 +36,7 @@ class Sides(NamedTuple):
     source: str | None
     outdated: bool
     problems: list[str]
-    row: dict[str, Any] | None = None
+    row: JournalRow | None = None
     interrupted: str = ""
     writing: tuple[str, ...] = ()
 
@@ -87,13 +93,12 @@ def decide(members: list[Member]) -> Sides:
     return Sides(likeliest, outdated, problems, row, interrupted, writing)
 
 
-def newest_row(members: list[Member]) -> tuple[dict[str, Any] | None, list[str]]:
+def newest_row(members: list[Member]) -> tuple[JournalRow | None, list[str]]:
     """(the newest row of all members' journals or None, contradictions between them)."""
-    rows = [
-        (member.host, member.info["journal"])
-        for member in members
-        if member.info is not None and member.info.get("journal")
+    journals = [
+        (member.host, member.info.get("journal")) for member in members if member.info is not None
     ]
+    rows = [(host, row) for host, row in journals if row]
     if not rows:
         return None, []
     number = max(row["number"] for _host, row in rows)
@@ -105,19 +110,19 @@ def newest_row(members: list[Member]) -> tuple[dict[str, Any] | None, list[str]]
     return last[0][1], [f"the journals differ in row {number}: {'; '.join(words)}"]
 
 
-def held_rows(members: list[Member]) -> list[dict[str, str]]:
+def held_rows(members: list[Member]) -> list[HeldRow]:
     """What the longest of the members' journals says of the servers that a failover left behind:
     that of a host which is held ends before.
     """
     read = [member.info for member in members if member.info is not None]
-    numbers = [int((info.get("journal") or {}).get("number") or 0) for info in read]
+    journals = [info.get("journal") for info in read]
+    numbers = [row["number"] if row else 0 for row in journals]
     if not numbers or not max(numbers):
         return []
-    rows: list[dict[str, str]] = read[numbers.index(max(numbers))].get("held") or []
-    return rows
+    return read[numbers.index(max(numbers))].get("held") or []
 
 
-def row_words(row: dict[str, Any]) -> str:
+def row_words(row: JournalRow) -> str:
     """One row of the journal for people."""
     return (
         f"{row['operation']} from {row['from_host']} to {row['to_host']} {row['state']} at"
@@ -125,19 +130,18 @@ def row_words(row: dict[str, Any]) -> str:
     )
 
 
-def named_by(row: dict[str, Any] | None, members: list[Member]) -> tuple[str | None, bool]:
+def named_by(row: JournalRow | None, members: list[Member]) -> tuple[str | None, bool]:
     """(the member that the journal's newest row names as the source or None, whether that is the
     very server and not only the same name).
     """
     if row is None:
         return None, False
     if row["state"] == journal.DONE or row["operation"] == journal.REJOIN:
-        which = "to"
+        number, name = journal.ends(row)[0]
     elif row["state"] == journal.UNDONE:
-        which = "from"
+        number, name = journal.ends(row)[1]
     else:
         return None, False
-    number, name = row[which + "_id"], row[which + "_host"]
     for member in members:
         if number and identity(member) == number:
             return member.host, True
@@ -153,20 +157,20 @@ def identity(member: Member) -> str:
     return journal.identity(variables_of(member))
 
 
-def in_row(member: Member, row: dict[str, Any] | None) -> bool:
+def in_row(member: Member, row: JournalRow | None) -> bool:
     """True for one of the two servers that a row of the journal is about."""
     return row is not None and bool(
         identity(member) and identity(member) in (row["from_id"], row["to_id"])
     )
 
 
-def variables_of(member: Member) -> dict[str, Any]:
+def variables_of(member: Member) -> Variables:
     """A member's server variables, none where it could not be read."""
-    return (member.info or {}).get("variables") or {}
+    return member.info["variables"] if member.info else {}
 
 
-def channel_of(member: Member) -> dict[str, Any] | None:
-    return (member.info or {}).get("channel")
+def channel_of(member: Member) -> Channel | None:
+    return member.info.get("channel") if member.info else None
 
 
 def takes_writes(member: Member) -> bool:
@@ -188,7 +192,7 @@ def active(member: Member) -> bool:
     return channel is not None and (channel["io_running"], channel["sql_running"]) != ("No", "No")
 
 
-def followed(members: list[Member], row: dict[str, Any] | None) -> dict[str, str]:
+def followed(members: list[Member], row: JournalRow | None) -> dict[str, str]:
     """Who follows whom within the cluster, by host.
 
     A channel that stands still on a server that takes writes, and that another follows or the
@@ -205,7 +209,7 @@ def followed(members: list[Member], row: dict[str, Any] | None) -> dict[str, str
     return edges
 
 
-def target_of(member: Member, members: list[Member], row: dict[str, Any] | None) -> str | None:
+def target_of(member: Member, members: list[Member], row: JournalRow | None) -> str | None:
     """The member that a member's channel follows; None where that is nobody of the cluster.
 
     A channel that ran knows its source's server_uuid or server_id. One that never did has the
@@ -226,14 +230,14 @@ def target_of(member: Member, members: list[Member], row: dict[str, Any] | None)
     if not unread or not (uuid or number):
         return None
     # By its address it is nobody of the cluster, but it may be one that cannot say who it is.
-    for which in ("to", "from"):
-        if row and row[which + "_id"] == (uuid or str(number)) and row[which + "_host"] in unread:
-            return str(row[which + "_host"])
+    for identifier, host in journal.ends(row) if row else ():
+        if identifier == (uuid or str(number)) and host in unread:
+            return host
     groups = [other.host for other in others if other.info is None and other.group == "source"]
     return (groups or unread)[0]
 
 
-def followed_by(channel: dict[str, Any], variables: dict[str, Any]) -> bool:
+def followed_by(channel: Channel, variables: Variables) -> bool:
     """True where a channel that ran followed the server with these variables."""
     if channel["source_uuid"]:
         return bool(channel["source_uuid"] == variables.get("server_uuid"))
@@ -268,7 +272,7 @@ def choose(
     edges: dict[str, str],
     tops: list[str],
     named: str | None,
-    row: dict[str, Any] | None,
+    row: JournalRow | None,
     by_group: list[str],
 ) -> str | None:
     """The likeliest source: who is followed, then whom the journal names, then the inventory's."""
@@ -293,7 +297,7 @@ def choose(
 
 
 def claims_of(
-    member: Member, edges: dict[str, str], named: str | None, row: dict[str, Any] | None
+    member: Member, edges: dict[str, str], named: str | None, row: JournalRow | None
 ) -> list[str]:
     """What speaks for a member as the source, in words."""
     followers = [host for host, target in edges.items() if target == member.host]

@@ -18,7 +18,7 @@ def of_plan(member: Member, drift: dict[str, Any], reasons: list[str]) -> dict[s
     made, one of this run's or one that an interrupted run began.
     """
     words = spends(member, drift, reasons)
-    begun = member.side == "source" and member.info.get("settings_open")
+    begun = member.side == "source" and member.facts.get("settings_open")
     return {"spends": words, "settles": bool(words or begun)}
 
 
@@ -32,7 +32,7 @@ def spends(member: Member, drift: dict[str, Any], reasons: list[str]) -> str:
     """
     if member.side != "source":
         return ""
-    names = member.info["names"]["source"]["variables"]
+    names = member.facts["names"]["source"]["variables"]
     waiting = sorted(names[key] for key in WAITS_BY if key in names and names[key] in drift)
     words = [f"{name} goes from {drift[name][0]} to {drift[name][1]}" for name in waiting]
     return "; ".join(words + (["its server is restarted"] if reasons else []))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -18,7 +19,7 @@ GENERATED = "generated"
 
 
 def wanted(
-    settings: Settings, source: dict[str, Any], replica: dict[str, Any], configuring: bool
+    settings: Settings, source: Info, replica: Info, configuring: bool
 ) -> dict[str, Any] | None:
     """What a replica's channel should have: {'ssl', 'ca', 'verify'}, or None where it is left as it
     is.
@@ -46,7 +47,7 @@ def wanted(
     return {"ssl": True, "ca": ca, "verify": bool(name or proves)}
 
 
-def clone(settings: Settings, source: dict[str, Any], replica: dict[str, Any]) -> dict[str, Any]:
+def clone(settings: Settings, source: Info, replica: Info) -> dict[str, Any]:
     """How a clone travels: {'need', 'ca'}.
 
     Args:
@@ -65,7 +66,7 @@ def clone(settings: Settings, source: dict[str, Any], replica: dict[str, Any]) -
 
 
 def copy_of_authority(
-    settings: Settings, source: dict[str, Any], replica: dict[str, Any], configuring: bool
+    settings: Settings, source: Info, replica: Info, configuring: bool
 ) -> dict[str, Any] | None:
     """The file with the source's authority on a replica: {'path', 'content', 'changed'}, or None
     where none is wanted.
@@ -78,7 +79,7 @@ def copy_of_authority(
     return {"path": copy["path"], "content": text, "changed": configuring or copy["text"] != text}
 
 
-def differs(want: Any, channel: dict[str, Any]) -> bool:
+def differs(want: Any, channel: Channel) -> bool:
     """Whether a channel's TLS is not what is wanted."""
     if want is None or channel is None:
         return False
@@ -96,29 +97,29 @@ def problems(settings: Settings, source: Member, replica: Member, configuring: b
         source: plan.Member.
         replica: plan.Member.
     """
-    want = wanted(settings, source.info, replica.info, configuring)
+    want = wanted(settings, source.facts, replica.facts, configuring)
     if not want or not want["ssl"]:
         return []
-    if not source.info["tls"]["on"]:
+    if not source.facts["tls"]["on"]:
         return [
             f"{source.host}: semisync_replication_ssl is required, but the server has no TLS: give"
             " it ssl_cert and ssl_key, or say disabled"
         ]
-    if settings["replication_ssl_ca"] == GENERATED and not source.info["certificates"]["ca"]:
+    if settings["replication_ssl_ca"] == GENERATED and not source.facts["certificates"]["ca"]:
         remedy = (
             "leave it empty: this server proves itself by the account's password"
-            if source.info["names"]["proves_itself_by_password"]
+            if source.facts["names"]["proves_itself_by_password"]
             else "name a file on the replicas"
         )
         return [
             f"{source.host}: semisync_replication_ssl_ca is generated, but the server has no"
-            f" authority of its own (ssl_ca is {source.info['variables'].get('ssl_ca') or ''!r});"
+            f" authority of its own (ssl_ca is {source.facts['variables'].get('ssl_ca') or ''!r});"
             f" {remedy}"
         ]
     if (
         want["verify"]
         and not want["ca"]
-        and not replica.info["names"]["verifies_source_by_default"]
+        and not replica.facts["names"]["verifies_source_by_default"]
     ):
         return [
             f"{replica.host}: semisync_replication_ssl_verify_name needs"

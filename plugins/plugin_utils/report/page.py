@@ -20,6 +20,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_switchover,
     writability,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import (
+    ChapterOf,
+    no_chapter,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import rejoin_record
 
 HTML, SUMMARY = "report.html", "summary.md"
@@ -59,13 +63,16 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
     return files, broken
 
 
-def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str]:
+def write(
+    folder: str, cluster: str, made_at: str, chapter_of: ChapterOf = no_chapter
+) -> tuple[str, str | None, str]:
     """Write summary.md, and report.html where it can be drawn.
 
     Args:
         folder: of the run.
         cluster: its name.
         made_at: when the report is made, as results.stamp().
+        chapter_of: makes what the page shows besides.
 
     Returns:
         (path of summary.md, path of report.html or None where matplotlib is missing, the verdict's
@@ -80,7 +87,9 @@ def write(folder: str, cluster: str, made_at: str) -> tuple[str, str | None, str
             f"{folder} holds no checkpoints, switchover, failover, rejoin, drill or benchmark to"
             " report"
         )
-    overview = text.make_overview(files, broken, cluster, os.path.basename(folder), made_at)
+    overview = text.make_overview(
+        files, broken, cluster, os.path.basename(folder), made_at, chapter_of(files)
+    )
     # What one run's own change began with and ended with; any other run has nothing to say of it.
     if overview["switchover"] or overview["failover"]:
         overview["changes"] = writability.up_to(folder)
@@ -98,8 +107,10 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
     """The page. Everything that came from a host or a file is escaped by the template."""
     import jinja2
 
+    chapter = overview["chapter"]
+    folders = [HERE, chapter.folder] if chapter.folder else [HERE]
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
+        loader=jinja2.FileSystemLoader(folders),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -108,9 +119,9 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
     environment.filters.update(
         short=text.short,
         moment=text.moment,
-        name=text.name_of,
         meaning=text_switchover.meaning,
         failover_meaning=text_failover.meaning,
+        **chapter.filters,
     )
     # Anything else in a link, such as javascript:, would be the page's own doing.
     environment.tests["match_url"] = lambda text: bool(re.match(r"https?://", text))
@@ -118,6 +129,7 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
         style = stream.read()
     return environment.get_template("page.html.j2").render(
         overview=overview,
+        chapter=chapter,
         style=jinja2.utils.markupsafe.Markup(style),
         pictures=drawn(overview),
         raw=raw(files),
@@ -126,22 +138,19 @@ def html(overview: dict[str, Any], files: dict[str, Any]) -> str:
 
 
 def drawn(overview: dict[str, Any]) -> dict[str, Any]:
-    """Pictures by what they belong to: all changes of roles, the switchover's, a list of drills',
-    lists of suites'.
-    """
-    from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import plots_benchmark
+    """Pictures by what they belong to: all changes of roles, the switchover, each drill."""
     from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
         plots_drill,
         plots_switchover,
         plots_writability,
     )
 
+    overview["chapter"].draw()
     drills, moved = enumerate(overview["drills"], 1), overview["switchover"]
     return {
         "writers": plots_writability.timeline(overview["changes"]),
         "switchover": plots_switchover.timeline(moved) if moved else None,
         "drills": [plots_drill.timeline(drill, number) for number, drill in drills],
-        "suites": [plots_benchmark.pictures(benchmark) for benchmark in overview["benchmarks"]],
     }
 
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.analysis import (
-    NOT_MEASURED,
-    with_unit,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.run_record import upgraded
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_failover,
     text_rejoin,
     text_switchover,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import (
+    NO_CHAPTER,
+    Chapter,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     CRITICAL,
@@ -51,7 +50,12 @@ OUTCOMES = {PASSED: "passed", FAILED: "failed", UNKNOWN: "unknown", NOT_APPLICAB
 
 
 def make_overview(
-    files: dict[str, Any], broken: list[str], cluster: str, run: str, made_at: str
+    files: dict[str, Any],
+    broken: list[str],
+    cluster: str,
+    run: str,
+    made_at: str,
+    chapter: Chapter = NO_CHAPTER,
 ) -> dict[str, Any]:
     """Everything that the page and the summary show.
 
@@ -59,6 +63,7 @@ def make_overview(
         files: name -> value of a run's JSON files.
         broken: names of those that cannot be read.
         cluster, run, made_at: texts.
+        chapter: what the page shows besides.
     """
     moved, kept = files.get("switchover.json"), files.get("certificate.json")
     rows = [
@@ -81,10 +86,7 @@ def make_overview(
         "who_wrote": [],
         "rejoin": files.get("rejoin.json"),
         "drills": (files.get("drill.json") or {}).get("drills") or [],
-        "benchmarks": sorted(
-            (upgraded(files[name]) for name in sorted(files) if name.startswith("benchmark-")),
-            key=lambda benchmark: benchmark["started"],
-        ),
+        "chapter": chapter,
     }
     overview["sections"] = sections(overview["checkpoints"])
     overview["drill_words"] = [drill_in_words(drill) for drill in overview["drills"]]
@@ -121,12 +123,6 @@ def part_of(row: dict[str, Any]) -> str:
     return re.sub(r"^([CRS])\d+$", r"\1", row["id"].split(".")[0])
 
 
-def name_of(suite: dict[str, Any]) -> str:
-    """A suite's title, and the name that it is run by where that is another."""
-    title, name = suite["title"], suite["id"]
-    return title if title.lower() == name.lower() else f"{title} ({name})"
-
-
 def count(rows: list[dict[str, Any]], key: str, value: str) -> int:
     return len([row for row in rows if row.get(key) == value])
 
@@ -144,11 +140,7 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
     wrong, lost = count(rows, "outcome", FAILED), count(drills, "outcome", FAILED)
     critical = count(overview["findings"] or [], "severity", CRITICAL)
     unseen = count(rows, "outcome", UNKNOWN)
-    cells = [cell for benchmark in overview["benchmarks"] for cell in benchmark["cells"]]
-    invalid = len(
-        [cell for cell in cells if not cell["valid"] and cell["reasons"] != [NOT_MEASURED]]
-    )
-    runs = [benchmark for benchmark in overview["benchmarks"] if not benchmark.get("complete")]
+    chapter: Chapter = overview["chapter"]
     became, words = text_switchover.headline(moved) if moved else ("good", "")
     if kept:
         became, words = text_failover.headline(kept)
@@ -172,16 +164,8 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
             "attention",
             f"{', '.join(overview['broken'])} of this run cannot be read",
         )
-    elif invalid:
-        outcome, headline = (
-            "attention",
-            f"{invalid} of {plural(len(cells), 'benchmark cell')} do not count",
-        )
-    elif runs:
-        outcome, headline = (
-            "attention",
-            f"The benchmark {runs[0]['suite']['id']} has not ended",
-        )
+    elif chapter.attention:
+        outcome, headline = "attention", chapter.attention
     elif moved or kept or back:
         outcome, headline = became, words
     elif any(not row["id"].startswith(BENCHMARK_POINTS) for row in rows):
@@ -189,7 +173,7 @@ def verdict(overview: dict[str, Any]) -> dict[str, Any]:
     elif drills:
         outcome, headline = "good", "The cluster survives a replica's outage"
     else:
-        outcome, headline = "good", "The benchmark is complete"
+        outcome, headline = "good", chapter.headline
     return {"outcome": outcome, "headline": headline, "sentences": lead(overview)}
 
 
@@ -211,8 +195,7 @@ def lead(overview: dict[str, Any]) -> list[str]:
     sentences += text_failover.in_words(overview["failover"]) if overview["failover"] else []
     sentences += text_rejoin.in_words(overview["rejoin"]) if overview["rejoin"] else []
     sentences += overview["drill_words"]
-    for benchmark in overview["benchmarks"]:
-        sentences.append(costliest_in_words(benchmark))
+    sentences += overview["chapter"].sentences
     if overview["findings"] is not None:
         number = {
             severity: count(overview["findings"], "severity", severity) for severity in SEVERITIES
@@ -220,32 +203,6 @@ def lead(overview: dict[str, Any]) -> list[str]:
         listed = [f"{number[severity]} {severity}" for severity in SEVERITIES if number[severity]]
         sentences.append(f"Findings: {', '.join(listed)}." if listed else "No findings.")
     return [sentence for sentence in sentences if sentence]
-
-
-def costliest(benchmark: dict[str, Any]) -> dict[str, Any] | None:
-    """The semi-sync cell with the longest delay that was compared with another, None where there is
-    none.
-    """
-    compared = [
-        cell
-        for cell in benchmark["cells"]
-        if cell["replication"] == "semisync" and cell["valid"] and cell["ratio"]
-    ]
-    return max(compared, key=lambda cell: cell["delay_ms"]) if compared else None
-
-
-def label_of(benchmark: dict[str, Any], name: str) -> str:
-    return next((cell["label"] for cell in benchmark["cells"] if cell["id"] == name), name)
-
-
-def costliest_in_words(benchmark: dict[str, Any]) -> str:
-    cell = costliest(benchmark)
-    if cell is None:
-        return f"{name_of(benchmark['suite'])}."
-    return (
-        f"{benchmark['suite']['id']}, {cell['label']}: {with_unit(cell['statistics'])};"
-        f' against "{label_of(benchmark, cell["ratio"]["to"])}" {cell["ratio"]["words"]}.'
-    )
 
 
 def seconds(milliseconds: float) -> str:
@@ -302,10 +259,7 @@ def tiles(overview: dict[str, Any]) -> list[dict[str, Any]]:
                     "label": f"longest wait when {drill['replica']} stopped",
                 }
             )
-    for benchmark in overview["benchmarks"]:
-        cell = costliest(benchmark)
-        if cell and len(figures) < 4:
-            figures.append(tile_of(benchmark, cell))
+    figures += overview["chapter"].tiles[: max(0, 4 - len(figures))]
     if overview["findings"] is not None and len(figures) < 4:
         number = len([entry for entry in overview["findings"] if entry["severity"] != "info"])
         figures.append(
@@ -316,26 +270,6 @@ def tiles(overview: dict[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return figures
-
-
-def tile_of(benchmark: dict[str, Any], cell: dict[str, Any]) -> dict[str, Any]:
-    """What the costliest cell of a suite costs, in a figure and a few words."""
-    ratio = cell["ratio"]
-    against = f"{cell['label']} against {label_of(benchmark, ratio['to'])}"
-    if ratio["difference"] == "none":
-        return {"figure": "not measurable", "label": f"difference of {against}", "outcome": ""}
-    if ratio["value"] < 0.1 and cell["statistics"]["metric"] == "rate":
-        return {
-            "figure": f"{short(cell['statistics']['median'])}/s",
-            "label": cell["label"],
-            "outcome": "",
-        }
-    kind = "the time" if cell["statistics"]["metric"] == "seconds" else "the rate"
-    return {
-        "figure": f"{short(ratio['value'])} \u00d7",
-        "label": f"{kind}, {against}",
-        "outcome": "",
-    }
 
 
 def moment(text: str) -> str:
@@ -393,7 +327,7 @@ def markdown(overview: dict[str, Any]) -> str:
             f"| {line['from']} | {line['to']} | {one_line(line['words'])} |"
             for line in overview["who_wrote"]
         ]
-    for benchmark in overview["benchmarks"]:
-        lines += ["", f"## {one_line(name_of(benchmark['suite']))}", ""]
-        lines += [f"- {one_line(sentence)}" for sentence in benchmark["statement"]]
+    for heading, sentences in overview["chapter"].summary():
+        lines += ["", f"## {one_line(heading)}", ""]
+        lines += [f"- {one_line(sentence)}" for sentence in sentences]
     return "\n".join(lines) + "\n"

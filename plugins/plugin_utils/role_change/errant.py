@@ -8,12 +8,13 @@ by (domain, server_id) of gtid_binlog_state on MariaDB. And whether it can follo
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 
 CLEAN, PHANTOMS, CANNOT_TELL = "clean", "phantoms", "cannot tell"
 VERDICTS = (CLEAN, PHANTOMS, CANNOT_TELL)
@@ -236,9 +237,7 @@ def unlogged(
     )
 
 
-def from_info(
-    host: str, info: dict[str, Any], first_gtids: str | None = None, follows: bool = False
-) -> Has:
+def from_info(host: str, info: Info, first_gtids: str | None = None, follows: bool = False) -> Has:
     """What a server has that was read by a connection.
 
     Args:
@@ -253,7 +252,7 @@ def from_info(
         host=host,
         engine=info["engine"],
         identity=str(variables.get(kind.SERVER) or ""),
-        gtids=known.get(kind.STATE) or (follows and known.get("gtid_slave_pos")) or "",
+        gtids=known.get(kind.STATE) or (known.get("gtid_slave_pos") if follows else "") or "",
         oldest=first_gtids if mariadb else known.get("gtid_purged", ""),
         by_gtid=mariadb or variables.get("gtid_mode") == "ON",
         strict=values.same_value(variables.get("gtid_strict_mode"), "ON") if mariadb else None,

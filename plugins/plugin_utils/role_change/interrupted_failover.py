@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -62,7 +63,7 @@ def find(
             if sides.identity(member) == row["to_id"]:
                 return Opened(member, begun["from"], row["from_id"], begun)
         elif is_open(member):
-            number = str(member.channel["source_uuid"] or member.channel["source_server_id"] or "")
+            number = str(member.link["source_uuid"] or member.link["source_server_id"] or "")
             if begun and begun["to"] == member.host and is_of(begun, member, members, last):
                 return Opened(member, begun["from"], number, begun)
             before = sides.target_of(member, members, row)
@@ -78,7 +79,7 @@ def find(
     return closed_again(members, row)
 
 
-def closed_again(members: list[Member], row: dict[str, Any] | None) -> Opened | None:
+def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None:
     """A role change that is done, and whose target's server was started again by the option file of
     its old role: it takes no writes. Nothing but opening it again is left. None if that is not so,
     or another member takes writes, or the source of before was read.
@@ -115,11 +116,11 @@ def is_of(
 
 def foreign(begun: dict[str, Any], member: Member) -> Gtids:
     """What a server has that was neither judged nor written by itself."""
-    kind = gtids.kind_of(member.info["engine"])
+    kind = gtids.kind_of(member.facts["engine"])
     salvaged = (begun.get("salvage") or {}).get("gtids")
     known = kind.of(begun["received"].get(member.host), salvaged)
-    own = kind.server_of(member.info["variables"])
-    return kind.parse(member.info["gtid"].get(kind.STATE)).not_of_server(own).minus(known)
+    own = kind.server_of(member.facts["variables"])
+    return kind.parse(member.facts["gtid"].get(kind.STATE)).not_of_server(own).minus(known)
 
 
 def is_open(member: Member) -> bool:
@@ -129,7 +130,7 @@ def is_open(member: Member) -> bool:
 
 def waits(member: Member) -> bool:
     """Whether a server's commits wait for acknowledgements, as those of a source do."""
-    enabled = member.info["semisync"]["source"]["variables"].get("enabled")
+    enabled = member.facts["semisync"]["source"]["variables"].get("enabled")
     return values.same_value(enabled, "ON")
 
 
@@ -137,7 +138,7 @@ def lacks(opened: Opened, member: Member) -> Gtids:
     """What a replica has received that the target lacks; empty where that is nothing, and of one
     that follows the target already.
     """
-    kind, has = survivors.kind_of(member), opened.target.info["gtid"]
+    kind, has = survivors.kind_of(member), opened.target.facts["gtid"]
     if follows(opened, member):
         return kind.parse("")
     return survivors.received(member).beyond(kind.of(has.get(kind.STATE), has.get(kind.APPLIED)))
@@ -212,7 +213,7 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> dict
             "timeline": [],
             "statements": [],
         }
-    kind, own = survivors.kind_of(target), target.info["gtid"]
+    kind, own = survivors.kind_of(target), target.facts["gtid"]
     # gtid_binlog_pos is MariaDB's: gtid_slave_pos has nothing that a server wrote itself.
     has = gtids.position(kind, own.get(kind.APPLIED), own.get("gtid_binlog_pos"))
     if not has.covers(kind.parse(kept["received"].get(target.host))):
@@ -231,23 +232,3 @@ def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:
     """Who can follow the target."""
     able = successor.followers_of(evidence, opened.target)
     return [member for member in able if member.host != opened.source]
-
-
-def finishing(opened: Opened, kept: dict[str, Any], followers: list[Member]) -> dict[str, Any]:
-    """What a host is told of what is left, beside who it is and whom it follows.
-
-    Args:
-        kept: certificate_of() it.
-        followers: followers_of() it.
-    """
-    needed = successor.new_wait_count(opened.target)
-    return {
-        "mode": "finish",
-        "token": kept["token"],
-        "source": opened.source,
-        "source_id": opened.source_id,
-        "wait_count": needed if len(followers) >= needed else 0,
-        "verdict": kept["verdict"],
-        "received": "",
-        "held": False,
-    }

@@ -7,17 +7,18 @@ have been open is told by what the others have, and not by the journal's row.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 
 
-def half_done(members: list[Member], row: dict[str, Any] | None) -> bool:
+def half_done(members: list[Member], row: JournalRow | None) -> bool:
     """Whether the newest row is of a switchover that began and has no end, or one that is done and
     whose target takes no writes: its server was started again by its option file of before.
     """
@@ -43,18 +44,19 @@ class Found(NamedTuple):
     acceptable: bool
 
 
-def begun(row: dict[str, Any] | None) -> bool:
+def begun(row: JournalRow | None) -> bool:
     """Whether the newest row of the journal is of a switchover that has no end."""
     return bool(row and row["operation"] == journal.SWITCHOVER and row["state"] == journal.BEGUN)
 
 
-def ends(members: list[Member], row: dict[str, Any]) -> Ends:
+def ends(members: list[Member], row: JournalRow) -> Ends:
     """The two servers of a row: by what they say they are, by name where they were not read."""
-    return Ends(*(server(members, row, which) for which in ("from", "to")))
+    after, before = journal.ends(row)
+    return Ends(server(members, *before), server(members, *after))
 
 
-def server(members: list[Member], row: dict[str, Any], which: str) -> Member | None:
-    number, name = row.get(f"{which}_id"), row[f"{which}_host"]
+def server(members: list[Member], number: str, name: str) -> Member | None:
+    """The member with this identity; where it was not read, the one of this name."""
     for member in members:
         if number and sides.identity(member) == number:
             return member
@@ -62,9 +64,9 @@ def server(members: list[Member], row: dict[str, Any], which: str) -> Member | N
     return next(named, None)
 
 
-def started_since(member: Member, row: dict[str, Any]) -> bool:
+def started_since(member: Member, row: JournalRow) -> bool:
     """Whether a server was started after a row of its journal, by its own clock."""
-    started = member.info["clock"] - int(member.info["uptime"]["seconds"])
+    started = member.facts["clock"] - int(member.facts["uptime"]["seconds"])
     return bool(started > clock.moment_of(row["happened"]))
 
 
@@ -72,7 +74,7 @@ def is_read(member: Member | None) -> bool:
     return member is not None and member.info is not None
 
 
-def own(members: list[Member], row: dict[str, Any]) -> str:
+def own(members: list[Member], row: JournalRow) -> str:
     """What the target of a row has written since the switchover began, wherever it was read: who
     is read-only writes nothing. What it had written before, its source had when it began.
     """
@@ -86,14 +88,15 @@ def own(members: list[Member], row: dict[str, Any]) -> str:
     return str(whole.of_server(row["to_id"]).minus(known))
 
 
-def everything(info: dict[str, Any]) -> Gtids:
+def everything(info: Info) -> Gtids:
     """All that a server has, or has received."""
     known, kind = info["gtid"], gtids.kind_of(info["engine"])
-    received = (info.get("channel") or {}).get("retrieved")
+    channel = info.get("channel")
+    received = channel["retrieved"] if channel else None
     return kind.of(known.get(kind.STATE), known.get(kind.APPLIED), received)
 
 
-def opened(members: list[Member], row: dict[str, Any] | None) -> tuple[Member, Member] | None:
+def opened(members: list[Member], row: JournalRow | None) -> tuple[Member, Member] | None:
     """(the source, the target) of a switchover whose source is lost, and whose target has taken
     writes: nothing but finishing it is left. None where that is not so, or not known.
     """
@@ -105,7 +108,7 @@ def opened(members: list[Member], row: dict[str, Any] | None) -> tuple[Member, M
     return (source, target) if sides.takes_writes(target) or own(members, row) else None
 
 
-def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
+def never_allowed(members: list[Member], row: JournalRow) -> bool:
     """Whether the target of an interrupted switchover cannot have been opened, whatever became of
     it: the source follows the target before it lets that one open, and follows nobody.
     """
@@ -119,10 +122,10 @@ def never_allowed(members: list[Member], row: dict[str, Any]) -> bool:
     begins, wrote = (
         source.info["gtid"].get(name) or "" for name in ("gtid_slave_pos", "gtid_binlog_pos")
     )
-    return rules.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
+    return role_statements.merged(begins, wrote) != gtids.MariadbGtids.parse(begins)
 
 
-def took_back(members: list[Member], row: dict[str, Any]) -> bool:
+def took_back(members: list[Member], row: JournalRow) -> bool:
     """Whether the source of an interrupted switchover takes writes again, as after a run that was
     interrupted as it took the role back, and has all that the target wrote, as far as any host that
     was read knows.
@@ -133,7 +136,7 @@ def took_back(members: list[Member], row: dict[str, Any]) -> bool:
     return own(members, row) == own([source], row)
 
 
-def moved(members: list[Member], row: dict[str, Any] | None, following: str | None) -> bool:
+def moved(members: list[Member], row: JournalRow | None, following: str | None) -> bool:
     """Whether a replica that does not follow the source does what a switchover makes of it, or did
     before: it follows the other of the two servers, which has all that it has.
     """
@@ -142,14 +145,14 @@ def moved(members: list[Member], row: dict[str, Any] | None, following: str | No
     return following in [one.host for one in ends(members, row) if one and one.info is not None]
 
 
-def was_source(members: list[Member], row: dict[str, Any] | None, member: Member) -> bool:
+def was_source(members: list[Member], row: JournalRow | None, member: Member) -> bool:
     """Whether a server was the source before an interrupted switchover: what it wrote itself, it
     wrote as that.
     """
     return row is not None and begun(row) and ends(members, row).source is member
 
 
-def found(members: list[Member], row: dict[str, Any], words: str) -> Found | None:
+def found(members: list[Member], row: JournalRow, words: str) -> Found | None:
     """What an interrupted switchover has against a failover; None where nothing.
 
     Args:
@@ -178,7 +181,7 @@ def found(members: list[Member], row: dict[str, Any], words: str) -> Found | Non
     )
 
 
-def refused(members: list[Member], row: dict[str, Any], words: str) -> list[str]:
+def refused(members: list[Member], row: JournalRow, words: str) -> list[str]:
     """Why switchover.yml can neither finish nor undo what was interrupted without a host that could
     not be read; empty where it can.
 

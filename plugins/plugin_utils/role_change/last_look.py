@@ -64,14 +64,12 @@ def elsewhere(evidence: Evidence) -> str:
     host = last.get("host")
     if host not in (None, source):
         return f"the last look, at {last['at']}, was at {host}, and not at {source}"
-    key, kept = (
-        ("source_server_id", last.get("server_id"))
-        if survivors.is_mariadb(evidence)
-        else ("source_uuid", last.get("server"))
-    )
+    mariadb = survivors.is_mariadb(evidence)
+    kept = last.get("server_id") if mariadb else last.get("server")
+    links = [member.link for member in survivors.followers(evidence.members)]
     # MariaDB's channel has 0 from its server's start until it reaches its source.
-    named = (str(member.channel[key] or "0") for member in survivors.followers(evidence.members))
-    followed = set(named) - {"0"}
+    named = {link["source_server_id"] if mariadb else link["source_uuid"] for link in links}
+    followed = {str(one or "0") for one in named} - {"0"}
     if followed and str(kept) not in followed:
         return (
             f"the last look, at {last['at']}, was at another server ({kept}) than the replicas"
@@ -201,7 +199,8 @@ def changed_elsewhere(evidence: Evidence) -> bool:
     """
     before = look(evidence).get("settings_row")
     rows = [
-        int(member.info.get("settings_row") or 0) for member in survivors.readable(evidence.members)
+        int(member.facts.get("settings_row") or 0)
+        for member in survivors.readable(evidence.members)
     ]
     # A look of an older version has seen none.
     return bool(look(evidence)) and max(rows, default=0) > int(before or 0)

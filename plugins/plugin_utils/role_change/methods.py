@@ -139,14 +139,14 @@ def waiting(member: Member) -> str:
     order tells their clients that they are confirmed, as MySQL does, and whoever makes it read-only
     waits for them.
     """
-    status = ((member.info or {}).get("semisync", {}).get("source") or {}).get("status") or {}
+    status = member.info["semisync"]["source"]["status"] if member.info else {}
     number = int(status.get("wait_sessions") or 0)
     if not number:
         return ""
     return (
         f"on {member.host} {number} commit(s) wait for an acknowledgement: they are in its log, no"
         " verdict counts them, and a stop in order may tell their clients that they are confirmed."
-        f" End its server by SIGKILL (systemctl kill --signal=KILL {member.info['unit']}), and run"
+        f" End its server by SIGKILL (systemctl kill --signal=KILL {member.facts['unit']}), and run"
         " this again. systemd may start it again: keep writers from it"
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import HeldRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
@@ -37,8 +38,8 @@ def record_of(
     look: dict[str, Any],
     ways: list[Way],
     way: str,
-    row: dict[str, str] | None,
-    missed: dict[str, str] | None = None,
+    row: HeldRow | None,
+    missed: HeldRow | None = None,
 ) -> dict[str, Any]:
     """What rejoin.json says.
 

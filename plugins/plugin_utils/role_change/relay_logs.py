@@ -9,9 +9,8 @@ and the candidate is compared with those (past.py).
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -52,7 +51,7 @@ def strangers(evidence: Evidence) -> list[str]:
     others = ["one that this inventory does not have, at the last look"] * number
     known = {str(one.get("server_id")) for one in (last.get("acknowledgers") or {}).values()}
     known |= {
-        str(member.info["variables"].get("server_id"))
+        str(member.facts["variables"].get("server_id"))
         for member in survivors.readable(evidence.members)
     }
     told = last_look.log(evidence).get("dumps") or []
@@ -91,7 +90,7 @@ def running_since(evidence: Evidence, member: Member) -> float:
     """When a replica's server was started, at the latest, by the controller's clock."""
     read_at, seconds = uptime(evidence, member, "server_seconds")
     if seconds is None:
-        return evidence.now - int(member.info["uptime"]["seconds"])
+        return evidence.now - int(member.facts["uptime"]["seconds"])
     return read_at - int(seconds)
 
 
@@ -163,10 +162,10 @@ def lost_by_start(evidence: Evidence, member: Member) -> str:
     since = survivors.moment_of((evidence.last or {})["at"]) - WHOLE_SECONDS
     if not is_restarted(evidence, member):
         return ""
-    variables = member.info["variables"]
+    variables = member.facts["variables"]
     started = survivors.stamp(running_since(evidence, member))
     words = f"its server started at {started}, after the last look"
-    if member.info["engine"] == "mariadb":
+    if member.facts["engine"] == "mariadb":
         return f"{words}, and MariaDB throws relay logs away at a start by GTID (MDEV-4698)"
     if not values.same_value(variables.get("relay_log_recovery"), "OFF"):
         return f"{words}, and relay_log_recovery threw its relay log away"
@@ -190,7 +189,7 @@ def lost_by_reset(evidence: Evidence, member: Member) -> str:
         # Numbers began anew; assumes.py says what is taken for granted.
         return ""
     stopped = (evidence.frozen or {}).get(member.host) or {}
-    running = stopped.get("applier_ids", member.info.get("applier_ids"))
+    running = stopped.get("applier_ids", member.facts.get("applier_ids"))
     seen = ((evidence.last or {}).get("replicas") or {}).get(member.host) or {}
     before = seen.get("connection_id")
     if before is None:
@@ -202,14 +201,14 @@ def lost_by_reset(evidence: Evidence, member: Member) -> str:
     if max(running) < int(before):
         return ""
     words = "its applier was started again after the last look"
-    if member.info["engine"] == "mariadb":
+    if member.facts["engine"] == "mariadb":
         return f"{words}, and MariaDB throws relay logs away at that (MDEV-4698)"
     return f"{words}: whether its relay log was reset before is not known"
 
 
 def channel_words(evidence: Evidence, member: Member) -> str:
     """What was seen of a replica's server, for people."""
-    variables: dict[str, Any] = member.info["variables"]
+    variables: Variables = member.facts["variables"]
     return (
         f"its server runs since {survivors.stamp(running_since(evidence, member))}, sync_relay_log"
         f" {variables.get('sync_relay_log')}, relay_log_recovery"

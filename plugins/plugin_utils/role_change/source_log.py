@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import l
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.last_look import Window
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
-# What to do about each case that is in the way; see module_utils/failover/salvage.py.
+# What to do about each case that is in the way; see module_utils/binlog/salvage.py.
 REMEDIES = {
     "unreachable": "let its host be reached, with its server still dead",
     "alive": "end it by SIGKILL first; nobody may write there while its log is read",
@@ -59,7 +59,7 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
         lax = [
             member.host
             for member in survivors.readable(evidence.members)
-            if not values.same_value(member.info["variables"].get("gtid_strict_mode"), "ON")
+            if not values.same_value(member.facts["variables"].get("gtid_strict_mode"), "ON")
         ]
         if not values.same_value(last.get("gtid_strict_mode"), "ON"):
             lax.insert(0, source.host)

@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
 
 def unusable(evidence: Evidence, member: Member) -> str:
     """Why a replica that has everything cannot take over; empty where it can."""
-    channel, info = member.channel, member.info
+    channel, info = member.link, member.facts
     looked = evidence.looks.get(member.host) or {}
     if looked.get("failed"):
         return f"what keeps it from applying could not be read: {looked['msg']}"
@@ -64,23 +64,23 @@ def followers_of(evidence: Evidence, chosen: Member) -> list[Member]:
 
 def stays_behind(evidence: Evidence, member: Member, chosen: Member) -> str:
     """Why a replica cannot follow the candidate; empty where it can."""
-    looked, channel = evidence.looks.get(member.host) or {}, member.channel
+    looked, channel = evidence.looks.get(member.host) or {}, member.link
     error = (looked.get("reach") or {}).get(chosen.host, "it was not tried")
     if error:
         return f"it cannot log in to {chosen.host}: {error}"
     if version(member)[:2] < version(chosen)[:2]:
-        return f"its version {member.info['version']} is older than {chosen.info['version']}"
+        return f"its version {member.facts['version']} is older than {chosen.facts['version']}"
     if channel["last_sql_error"]:
         return f"its applier has stopped: {channel['last_sql_error']}"
     if channel["delay"]:
         return f"it is delayed by {channel['delay']} s, and follows when it has applied everything"
-    enabled = member.info["semisync"]["replica"]["variables"].get("enabled")
+    enabled = member.facts["semisync"]["replica"]["variables"].get("enabled")
     return "" if values.same_value(enabled, "ON") else "semi-sync's replica side is off"
 
 
 def new_wait_count(chosen: Member) -> int:
     """How many acknowledgements a commit waits for on the candidate, as it runs."""
-    running = chosen.info["semisync"]["source"]["variables"]
+    running = chosen.facts["semisync"]["source"]["variables"]
     return int(running.get("wait_for_replica_count") or 1)
 
 

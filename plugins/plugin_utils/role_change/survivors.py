@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Gtid, Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -30,7 +31,7 @@ class Evidence(NamedTuple):
     Attributes:
         members: its hosts, each with what its server said last.
         source: what semisync_info said of the source.
-        looks: host -> what was read of it beside that (module_utils/failover/witness.py).
+        looks: host -> what was read of it beside that (module_utils/role_change/failover_facts.py).
         first: host -> GTIDs and channel of a replica when this run first read it; the members have
             those read after its IO thread stopped, once it was.
         frozen: host -> what stopping its IO thread returned; None before that.
@@ -89,7 +90,7 @@ def unread(evidence: Evidence) -> dict[str, str]:
 
 
 def is_mariadb(evidence: Evidence) -> bool:
-    return any(member.info["engine"] == "mariadb" for member in readable(evidence.members))
+    return any(member.facts["engine"] == "mariadb" for member in readable(evidence.members))
 
 
 # C3 and C4
@@ -97,29 +98,29 @@ def is_mariadb(evidence: Evidence) -> bool:
 
 def kind_of(member: Member) -> type[Gtids]:
     """The GTIDs of a server that was read."""
-    return gtids.kind_of(member.info["engine"])
+    return gtids.kind_of(member.facts["engine"])
 
 
 def received(member: Member) -> Gtids:
     """The position up to which a replica has received, applied or not."""
-    return received_of(kind_of(member), member.info["gtid"], member.channel)
+    return received_of(kind_of(member), member.facts["gtid"], member.link)
 
 
-def received_of(kind: type[Gtids], said: dict[str, Any], channel: dict[str, Any]) -> Gtids:
+def received_of(kind: type[Gtids], said: Gtid, channel: Channel) -> Gtids:
     """The same, of what was read of a server at one moment."""
     return gtids.position(kind, said.get(kind.APPLIED), channel["retrieved"])
 
 
 def by_gtid(member: Member) -> bool:
     """Whether a replica can be compared, and can follow another source."""
-    if not member.channel["gtid"]:
+    if not member.link["gtid"]:
         return False
-    if member.info["engine"] == "mariadb":
+    if member.facts["engine"] == "mariadb":
         return bool(received(member))
-    return names_all(member.info)
+    return names_all(member.facts)
 
 
-def names_all(info: dict[str, Any]) -> bool:
+def names_all(info: Info) -> bool:
     """Whether a MySQL server's GTIDs name all that it has."""
     return info["variables"].get("gtid_mode") == "ON" and bool(info["gtid"].get("gtid_executed"))
 
@@ -139,7 +140,7 @@ def supersets(evidence: Evidence) -> list[Member]:
 def to_apply(member: Member) -> int:
     """How many transactions a replica has received and not applied."""
     kind = kind_of(member)
-    return kind.parse(member.info["gtid"].get(kind.APPLIED)).missing_of(received(member))
+    return kind.parse(member.facts["gtid"].get(kind.APPLIED)).missing_of(received(member))
 
 
 def differences(evidence: Evidence) -> list[str]:
@@ -158,7 +159,7 @@ def own_writes(evidence: Evidence, member: Member) -> Gtids:
     for other in readable(evidence.members):
         if other is not member:
             known = known.union(state_of(other))
-    server = kind.server_of(member.info["variables"])
+    server = kind.server_of(member.facts["variables"])
     return state_of(member).beyond(known).of_server(server)
 
 
@@ -166,10 +167,10 @@ def state_of(member: Member) -> Gtids:
     """All that a replica has, by the servers that wrote it: of what it has received on MariaDB only
     what is in its own log, for the position of the rest does not tell.
     """
-    if member.info["engine"] != "mariadb":
+    if member.facts["engine"] != "mariadb":
         return received(member)
     kind = kind_of(member)
-    return kind.parse(member.info["gtid"].get(kind.STATE))
+    return kind.parse(member.facts["gtid"].get(kind.STATE))
 
 
 def followers(members: list[Member]) -> list[Member]:
@@ -184,4 +185,4 @@ def followers(members: list[Member]) -> list[Member]:
 def shown(evidence: Evidence) -> str:
     """What a replica's channel is asked by."""
     read = readable(evidence.members)
-    return str(read[0].info["names"]["show_channels"]) if read else "SHOW SLAVE STATUS"
+    return str(read[0].facts["names"]["show_channels"]) if read else "SHOW SLAVE STATUS"

@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check, checkpoints
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 # Of switchover.json; schema.json beside this file describes it.
@@ -150,7 +151,7 @@ def froze_at(plan: dict[str, Any], parts: dict[str, Any]) -> str | None:
     return None
 
 
-def points(parts: dict[str, Any]) -> list[dict[str, Any]]:
+def points(parts: dict[str, Any]) -> list[Check]:
     """The checkpoints that the parts have seen, as rows."""
     return [
         check.row(one["id"], host, TITLES[one["id"]], one["expected"], one["observed"], one["good"])
@@ -159,15 +160,13 @@ def points(parts: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def settled(
-    plan: dict[str, Any], members: list[Member], plans: dict[str, Any]
-) -> list[dict[str, Any]]:
+def settled(plan: dict[str, Any], members: list[Member], plans: dict[str, Any]) -> list[Check]:
     """S8 and S9, from what the servers say when everything is done.
 
     Args:
         plans: host -> semisync_plan's result, after the last change.
     """
-    rows = []
+    rows: list[Check] = []
     for member in members:
         if member.host != plan["to"]:
             rows.append(follower(plan, member))
@@ -185,7 +184,7 @@ def settled(
     return rows
 
 
-def follower(plan: dict[str, Any], member: Member) -> dict[str, Any]:
+def follower(plan: dict[str, Any], member: Member) -> Check:
     """S8 of one host; the former source acknowledges too, as the target did before."""
     channel = None if member.info is None else member.channel
     peer = next(one for one in plan["hosts"][member.host]["members"] if one["host"] == plan["to"])
@@ -198,7 +197,7 @@ def follower(plan: dict[str, Any], member: Member) -> dict[str, Any]:
         observed += f", from {channel['source_host']}:{channel['source_port']}"
     good, expected = there and channels.running(channel), f"it follows {plan['to']}"
     if member.host == plan["from"]:
-        status = member.info["semisync"]["replica"]["status"]["status"] if good else "OFF"
+        status = member.facts["semisync"]["replica"]["status"]["status"] if good else "OFF"
         good, expected = good and status == "ON", f"{expected}, semi-sync status ON"
         observed += f", semi-sync status {status}"
     return check.row("S8", member.host, TITLES["S8"], expected, observed, good)
@@ -218,7 +217,7 @@ def record(
     parts: dict[str, Any],
     outcome_word: str,
     reason: str,
-    rows: list[dict[str, Any]],
+    rows: list[Check],
 ) -> dict[str, Any]:
     """What is kept as switchover.json."""
     source = parts.get(plan["from"]) or {}

@@ -7,13 +7,30 @@ statements that each host would be given.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+    role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FINISH,
+    REPLICA,
+    SOURCE,
+    SWITCH,
+    TARGET,
+    UNDO,
+    ChannelTls,
+    OptionFile,
+    Peer,
+    SwitchoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -24,14 +41,20 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
     switchover_premises,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
+    where_they_listen,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
-SWITCH, FINISH, UNDO, SETTLE, NONE = "switch", "finish", "undo", "settle", "none"
+# Modes that no host is given: where only the rest is left, and of a cluster that is not meant.
+SETTLE, NONE = "settle", "none"
+# host -> what semisync_switchover's look returned.
+Looks = dict[str, dict[str, Any]]
 
 
 def names_of(member: Member) -> Names:
     """What a member's server calls things."""
-    info = member.info
+    info = member.facts
     return Names(info["engine"], parse_version(info["version"]), info["plugins"])
 
 
@@ -39,7 +62,7 @@ def member_of(members: list[Member], host: str) -> Member:
     return next(member for member in members if member.host == host)
 
 
-def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Member]:
+def taking_part(members: list[Member], row: JournalRow | None) -> list[Member]:
     """Who has a part: in the end of a switchover that was interrupted, everybody who was read."""
     return (
         [one for one in members if one.info is not None]
@@ -48,7 +71,7 @@ def taking_part(members: list[Member], row: dict[str, Any] | None) -> list[Membe
     )
 
 
-def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
+def unread(members: list[Member], row: JournalRow | None) -> list[str]:
     """Hosts that could not be read, and without which nothing can be done, in words."""
     if row is None or not interrupted_switchover.half_done(members, row):
         return problems.of_reading(members)
@@ -56,9 +79,7 @@ def unread(members: list[Member], row: dict[str, Any] | None) -> list[str]:
     return said or problems.of_reading(taking_part(members, row))
 
 
-def mode_of(
-    members: list[Member], row: dict[str, Any] | None, looks: dict[str, Any], to: str
-) -> str:
+def mode_of(members: list[Member], row: JournalRow | None, looks: Looks, to: str) -> str:
     """What a run has to do first: switch, or finish, undo or settle what was interrupted.
 
     Args:
@@ -84,26 +105,26 @@ def astray(members: list[Member], source: str) -> list[str]:
     everybody else follows it.
     """
     target = member_of(members, source)
-    frozen = values.same_value(target.info["variables"]["read_only"], "ON")
+    frozen = values.same_value(target.facts["variables"]["read_only"], "ON")
     others = [member for member in members if member is not target]
     return [source] * frozen + [
         member.host for member in others if sides.target_of(member, members, None) != source
     ]
 
 
-def was_opened(members: list[Member], row: dict[str, Any]) -> bool:
+def was_opened(members: list[Member], row: JournalRow) -> bool:
     """Whether the target of an interrupted switchover took writes: it does, or it has what the old
     source lacks.
     """
     target, source = member_of(members, row["to_host"]), member_of(members, row["from_host"])
-    if not values.same_value(target.info["variables"]["read_only"], "ON"):
+    if not values.same_value(target.facts["variables"]["read_only"], "ON"):
         return True
-    kind = gtids.kind_of(target.info["engine"])
-    there, here = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (target, source))
+    kind = gtids.kind_of(target.facts["engine"])
+    there, here = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (target, source))
     return bool(there.beyond(here))
 
 
-def without_target(members: list[Member], row: dict[str, Any]) -> bool:
+def without_target(members: list[Member], row: JournalRow) -> bool:
     """Whether an interrupted switchover is undone without its target, which is not there: it was
     never allowed to open, or its source is the source again already.
     """
@@ -115,9 +136,7 @@ def without_target(members: list[Member], row: dict[str, Any]) -> bool:
     )
 
 
-def interrupted_problems(
-    members: list[Member], row: dict[str, Any], looks: dict[str, Any]
-) -> list[str]:
+def interrupted_problems(members: list[Member], row: JournalRow, looks: Looks) -> list[str]:
     """Why an interrupted switchover can neither be finished nor undone now."""
     members = taking_part(members, row)
     running = [host for host, looked in looks.items() if looked.get("running")]
@@ -125,7 +144,7 @@ def interrupted_problems(
         has = looks[running[0]].get("lock_of") or "it"
         return [
             f"{running[0]}: another switchover is under way: {has} holds the lock"
-            f" {rules.RUN_LOCK}; wait until it has ended"
+            f" {locks.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]
@@ -138,7 +157,7 @@ def interrupted_problems(
         host
         for host in (row["from_host"], row["to_host"])
         if host not in gone
-        and values.same_value(member_of(members, host).info["variables"]["read_only"], "OFF")
+        and values.same_value(member_of(members, host).facts["variables"]["read_only"], "OFF")
     ]
     if len(writing) > 1:
         return [
@@ -152,11 +171,11 @@ def interrupted_problems(
 def make(
     name: str,
     members: list[Member],
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
     token: str,
     mode: str,
-    row: dict[str, Any] | None,
+    row: JournalRow | None,
 ) -> dict[str, Any]:
     """The plan of a cluster; see the RETURN section of semisync_switchover.
 
@@ -172,40 +191,52 @@ def make(
     else:
         token, source = row["run"], member_of(members, row["from_host"])
         if without_target(members, row):
-            return taken_back(name, known, source, looks, settings, token, row)
+            hosts = taken_back(known, source, looks, settings, row)
+            return of_cluster(name, mode, source.host, row["to_host"], token, hosts)
         target = member_of(members, row["to_host"])
     hosts = {
-        member.host: arguments(member, source, target, members, looks, settings, token, mode)
+        member.host: part_of(member, source, target, members, looks, settings, token, mode)
         for member in members
     }
+    made = of_cluster(name, mode, source.host, target.host, token, hosts)
+    if mode == SWITCH:
+        made["statements"] = statements(source, target, members, looks, settings, hosts)
+        made["premises"] = switchover_premises.rows(members, looks, settings)
+    return made
+
+
+def of_cluster(
+    name: str,
+    mode: str,
+    source: str,
+    target: str,
+    token: str,
+    hosts: dict[str, SwitchoverPlan],
+) -> dict[str, Any]:
+    """The plan of a cluster, without what is known of a switch only."""
     return {
         "mode": mode,
         "cluster": name,
-        "from": source.host,
-        "to": target.host,
+        "from": source,
+        "to": target,
         "token": token,
-        "hosts": hosts,
-        "statements": statements(source, target, members, looks, settings, hosts)
-        if mode == SWITCH
-        else [],
-        "premises": switchover_premises.rows(members, looks, settings) if mode == SWITCH else [],
+        "hosts": {host: plan.to_dict() for host, plan in hosts.items()},
+        "statements": [],
+        "premises": [],
     }
 
 
 def taken_back(
-    name: str,
     members: list[Member],
     source: Member,
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
-    token: str,
-    row: dict[str, Any],
-) -> dict[str, Any]:
-    """The plan of a cluster whose source takes its role back without the target."""
-    more = {"target": row["to_host"], "target_id": row["to_id"], "without_target": True}
+    row: JournalRow,
+) -> dict[str, SwitchoverPlan]:
+    """What each host does of a cluster whose source takes its role back without the target."""
     # It is asked all the same, where it can be: perhaps only the controller does not reach it.
     asked = [
-        {"host": one.host, "address": one.address, "port": port(source), "tls": False}
+        Peer(one.host, one.address, source.port, tls=False)
         for one in members
         if one.host == row["to_host"]
     ]
@@ -213,86 +244,70 @@ def taken_back(
     hosts = {}
     for member in members:
         # Nothing of it depends on who the target is but what is replaced here.
-        made = arguments(member, source, source, members, looks, settings, token, UNDO)
-        part = "source" if member is source else "replica"
-        hosts[member.host] = {**made, **more, "part": part, "members": [*made["members"], *asked]}
-    return {
-        "mode": UNDO,
-        "cluster": name,
-        "from": source.host,
-        "to": row["to_host"],
-        "token": token,
-        "hosts": hosts,
-        "statements": [],
-        "premises": [],
-    }
+        made = part_of(member, source, source, members, looks, settings, row["run"], UNDO)
+        hosts[member.host] = dataclasses.replace(
+            made,
+            target=row["to_host"],
+            target_id=row["to_id"],
+            without_target=True,
+            part=SOURCE if member is source else REPLICA,
+            members=[*made.members, *asked],
+        )
+    return hosts
 
 
 def wait_count(source: Member) -> int:
     """How many acknowledgements a commit waits for, on the source as it runs."""
-    count = source.info["semisync"]["source"]["variables"].get("wait_for_replica_count")
+    count = source.facts["semisync"]["source"]["variables"].get("wait_for_replica_count")
     return int(count or 1)
 
 
-def port(member: Member) -> int:
-    return int(member.info["variables"]["port"])
-
-
-def peers(members: list[Member]) -> list[dict[str, Any]]:
-    """Where each member is reached."""
-    return [
-        {
-            "host": member.host,
-            "address": member.address,
-            "port": port(member),
-            "tls": bool(member.info["tls"]["on"]),
-        }
-        for member in members
-    ]
-
-
-def arguments(
+def part_of(
     member: Member,
     source: Member,
     target: Member,
     members: list[Member],
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
     token: str,
     mode: str,
-) -> dict[str, Any]:
-    """What the module is given on one host, without the password."""
-    part = {source.host: "source", target.host: "target"}.get(member.host, "replica")
-    return {
-        "mode": mode,
-        "part": part,
-        "host": member.host,
-        "token": token,
-        "source": source.host,
-        "target": target.host,
-        "source_id": journal.identity(source.info["variables"]),
-        "target_id": journal.identity(target.info["variables"]),
-        "members": peers(members),
-        "user": settings["replication_user"],
-        "connect_retry": settings["replication_connect_retry"],
-        "tls": tls_of(source, target, settings),
-        "wait_count": wait_count(source),
-        "timeout": settings["switchover_timeout"],
-        "drain": settings["switchover_drain"],
-        "long_transactions": settings["switchover_long_transactions"],
-        "catch_up": max(settings["switchover_max_lag"], 10),
-        "schema": settings["canary_schema"],
-        "events": bool(runs_events(looks.get(source.host) or {})),
-        "event_states": (looks.get(source.host) or {}).get("events"),
-        "super_read_only": values.same_value(target.info["variables"].get("super_read_only"), "ON"),
-        "option_file": option_file(member),
-    }
+) -> SwitchoverPlan:
+    """What one host is given, without the password."""
+    part = {source.host: SOURCE, target.host: TARGET}.get(member.host, REPLICA)
+    looked = looks.get(source.host) or {}
+    super_read_only = target.facts["variables"].get("super_read_only")
+    return SwitchoverPlan(
+        mode=mode,
+        part=part,
+        host=member.host,
+        token=token,
+        source=source.host,
+        target=target.host,
+        source_id=journal.identity(source.facts["variables"]),
+        target_id=journal.identity(target.facts["variables"]),
+        members=where_they_listen(members),
+        user=settings["replication_user"],
+        connect_retry=settings["replication_connect_retry"],
+        tls=tls_of(source, target, settings),
+        wait_count=wait_count(source),
+        timeout=settings["switchover_timeout"],
+        drain=settings["switchover_drain"],
+        long_transactions=settings["switchover_long_transactions"],
+        catch_up=max(settings["switchover_max_lag"], 10),
+        schema=settings["canary_schema"],
+        events=bool(runs_events(looked)),
+        event_states=looked.get("events"),
+        super_read_only=values.same_value(super_read_only, "ON"),
+        option_file=option_file(member),
+        verdict="",
+        ends_lock=False,
+    )
 
 
-def option_file(member: Member) -> dict[str, Any]:
+def option_file(member: Member) -> OptionFile:
     """Where the collection's lines are."""
-    place = member.info["option_files"]
-    return {key: place[key] for key in ("path", "kind", "group", "reader")}
+    place = member.facts["option_files"]
+    return OptionFile(place["path"], place["kind"], place["group"], place["reader"])
 
 
 def runs_events(looked: dict[str, Any]) -> list[dict[str, Any]]:
@@ -300,27 +315,27 @@ def runs_events(looked: dict[str, Any]) -> list[dict[str, Any]]:
     return [event for event in looked.get("events", []) if event["status"] == "ENABLED"]
 
 
-def tls_of(source: Member, target: Member, settings: Settings) -> dict[str, Any]:
+def tls_of(source: Member, target: Member, settings: Settings) -> ChannelTls:
     """How the old source follows the new one: as the inventory wants it, else as that followed it
     until now.
     """
-    want = tls.wanted(settings, target.info, source.info, True)
+    want = tls.wanted(settings, target.facts, source.facts, True)
     if settings["replication_ssl"] == "auto" and target.channel and not target.channel["tls"]:
         want = {"ssl": False, "ca": None, "verify": None}
     want = want or {"ssl": False, "ca": None, "verify": None}
-    silent = source.info["names"]["verifies_source_by_default"]
+    silent = source.facts["names"]["verifies_source_by_default"]
     if not want["ssl"] and silent and want["verify"] is None:
         want = dict(want, verify=False)
-    return want
+    return ChannelTls(**want)
 
 
 def statements(
     source: Member,
     target: Member,
     members: list[Member],
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
-    hosts: dict[str, Any],
+    hosts: dict[str, SwitchoverPlan],
 ) -> list[dict[str, str]]:
     """Every statement in its order, with its host, as far as it is known beforehand."""
     here, there = names_of(source), names_of(target)
@@ -332,46 +347,57 @@ def statements(
     events = runs_events(looks.get(source.host) or {})
     if events and not here.super_read_only:
         lines.append((source.host, "SET GLOBAL event_scheduler = 0"))
-    lines.append((source.host, rules.freeze_statement(here)))
-    lines += [(target.host, words) for words in rules.shown(rules.promote_steps(there))]
+    lines.append((source.host, role_statements.freeze_statement(here)))
+    lines += [
+        (target.host, words)
+        for words in role_statements.shown(role_statements.promote_steps(there))
+    ]
     for member in replicas_of(members):
         if member is not target:
             lines += [
                 (member.host, words)
-                for words in rules.shown(
-                    rules.redirect_steps(names_of(member), target.address, port(target))
+                for words in role_statements.shown(
+                    role_statements.redirect_steps(names_of(member), target.address, target.port)
                 )
             ]
-    channel = rules.channel_of(
+    channel = role_statements.channel_of(
         {
             "source_host": target.address,
-            "source_port": port(target),
+            "source_port": target.port,
             "source_user": settings["replication_user"],
             "source_password": "",
             "connect_retry": settings["replication_connect_retry"],
         },
-        hosts[source.host]["tls"],
+        dataclasses.asdict(hosts[source.host].tls),
     )
     begins = (
         str(
-            rules.merged(
-                source.info["gtid"].get("gtid_slave_pos"),
-                source.info["gtid"].get("gtid_binlog_pos"),
+            role_statements.merged(
+                source.facts["gtid"].get("gtid_slave_pos"),
+                source.facts["gtid"].get("gtid_binlog_pos"),
             )
         )
         if here.mariadb
         else ""
     )
     lines += [
-        (source.host, words) for words in rules.shown(rules.attach_steps(here, channel, begins))
+        (source.host, words)
+        for words in role_statements.shown(role_statements.attach_steps(here, channel, begins))
     ]
-    lines.append((target.host, rules.open_statement()))
-    lines += [(source.host, words) for words in rules.shown(rules.retire_steps(here))]
+    lines.append((target.host, role_statements.open_statement()))
+    lines += [
+        (source.host, words) for words in role_statements.shown(role_statements.retire_steps(here))
+    ]
     lines.append((target.host, journal.insert_statement(settings["canary_schema"])))
-    lines += [(target.host, words) for words in rules.shown(rules.forget_steps(there))]
+    lines += [
+        (target.host, words) for words in role_statements.shown(role_statements.forget_steps(there))
+    ]
     for event in events:
-        lines += [(target.host, words) for words in rules.shown(rules.alter_event(event, "ENABLE"))]
-    if here.super_read_only and not hosts[source.host]["super_read_only"]:
+        lines += [
+            (target.host, words)
+            for words in role_statements.shown(role_statements.alter_event(event, "ENABLE"))
+        ]
+    if here.super_read_only and not hosts[source.host].super_read_only:
         lines.append((source.host, "SET GLOBAL super_read_only = 0"))
     return [{"host": host, "statement": words} for host, words in lines]
 

@@ -12,8 +12,11 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -96,8 +99,8 @@ def by_gtid(members: list[Member]) -> Iterator[Premise]:
                 "run gtid.yml first, which goes over to GTIDs",
             )
     for member in members:
-        mode = member.info["variables"].get("gtid_mode")
-        if member.info["engine"] != "mariadb":
+        mode = member.facts["variables"].get("gtid_mode")
+        if member.facts["engine"] != "mariadb":
             yield Premise(
                 "its transactions have GTIDs",
                 member.host,
@@ -116,7 +119,7 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
             channels.describe_channel(member.channel),
             "mend replication, or run site.yml",
         )
-        delay = int((member.channel or {}).get("delay") or 0)
+        delay = member.channel["delay"] if member.channel else 0
         yield Premise(
             "it is not delayed",
             member.host,
@@ -128,10 +131,10 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
     yield Premise(
         "it follows nobody",
         source.host,
-        source.channel is None and not source.info["other_channels"],
+        source.channel is None and not source.facts["other_channels"],
         channels.describe_channel(source.channel)
         if source.channel
-        else ", ".join(source.info["other_channels"]) or "no channel",
+        else ", ".join(source.facts["other_channels"]) or "no channel",
         "its channel would be overwritten; a source that is a replica as well is not moved",
     )
 
@@ -142,7 +145,7 @@ def of_versions(source: Member, target: Member, members: list[Member]) -> Iterat
         "its version is not lower than the source's",
         target.host,
         mine >= theirs,
-        f"{target.info['version']}, and {source.host} has {source.info['version']}",
+        f"{target.facts['version']}, and {source.host} has {source.facts['version']}",
         "what the newer version wrote it may not understand; upgrade it first",
     )
     for member in members:
@@ -151,18 +154,18 @@ def of_versions(source: Member, target: Member, members: list[Member]) -> Iterat
                 f"it can follow {target.host}",
                 member.host,
                 version(member)[:2] >= mine[:2],
-                f"{member.info['version']}, and {target.host} has {target.info['version']}",
+                f"{member.facts['version']}, and {target.host} has {target.facts['version']}",
                 "a replica must not be of an older series than its source; upgrade it first",
             )
 
 
 def version(member: Member) -> tuple[int, ...]:
-    return tuple(int(number) for number in member.info["version"].split("."))
+    return tuple(int(number) for number in member.facts["version"].split("."))
 
 
 def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterator[Premise]:
-    status = source.info["semisync"]["source"]["status"]
-    running = source.info["semisync"]["source"]["variables"]
+    status = source.facts["semisync"]["source"]["status"]
+    running = source.facts["semisync"]["source"]["variables"]
     count = int(running.get("wait_for_replica_count") or 1)
     yield Premise(
         "it is semi-synchronous",
@@ -175,8 +178,8 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
     yield Premise(
         "it acknowledges",
         target.host,
-        target.info["semisync"]["replica"]["status"]["status"] == "ON",
-        f"its semi-sync status is {target.info['semisync']['replica']['status']['status']}",
+        target.facts["semisync"]["replica"]["status"]["status"] == "ON",
+        f"its semi-sync status is {target.facts['semisync']['replica']['status']['status']}",
         "run site.yml, or name another replica",
     )
     yield Premise(
@@ -186,9 +189,10 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
         f"{len(members) - 1} other hosts, a commit waits for {count}",
         "lower semisync_wait_for_replica_count",
     )
-    for member, side in ((target, "source"), (source, "replica")):
-        plugin = member.info["names"][side]["plugin"]
-        loaded = plugin is None or member.info["plugins"].get(plugin) == "ACTIVE"
+    sides_after: tuple[tuple[Member, Side], ...] = ((target, "source"), (source, "replica"))
+    for member, side in sides_after:
+        plugin = member.facts["names"][side]["plugin"]
+        loaded = plugin is None or member.facts["plugins"].get(plugin) == "ACTIVE"
         yield Premise(
             f"semi-sync's {side} side is loaded",
             member.host,
@@ -201,7 +205,7 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
 def of_positions(
     source: Member, target: Member, members: list[Member], looks: dict[str, Any], settings: Settings
 ) -> Iterator[Premise]:
-    behind = (target.channel or {}).get("seconds_behind")
+    behind = target.channel["seconds_behind"] if target.channel else None
     limit = settings["switchover_max_lag"]
     yield Premise(
         "it is not far behind",
@@ -219,8 +223,8 @@ def of_positions(
         f"everybody would get them; find out what they are, and seed it again from {source.host}",
     )
     for member in (source, target):
-        log_updates = member.info["names"]["log_updates"]
-        on = [member.info["variables"].get(name) for name in ("log_bin", log_updates)]
+        log_updates = member.facts["names"]["log_updates"]
+        on = [member.facts["variables"].get(name) for name in ("log_bin", log_updates)]
         yield Premise(
             "it logs what it applies",
             member.host,
@@ -244,16 +248,16 @@ def errant(source: Member, target: Member) -> Gtids:
     """What the target has and did not get from its source. The two are not read at one moment: what
     the source has written meanwhile does not count.
     """
-    kind = gtids.kind_of(target.info["engine"])
-    mine, theirs = (kind.parse(one.info["gtid"].get(kind.STATE)) for one in (target, source))
-    return mine.beyond(theirs).not_of_server(kind.server_of(source.info["variables"]))
+    kind = gtids.kind_of(target.facts["engine"])
+    mine, theirs = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (target, source))
+    return mine.beyond(theirs).not_of_server(kind.server_of(source.facts["variables"]))
 
 
 def purged(target: Member, member: Member, looks: dict[str, Any]) -> Gtids:
     """What another member lacks and the target's binary logs do not have any more."""
-    kind, known = gtids.kind_of(target.info["engine"]), member.info["gtid"]
-    if target.info["engine"] != "mariadb":
-        gone = kind.parse(target.info["gtid"].get("gtid_purged"))
+    kind, known = gtids.kind_of(target.facts["engine"]), member.facts["gtid"]
+    if target.facts["engine"] != "mariadb":
+        gone = kind.parse(target.facts["gtid"].get("gtid_purged"))
         return gone.minus(kind.parse(known.get("gtid_executed")))
     first = kind.parse((looks.get(target.host) or {}).get("first_gtids"))
     name = "gtid_binlog_pos" if member.side == "source" else "gtid_slave_pos"
@@ -277,7 +281,7 @@ def of_work(
             "no other switchover is under way",
             member.host,
             not looked.get("running"),
-            f"the lock {rules.RUN_LOCK} is {lock_words(looked)}",
+            f"the lock {locks.RUN_LOCK} is {lock_words(looked)}",
             "wait until it has ended; if there is none, end that connection (KILL)",
         )
         filters = looked.get("filters") or []
@@ -302,14 +306,14 @@ def of_work(
     yield Premise(
         "it takes writes",
         source.host,
-        values.same_value(source.info["variables"]["read_only"], "OFF"),
-        f"read_only is {source.info['variables']['read_only']}",
+        values.same_value(source.facts["variables"]["read_only"], "OFF"),
+        f"read_only is {source.facts['variables']['read_only']}",
         "find out who made it read-only",
     )
     yield Premise(
         "it is read-only",
         target.host,
-        values.same_value(target.info["variables"]["read_only"], "ON"),
-        f"read_only is {target.info['variables']['read_only']}",
+        values.same_value(target.facts["variables"]["read_only"], "ON"),
+        f"read_only is {target.facts['variables']['read_only']}",
         "somebody may write to it; run site.yml, or set read_only=1",
     )

@@ -45,7 +45,7 @@ def of_ways(
         "set it: the old source logs in with it",
     )
     for member in replicas_of(members):
-        user = (member.channel or {}).get("source_user")
+        user = member.channel["source_user"] if member.channel else None
         yield Premise(
             "its channel's account is the one of the inventory",
             member.host,
@@ -57,8 +57,8 @@ def of_ways(
     yield Premise(
         "others reach it",
         target.host,
-        not option_lines.listens_on_loopback_only(target.info),
-        f"bind_address is {target.info['variables'].get('bind_address')}",
+        not option_lines.listens_on_loopback_only(target.facts),
+        f"bind_address is {target.facts['variables'].get('bind_address')}",
         "run site.yml, which lets every member listen (semisync_bind_address)",
     )
     for member in members:
@@ -92,8 +92,8 @@ def of_authorities(target: Member, members: list[Member], settings: Settings) ->
         " and run site.yml",
     )
     for member in replicas_of(members):
-        copy = member.info["certificates"]["copy"]["path"]
-        trusted = (member.channel or {}).get("tls_ca")
+        copy = member.facts["certificates"]["copy"]["path"]
+        trusted = member.channel["tls_ca"] if member.channel else ""
         if member is not target and trusted:
             yield Premise(
                 "its channel's authority holds for every source",

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Answers a router over HTTP whether the MySQL or MariaDB server of this host takes writes.
 
-GET /source is 200 only where the server takes writes, follows nobody, and the journal of changes of
+GET /source is 200 only if the server takes writes, follows no server, and the journal of changes of
 roles names it; GET /replica only where it follows a source. Everything else is 503, above all
 whatever is not known: each answer is asked of the server while the router waits, and nothing is
 remembered. One that takes writes asks the other hosts, at GET /left, whether it lost the role while
@@ -110,7 +110,7 @@ def judge_source(
         return answer(False, "it follows a source")
     if row is None:
         if begins:
-            return answer(True, "it takes writes; no change of roles was ever written down")
+            return answer(True, "it takes writes; the journal has no role change yet")
         return answer(False, "it takes writes, but the cluster began with another source")
     words = f"row {row['number']} of the journal ({row['operation']} {row['state']})"
     if named(row) != identity(variables):
@@ -130,7 +130,7 @@ def judge_replica(
     if row is not None and named(row) == identity(variables):
         return answer(False, "the journal names it as the source")
     if not channels:
-        return answer(False, "it follows nobody")
+        return answer(False, "it follows no server")
     for channel in channels:
         if (channel["io"], channel["sql"]) != ("Yes", "Yes"):
             return answer(False, f"IO thread {channel['io']}, SQL thread {channel['sql']}")

@@ -209,12 +209,12 @@ class Machines:
     @property
     def variables(self) -> dict[str, str]:
         """Of a source."""
-        return self.names.variables(SOURCE)
+        return self.names.variables("source")
 
     @property
     def statuses(self) -> dict[str, str]:
         """Of a source."""
-        return self.names.statuses(SOURCE)
+        return self.names.statuses("source")
 
     def choice(self) -> list[str]:
         if self.path:

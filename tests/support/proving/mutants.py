@@ -40,7 +40,8 @@ class Mutant(NamedTuple):
 
 
 SURVIVORS = "plugins/plugin_utils/role_change/survivors.py"
-TARGET = "plugins/module_utils/failover/target.py"
+APPLYING = "plugins/module_utils/role_change/applying.py"
+TARGET = "plugins/module_utils/role_change/failover_target.py"
 LACKING = "return received(other).minus(received(member))"
 EXECUTED = """kind = kind_of(member)
     mine, theirs = (kind.parse(one.info["gtid"].get(kind.APPLIED)) for one in (member, other))
@@ -55,7 +56,7 @@ MUTANTS = {
     ),
     "no-wait": Mutant(
         "what was received is not applied before the opening",
-        (Patch(TARGET, "    while left:\n", "    while left < 0:\n"),),
+        (Patch(APPLYING, "    while left:\n", "    while left < 0:\n"),),
         "backlog",
         # Whoever is to follow waits longer than the candidate, and would have applied all by then.
         held=120,
@@ -70,7 +71,7 @@ MUTANTS = {
                 '    return "" and (\n        pointed_elsewhere(evidence, member)\n',
             ),
             Patch(
-                "plugins/module_utils/failover/receiver.py",
+                "plugins/module_utils/role_change/io_thread.py",
                 '    return [(f"STOP {names.replica_word} IO_THREAD", None)]\n',
                 '    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"\n'
                 '    return [(stop, None), (f"{start} SQL_THREAD", None)]\n',

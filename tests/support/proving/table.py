@@ -155,7 +155,7 @@ def of_switchovers(records: list[Record]) -> list[str]:
     for _case, version, every in grouped([one for one in records if "lost_host" in one]):
         for host in sorted({one["lost_host"] for one in every}):
             made = [one for one in every if one["lost_host"] == host]
-            during = [one["struck"][0] if "struck" in one else "behind its end" for one in made]
+            during = [one["struck"][0] if "struck" in one else "after its end" for one in made]
             lines.append(
                 row(
                     "the source's host" if host == SOURCE else "the target's host",
@@ -246,7 +246,7 @@ def of_certificates(records: list[Record]) -> list[str]:
             for words, number in collections.Counter(reasons).most_common()
         ),
         "",
-        f"Nobody took over: {len(refused)}.",
+        f"Runs without a takeover: {len(refused)}.",
         *(
             f"- {number} times {words}"
             for words, number in collections.Counter(refused).most_common()

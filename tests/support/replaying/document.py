@@ -7,6 +7,8 @@ import json
 import pathlib
 from typing import Any
 
+from model.kinds import PATTERNS
+from model.state import ORDERLY, RESET, STRANGER
 from support.live_hosts import PROJECT
 from support.proving.evidence import PATH
 from support.proving.verdicts import lies, outside
@@ -20,6 +22,29 @@ REFUSED = "did not take over"
 DONE = "done"
 # The longest reason that is kept.
 LONGEST = 300
+# The steps by which a history does what a certificate may assume away: bits of model/kinds.py.
+ASSUMED_AWAY = {
+    "stop_source": ORDERLY,
+    "shutdown_and_kill_source": ORDERLY,
+    "reset_slave": RESET,
+    "edit_inventory": STRANGER,
+}
+NAMED = {
+    ORDERLY: "a clean shutdown",
+    RESET: "a RESET by hand",
+    STRANGER: "an acknowledgement of another replica",
+}
+
+
+def broken(steps: list[str], assumes: list[str]) -> list[str]:
+    """What a certificate assumes away and a history did after its last look: a verdict answers only
+    for the rest.
+    """
+    names = [step.partition(":")[0] for step in steps]
+    looks = [place for place, name in enumerate(names) if name == "look"]
+    bits = {ASSUMED_AWAY.get(name, 0) for name in names[max(looks, default=0) :]} - {0}
+    said = "\n".join(assumes)
+    return [NAMED[bit] for bit in sorted(bits) if PATTERNS[bit].search(said)]
 
 
 def record_of(player: Player, certificate: dict[str, Any] | None, there: set[int]) -> Record:
@@ -56,7 +81,7 @@ def record_of(player: Player, certificate: dict[str, Any] | None, there: set[int
         "outside": outside([(0, number) for number in lost], known, kept["window"]),
         "wrong": player.wrong,
     }
-    made["lies"] = lies(made)
+    made["lies"] = lies(made) and not broken(player.story["steps"], made["assumes"])
     return made
 
 
@@ -64,6 +89,9 @@ def read(path: pathlib.Path = RECORDS) -> list[Record]:
     if not path.exists():
         return []
     records: list[Record] = json.loads(path.read_text(encoding="utf-8"))
+    for one in records:
+        # Judged by today's rule, whenever it was replayed.
+        one["lies"] = lies(one) and not broken(one["steps"], one["assumes"])
     return records
 
 
@@ -105,8 +133,16 @@ def of(record: Record) -> str:
         verdict,
         numbers(record["told"]),
         numbers(record["lost"]),
-        "**yes**" if record["lies"] else "no",
+        told_truth(record),
     )
+
+
+def told_truth(record: Record) -> str:
+    """The last cell of a line: whether the certificate lies."""
+    if not lies(record):
+        return "no"
+    gone = broken(record["steps"], record["assumes"])
+    return f"no: it assumes away {gone[0]}, which there was" if gone else "**yes**"
 
 
 def table(records: list[Record]) -> str:
@@ -133,7 +169,9 @@ def table(records: list[Record]) -> str:
             "",
         ]  # fmt: skip
     failed = [f"- {one['name']}: {one['why']}" for one in records if one["why"]]
-    amiss = [f"- {one['name']}: {words}" for one in judged for words in one["wrong"]]
+    amiss = [
+        f"- {one['name']}: {' '.join(words.split())}" for one in judged for words in one["wrong"]
+    ]
     lines += ["Not as the history has it:", "", *amiss, ""] if amiss else []
     lines += ["Could not be replayed, and count as none:", "", *failed, ""] if failed else []
     commits = sorted({one["commit"] for one in records})

@@ -10,12 +10,17 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import (
     mysqlslap,
     sysbench,
     validity,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    LoadOptions,
+    Login,
+    ToolRun,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.process import (
@@ -41,24 +46,40 @@ KILLED = 137
 GRACE = 5
 
 
-def program_or_fail(module: Any, name: str, remedy: str, folders: Sequence[str] = ()) -> Any:
+def program_or_fail(
+    module: AnsibleModule,
+    name: str,
+    remedy: str,
+    folders: Sequence[str] = (),
+) -> str:
     """The path of a program, from these folders or else from the PATH."""
     program = find_tool(module, (name,), list(folders))
     if not program:
         module.fail_json(msg=f"{name} is missing on this host; {remedy}")
-    return program
+    return str(program)
 
 
 class Load(ABC):
     """One load in a schema of its own: what the tools have in common."""
 
-    def __init__(self, module: Any, server: Server, names: Names, schema: str) -> None:
-        self.module, self.params = module, module.params
+    def __init__(
+        self,
+        module: AnsibleModule,
+        server: Server,
+        names: Names,
+        schema: str,
+    ) -> None:
+        self.module = module
+        self.params: LoadOptions = module.params
         self.server, self.names, self.schema = server, names, schema
         self.command: list[str] = []
         self.file = ""
 
-    def write(self, text: str, suffix: str) -> str:
+    def write(
+        self,
+        text: str,
+        suffix: str,
+    ) -> str:
         """A file only its owner can read; removed by close()."""
         self.file = secret_file(text, suffix)
         return self.file
@@ -73,8 +94,8 @@ class Load(ABC):
         return ""
 
     @abstractmethod
-    def run(self) -> dict[str, Any]:
-        """Run the load once: reason, asked, own_query, and its figures where there is no reason."""
+    def run(self) -> ToolRun:
+        """Run the load once."""
 
     def call(self, words: list[str]) -> tuple[int, str, str]:
         """Exit status, output and standard error of a command, which ends when its time is up."""
@@ -105,24 +126,25 @@ class Slap(Load):
             )
             self.command = mysqlslap.argv(
                 program,
-                self.write(client_options(self.params), ".cnf"),
+                self.write(client_options(self.module.params), ".cnf"),
                 self.schema,
                 self.params,
             )
         return ""
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> ToolRun:
         code, output, stderr = self.call(self.command)
-        asked = mysqlslap.asked(self.params["clients"], self.params["queries"])
-        outcome = {
+        asked = mysqlslap.asked(self.params["clients"], self.params["queries"] or 0)
+        outcome: ToolRun = {
             "asked": asked,
-            "own_query": bool(self.params["query"]),
+            "own_query": bool(self.params.get("query")),
             "operations": asked,
             "reason": self.late(code) or mysqlslap.complaint(code, stderr, output),
         }
         if not outcome["reason"]:
             seconds = mysqlslap.parse_csv(output)
-            outcome.update(seconds=seconds, rate=round(asked / seconds, 2) if seconds else None)
+            outcome["seconds"] = seconds
+            outcome["rate"] = round(asked / seconds, 2) if seconds else None
         return outcome
 
 
@@ -140,7 +162,7 @@ class Sysbench(Load):
         code, output, stderr = self.call(sysbench.argv(program, self.file, self.params, "prepare"))
         return self.late(code) or sysbench.complaint(code, stderr, output)
 
-    def login(self) -> dict[str, Any]:
+    def login(self) -> Login:
         params = self.params
         return {
             "user": params["login_user"] or "root",
@@ -150,20 +172,15 @@ class Sysbench(Load):
             "port": params["login_port"],
         }
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> ToolRun:
         code, output, stderr = self.call(self.command)
-        outcome: dict[str, Any] = {
-            "asked": None,
-            "own_query": True,
-            "reason": self.late(code) or sysbench.complaint(code, stderr, output),
-        }
-        if not outcome["reason"]:
+        reason = self.late(code) or sysbench.complaint(code, stderr, output)
+        if not reason:
             try:
-                outcome.update(sysbench.parse(output))
-                outcome["asked"] = outcome["operations"]
+                return sysbench.parse(output)
             except ValueError as error:
-                outcome["reason"] = str(error)
-        return outcome
+                reason = str(error)
+        return {"asked": None, "own_query": True, "reason": reason}
 
 
 class Client(Load):
@@ -172,20 +189,21 @@ class Client(Load):
     def prepare(self) -> str:
         super().prepare()
         self.server.rows(f"USE {sql.quote(self.schema)}")
-        for statement in (self.params["create"] or "").split(";"):
+        for statement in (self.params.get("create") or "").split(";"):
             if statement.strip():
                 self.server.rows(statement)
         return ""
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> ToolRun:
         ends: list[float] = []
         times: list[float] = []
         failure: list[str] = []
         connection = Server(connect(self.module))
         connection.rows(f"USE {sql.quote(self.schema)}")
         number = connection.rows("SELECT CONNECTION_ID() AS id")[0]["id"]
-        worker = threading.Thread(target=self.work, args=(connection, ends, times, failure))
-        worker.daemon = True
+        worker = threading.Thread(
+            target=self.work, args=(connection, ends, times, failure), daemon=True
+        )
         begin = time.monotonic()
         worker.start()
         worker.join(self.params["timeout"])
@@ -205,7 +223,11 @@ class Client(Load):
         }
 
     def work(
-        self, connection: Server, ends: list[float], times: list[float], failure: list[str]
+        self,
+        connection: Server,
+        ends: list[float],
+        times: list[float],
+        failure: list[str],
     ) -> None:
         """Run the query until the queries or the seconds are used up, in a thread of its own.
 
@@ -214,8 +236,9 @@ class Client(Load):
             times: gets the milliseconds of each.
             failure: gets why a query failed.
         """
-        query, execute, clock = self.params["query"], connection.cursor.execute, time.monotonic
-        seconds, queries = self.params["seconds"], self.params["queries"]
+        query, execute = self.params.get("query"), connection.cursor.execute
+        clock = time.monotonic
+        seconds, queries = self.params.get("seconds"), self.params["queries"] or 0
         begin = before = clock()
         try:
             with driver_errors():

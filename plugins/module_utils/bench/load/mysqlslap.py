@@ -5,12 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    Spread,
+    Work,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import median
 
 
-def argv(program: str, defaults_file: str, schema: str, params: dict[str, Any]) -> list[str]:
+def argv(
+    program: str,
+    defaults_file: str,
+    schema: str,
+    work: Work,
+) -> list[str]:
     """The command, without anything secret: credentials are in the option file, which must be the
     first argument.
 
@@ -18,7 +25,7 @@ def argv(program: str, defaults_file: str, schema: str, params: dict[str, Any]) 
         program: path of mysqlslap or mariadb-slap.
         defaults_file: option file with the credentials.
         schema: a schema of the benchmark's own; the tool drops and creates it.
-        params: clients, queries, load_type, engine, create, query.
+        work: clients, queries, load_type, engine, create and query are looked at.
     """
     command = [
         program,
@@ -26,17 +33,18 @@ def argv(program: str, defaults_file: str, schema: str, params: dict[str, Any]) 
         "--csv",
         "--iterations=1",
         "--create-schema=" + schema,
-        f"--concurrency={params['clients']}",
-        f"--number-of-queries={params['queries']}",
+        f"--concurrency={work['clients']}",
+        f"--number-of-queries={work['queries']}",
     ]
-    if params.get("query"):
-        command += ["--query=" + params["query"], "--delimiter=;"]
-        if params.get("create"):
-            command.append("--create=" + params["create"])
+    query, create, engine = work.get("query"), work.get("create"), work.get("engine")
+    if query:
+        command += ["--query=" + query, "--delimiter=;"]
+        if create:
+            command.append("--create=" + create)
     else:
-        command += ["--auto-generate-sql", "--auto-generate-sql-load-type=" + params["load_type"]]
-    if params.get("engine"):
-        command.append("--engine=" + params["engine"])
+        command += ["--auto-generate-sql", "--auto-generate-sql-load-type=" + work["load_type"]]
+    if engine:
+        command.append("--engine=" + engine)
     return command
 
 
@@ -59,7 +67,11 @@ def asked(clients: int, queries: int) -> int:
     return clients * (queries // clients)
 
 
-def complaint(code: int, stderr: str, output: str) -> str:
+def complaint(
+    code: int,
+    stderr: str,
+    output: str,
+) -> str:
     """Why the tool did not do its work, in words; empty when it says that it did.
 
     It can exit 0 although its clients could not connect, and then claims the full work: the
@@ -68,7 +80,7 @@ def complaint(code: int, stderr: str, output: str) -> str:
     if code != 0:
         return f"the load tool failed ({code}): {stderr.strip()[:300]}"
     if stderr.strip():
-        return f"the load tool complained: {stderr.strip()[:300]}"
+        return f"the load tool reported: {stderr.strip()[:300]}"
     try:
         parse_csv(output)
     except ValueError as error:
@@ -76,7 +88,7 @@ def complaint(code: int, stderr: str, output: str) -> str:
     return ""
 
 
-def summary(seconds: list[float]) -> dict[str, Any]:
+def summary(seconds: list[float]) -> Spread:
     """Median, minimum and maximum of the runs that count."""
     return {
         "median": round(median(seconds), 4),

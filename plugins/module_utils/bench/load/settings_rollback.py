@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    Kept,
+    Readings,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.temporary_settings import (
-    CREATED,
     FOLDER,
     LASTING,
     TIMER_PREFIX,
@@ -37,21 +40,21 @@ class SettingError(ValueError):
     """It cannot or must not be done; the text says why."""
 
 
-class Guard:
+class SettingsRollback:
     """What the host keeps to put everything back, and the timer that does it."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: AnsibleModule) -> None:
         self.module = module
         self.timer = RollbackTimer(module, TIMER_PREFIX)
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> Kept:
         """What must be put back; empty where nothing is. After a reboot, what was created.
 
         Raises:
             SettingError: that cannot be read, so nothing may be changed or forgotten.
         """
         for path, remedy in (
-            (KEPT, "Its timer puts it back from the other files of that folder"),
+            (KEPT, "Its timer restores them from the other files of that folder"),
             (
                 LASTING,
                 "Drop its schema and account semisync_bench_* yourself, then remove the file",
@@ -64,12 +67,17 @@ class Guard:
                 pass
             except (OSError, ValueError) as error:
                 raise SettingError(
-                    f"what an earlier run has to put back cannot be read: {path}: {error}. {remedy}"
+                    "the record of an earlier run's settings cannot be read:"
+                    f" {path}: {error}. {remedy}"
                 ) from error
         return {}
 
     def arm(
-        self, kept: dict[str, Any], statements: list[str], seconds: int, now: dict[str, Any]
+        self,
+        kept: Kept,
+        statements: list[str],
+        seconds: int,
+        now: Readings,
     ) -> None:
         """Keep everything that a rollback needs, and start its timer.
 
@@ -80,7 +88,7 @@ class Guard:
         if not client or not systemd_runs():
             raise SettingError(
                 f"nothing was changed: without {'systemd' if client else 'the mysql client'}"
-                " nothing would put the settings back if this controller were lost"
+                " the settings would stay if this controller were lost"
             )
         if not os.path.isdir(FOLDER):
             os.mkdir(FOLDER, 0o700)
@@ -90,7 +98,11 @@ class Guard:
             ("kept.json", json.dumps(kept)),
         ):
             self.write(os.path.join(FOLDER, name), text)
-        created = {key: kept[key] for key in CREATED if kept[key]}
+        created: Kept = {}
+        if kept.get("schemas"):
+            created["schemas"] = kept["schemas"]
+        if kept.get("accounts"):
+            created["accounts"] = kept["accounts"]
         if created:
             self.write(LASTING, json.dumps(created))
         self.timer.arm(seconds, restore_script(client), DESCRIPTION)

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    Latency,
+    Login,
+    ToolRun,
+    Work,
+)
 
 SCRIPTS = (
     "oltp_insert",
@@ -21,14 +27,14 @@ SCRIPTS = (
 )
 
 
-def config(login: Any, schema: str) -> Any:
+def config(login: Login, schema: str) -> str:
     """Text of --config-file: whom to be, where, and in which schema; only ever written to a file
     with mode 0600.
 
     Args:
-        login: user, password, host, port, socket; empty ones are left out.
+        login: empty values are left out.
     """
-    options = [
+    options: list[tuple[str, str | int | None]] = [
         ("db-driver", "mysql"),
         ("mysql-db", schema),
         ("mysql-user", login["user"]),
@@ -41,73 +47,81 @@ def config(login: Any, schema: str) -> Any:
     return "".join(f"{name}={value}\n" for name, value in options if value not in (None, ""))
 
 
-def unusable_password(password: str) -> str:
+def unusable_password(password: str | None) -> str:
     """Why a password cannot be written to sysbench's option file; empty when it can: it knows no
     quoting.
     """
     if re.search(r"[\s#\"']", password or ""):
         return (
             "sysbench's option file cannot hold a password with spaces, quotes or #; give the load"
-            " an account with another one"
+            " an account with another password"
         )
     return ""
 
 
-def argv(program: str, config_file: Any, params: dict[str, Any], command: Any) -> list[Any]:
+def argv(
+    program: str,
+    config_file: str,
+    work: Work,
+    command: str,
+) -> list[str]:
     """One of sysbench's commands: prepare, run or cleanup.
 
     Args:
-        params: clients, script, table_size, queries or seconds.
+        work: clients, script, table_size, and queries or seconds are looked at.
     """
+    script = work.get("script") or ""
     words = [
         program,
         "--config-file=" + config_file,
-        f"--threads={params['clients'] if command == 'run' else 1}",
+        f"--threads={work['clients'] if command == 'run' else 1}",
     ]
     if command == "run":
+        seconds = work.get("seconds")
         words += [
             "--histogram=on",
             "--percentile=95",
-            f"--time={int(params['seconds'] or 0)}",
-            f"--events={int(0 if params['seconds'] else params['queries'])}",
+            f"--time={int(seconds or 0)}",
+            f"--events={0 if seconds else int(work['queries'] or 0)}",
         ]
-    if params["script"] in SCRIPTS:
-        words += ["--tables=1", f"--table-size={params['table_size']}"]
-    return [*words, params["script"], command]
+    if script in SCRIPTS:
+        words += ["--tables=1", f"--table-size={work['table_size']}"]
+    return [*words, script, command]
 
 
-def parse(output: str) -> dict[str, Any]:
-    """What a run's report says.
-
-    Returns:
-        seconds, operations (transactions), rate, errors (ignored), latency_ms.
+def parse(output: str) -> ToolRun:
+    """What a run's report says; transactions are its operations.
 
     Raises:
         ValueError: it is no report.
     """
-    figures = {}
-    for key, pattern in (
-        ("operations", r"transactions:\s+(\d+)"),
-        ("seconds", r"total time:\s+([\d.]+)s"),
-        ("errors", r"ignored errors:\s+(\d+)"),
-        ("mean", r"^\s+avg:\s+([\d.]+)"),
-        ("max", r"^\s+max:\s+([\d.]+)"),
-    ):
-        match = re.search(pattern, output, re.MULTILINE)
-        if not match:
-            raise ValueError(f"sysbench printed no report: {output[-300:]!r}")
-        figures[key] = float(match.group(1))
-    if not figures["seconds"] or not figures["operations"]:
-        raise ValueError(f"sysbench did nothing: {figures['operations']} transactions")
-    latency = spread(histogram(output), figures["mean"])
-    latency.update(mean=figures["mean"], max=figures["max"])
+    operations = int(figure(output, r"transactions:\s+(\d+)"))
+    seconds = figure(output, r"total time:\s+([\d.]+)s")
+    mean = figure(output, r"^\s+avg:\s+([\d.]+)")
+    longest = figure(output, r"^\s+max:\s+([\d.]+)")
+    if not seconds or not operations:
+        raise ValueError(f"sysbench did nothing: it reports {operations} transactions")
     return {
-        "seconds": figures["seconds"],
-        "operations": int(figures["operations"]),
-        "errors": int(figures["errors"]),
-        "rate": round(figures["operations"] / figures["seconds"], 2),
-        "latency_ms": latency,
+        "reason": "",
+        "asked": operations,
+        "own_query": True,
+        "seconds": seconds,
+        "operations": operations,
+        "rate": round(operations / seconds, 2),
+        "latency_ms": spread(histogram(output), mean, longest),
     }
+
+
+def figure(output: str, pattern: str) -> float:
+    """A figure of the report.
+
+    Raises:
+        ValueError: it is not there.
+    """
+    match = re.search(pattern, output, re.MULTILINE)
+    if not match:
+        raise ValueError(f"sysbench printed no report, but: {output[-300:]!r}")
+    return float(match.group(1))
 
 
 def histogram(output: str) -> list[tuple[float, int]]:
@@ -118,23 +132,39 @@ def histogram(output: str) -> list[tuple[float, int]]:
     ]
 
 
-def spread(buckets: list[tuple[float, int]], mean: float) -> dict[str, float | None]:
-    """Percentiles and standard deviation from a histogram; its buckets are 1.8 % wide."""
+def spread(
+    buckets: list[tuple[float, int]],
+    mean: float,
+    longest: float,
+) -> Latency:
+    """Latencies from a histogram, whose buckets are 1.8 % wide."""
     total = sum(count for _dummy, count in buckets)
-    latency: dict[str, float | None] = {}
-    for percent in (50, 95, 99):
-        seen, latency[f"p{percent}"] = 0, None
-        for value, count in buckets:
-            seen += count
-            if seen >= total * percent / 100.0:
-                latency[f"p{percent}"] = value
-                break
     squares = math.fsum(count * (value - mean) ** 2 for value, count in buckets)
-    latency["stdev"] = round(math.sqrt(squares / max(total - 1, 1)), 4)
-    return latency
+    return {
+        "mean": mean,
+        "stdev": round(math.sqrt(squares / max(total - 1, 1)), 4),
+        "p50": percentile_of(buckets, 50),
+        "p95": percentile_of(buckets, 95),
+        "p99": percentile_of(buckets, 99),
+        "max": longest,
+    }
 
 
-def complaint(code: int, stderr: str, output: str) -> str:
+def percentile_of(buckets: list[tuple[float, int]], percent: int) -> float | None:
+    """The upper bound of the bucket in which a percentile lies; None of no buckets."""
+    total, seen = sum(count for _dummy, count in buckets), 0
+    for value, count in buckets:
+        seen += count
+        if seen >= total * percent / 100.0:
+            return value
+    return None
+
+
+def complaint(
+    code: int,
+    stderr: str,
+    output: str,
+) -> str:
     """Why sysbench's command did not do its work, in words; empty when it did."""
     fatal = re.findall(r"^FATAL: .*", output + "\n" + stderr, re.MULTILINE)
     if fatal:
@@ -142,5 +172,5 @@ def complaint(code: int, stderr: str, output: str) -> str:
     if code != 0:
         return f"sysbench failed ({code}): {(stderr or output).strip()[-300:]}"
     if stderr.strip():
-        return f"sysbench complained: {stderr.strip()[:300]}"
+        return f"sysbench reported: {stderr.strip()[:300]}"
     return ""

@@ -8,8 +8,12 @@ take them back.
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from collections.abc import Mapping
 
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    Kept,
+    Readings,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import repeated
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
@@ -23,7 +27,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 FOLDER = "/run/dbre-semisync"
 # A reboot drops no schema and no account; what was created is named here too, and nothing secret.
 LASTING = "/var/lib/dbre-semisync-benchmark.json"
-CREATED = ("schemas", "accounts")
 TIMER_PREFIX = "semisync-setting-"
 # How often the rollback asks a server that does not answer, and seconds in between.
 ATTEMPTS, PAUSE = 60, 5
@@ -43,8 +46,11 @@ def variable_names(names: Names) -> dict[str, str]:
 
 
 def wanted_variables(
-    names: Names, side: str, replication: str | None, variables: dict[str, Any]
-) -> dict[str, Any]:
+    names: Names,
+    side: str,
+    replication: str | None,
+    variables: Mapping[str, int | str],
+) -> dict[str, str]:
     """The server's variables and the values that a setting gives them.
 
     Args:
@@ -56,11 +62,12 @@ def wanted_variables(
     Raises:
         ValueError: a key that this server or side does not have, or a value that is none.
     """
-    known, wanted = variable_names(names), {}
+    known = variable_names(names)
+    wanted: dict[str, str] = {}
     for key, value in variables.items():
         if key not in known or key == "enabled":
             raise ValueError(
-                f"{key} cannot be set on this server; what can:"
+                f"{key} cannot be set on this server; these can:"
                 f" {', '.join(sorted(set(known) - {'enabled'}))}"
             )
         if side == "source" or key in DURABILITY:
@@ -79,7 +86,7 @@ def checked(key: str, value: int | str) -> str:
     text = str(value).upper()
     if text in WORDS or text.isdigit():
         return text
-    raise ValueError(f"{key} is {value!r}; a number or one of {', '.join(WORDS)} is possible")
+    raise ValueError(f"{key} is {value!r}; it must be a number or one of {', '.join(WORDS)}")
 
 
 def io_statement(names: Names, run: bool) -> str:
@@ -87,7 +94,7 @@ def io_statement(names: Names, run: bool) -> str:
     return f"{'START' if run else 'STOP'} {names.replica_word} IO_THREAD"
 
 
-def changes(now: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+def changes(now: Readings, wanted: Mapping[str, str]) -> list[str]:
     """The statements that lead from some values to others; semi-sync is switched on last and off
     first.
 
@@ -103,14 +110,14 @@ def changes(now: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
 
 
 def remembered(
-    kept: dict[str, Any],
-    now: dict[str, Any],
-    wanted: dict[str, Any],
+    kept: Kept,
+    now: Readings,
+    wanted: Mapping[str, str],
     io_running: bool,
     wants_io: bool | None,
     schema: str | None,
     account: tuple[str, str] | None,
-) -> dict[str, Any]:
+) -> Kept:
     """What must be put back: the first values of everything that was ever changed, and what was
     created.
 
@@ -128,10 +135,8 @@ def remembered(
     io = kept.get("io")
     if wants_io is not None and io is None and wants_io != io_running:
         io = io_running
-    schemas, accounts = (
-        list(kept.get("schemas", [])),
-        [list(pair) for pair in kept.get("accounts", [])],
-    )
+    schemas = list(kept.get("schemas", []))
+    accounts = [list(pair) for pair in kept.get("accounts", [])]
     if schema and schema not in schemas:
         schemas.append(schema)
     if account and list(account) not in accounts:
@@ -140,7 +145,9 @@ def remembered(
 
 
 def restore_statements(
-    names: Names, kept: dict[str, Any], now: dict[str, Any] | None = None
+    names: Names,
+    kept: Kept,
+    now: Readings | None = None,
 ) -> list[str]:
     """The statements that put back what remembered() says.
 
@@ -148,17 +155,18 @@ def restore_statements(
         now: the server's variables; without them every variable is set.
     """
     statements = []
-    if kept.get("io") is not None:
-        statements.append(io_statement(names, kept["io"]))
-    back, now = kept.get("variables", {}), now or {}
-    statements += changes(now, {name: back[name] for name in back if not name.endswith("_enabled")})
+    io_ran = kept.get("io")
+    if io_ran is not None:
+        statements.append(io_statement(names, io_ran))
+    before, now = kept.get("variables", {}), now or {}
+    switches = {name: before[name] for name in before if name.endswith("_enabled")}
+    others = {name: before[name] for name in before if name not in switches}
+    statements += changes(now, others)
     statements += [f"DROP DATABASE IF EXISTS {quote(schema)}" for schema in kept.get("schemas", [])]
-    for account in kept.get("accounts", []):
-        statements += drop_user_statements(names, account_name(*account))
+    for user, host in kept.get("accounts", []):
+        statements += drop_user_statements(names, account_name(user, host))
     # Last, so that no DROP waits for an acknowledgement where no replica is back yet.
-    return statements + changes(
-        now, {name: back[name] for name in back if name.endswith("_enabled")}
-    )
+    return statements + changes(now, switches)
 
 
 def drop_user_statements(names: Names, account: str) -> list[str]:
@@ -176,7 +184,11 @@ def drop_user_statements(names: Names, account: str) -> list[str]:
     ]
 
 
-def account_statements(user: str, host: str, schema: str) -> list[str]:
+def account_statements(
+    user: str,
+    host: str,
+    schema: str,
+) -> list[str]:
     """Statements for an account that may do everything in one schema and sees all sessions.
 
     Returns:

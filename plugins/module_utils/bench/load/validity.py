@@ -11,14 +11,20 @@ end.
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import stdev
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.server.snapshot import (
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import (
+    Expected,
+    Latency,
+    Outcome,
+    Snapshot,
+    Work,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.snapshot import (
     restarted,
     unready,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import stdev
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
 
 TOOLS = ("mysqlslap", "sysbench", "client")
@@ -42,7 +48,7 @@ SEMISYNC_COUNTERS = (
 RTT_TOLERANCE = 0.03
 
 
-def unfit(load: dict[str, Any]) -> str:
+def unfit(load: Work) -> str:
     """Why a load cannot be run, in words; empty when it can.
 
     Args:
@@ -60,11 +66,11 @@ def unfit(load: dict[str, Any]) -> str:
     if tool == "sysbench" and (load.get("query") or load.get("create")):
         return "sysbench takes a script, not a query or create"
     if load.get("create") and not load.get("query"):
-        return "create needs a query, or nothing would use what it makes"
-    if not load.get("seconds") and load["queries"] < clients:
+        return "create needs a query that uses what it creates"
+    if not load.get("seconds") and (load["queries"] or 0) < clients:
         return (
-            f"there are fewer queries ({load['queries']}) than clients ({clients}): some would do"
-            " nothing"
+            f"there are fewer queries ({load['queries']}) than clients ({clients}), so some clients"
+            " would do nothing"
         )
     return ""
 
@@ -82,7 +88,7 @@ def transactions(before: str | None, after: str | None) -> int | None:
     return kind.parse(before).missing_of(kind.parse(after))
 
 
-def committed(before: dict[str, Any], after: dict[str, Any]) -> int:
+def committed(before: Snapshot, after: Snapshot) -> int:
     """Transactions between two snapshots; of a server without GTIDs, the statements that changed
     rows, each of which is one.
     """
@@ -92,16 +98,16 @@ def committed(before: dict[str, Any], after: dict[str, Any]) -> int:
     return count
 
 
-def semisync_rises(before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
+def semisync_rises(before: Snapshot, after: Snapshot) -> dict[str, int]:
     """How far the source's semi-sync counters rose between two snapshots: only those it has."""
     return rises(before["semisync"], after["semisync"], SEMISYNC_COUNTERS)
 
 
 def invalid(
-    wanted: dict[str, Any],
-    before: dict[str, Any],
-    after: dict[str, Any] | None,
-    outcome: dict[str, Any],
+    wanted: Expected,
+    before: Snapshot,
+    after: Snapshot | None,
+    outcome: Outcome,
 ) -> str:
     """Why one run does not count, in words; empty when it does.
 
@@ -125,15 +131,24 @@ def invalid(
         return outcome["reason"]
     done = statements(before, after, outcome["own_query"])
     if outcome["asked"] is not None and done < outcome["asked"]:
-        return f"the server counted {done} statements, {outcome['asked']} were asked for"
+        return f"the server counted {done} statements, but the load ran {outcome['asked']}"
     for when, snapshot in (("before", before), ("after", after)):
         reason = unready(wanted, snapshot)
         if reason:
             return f"{when} the run {reason}"
-    return unacknowledged(wanted, before, after) or disturbed(wanted, outcome)
+    return unacknowledged(wanted, before, after) or disturbed(
+        wanted.get("delay_ms") or 0.0,
+        bool(wanted.get("peers")),
+        outcome["dropped"],
+        outcome["rtt_ms"],
+    )
 
 
-def statements(before: dict[str, Any], after: dict[str, Any], own_query: bool) -> int:
+def statements(
+    before: Snapshot,
+    after: Snapshot,
+    own_query: bool,
+) -> int:
     """Statements the server has answered: of one's own queries all kinds, of generated ones those
     that are generated.
     """
@@ -141,7 +156,11 @@ def statements(before: dict[str, Any], after: dict[str, Any], own_query: bool) -
     return sum(rises(before["status"], after["status"], counters).values())
 
 
-def unacknowledged(wanted: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> str:
+def unacknowledged(
+    wanted: Expected,
+    before: Snapshot,
+    after: Snapshot,
+) -> str:
     """Why a semi-sync run does not count although it was ON before and after: a commit went out
     unacknowledged.
     """
@@ -158,43 +177,56 @@ def unacknowledged(wanted: dict[str, Any], before: dict[str, Any], after: dict[s
     if rise["yes_tx"] < least:
         return (
             f"{commits} transactions of {wanted['clients']} clients were committed, but yes_tx rose"
-            f" by {rise['yes_tx']} only (at least {least})"
+            f" by only {rise['yes_tx']} (expected: at least {least})"
         )
     return ""
 
 
-def disturbed(wanted: dict[str, Any], outcome: dict[str, Any]) -> str:
-    """Why the network was not what it was to be: netem's queue was full, or the delay was not
-    there.
+def disturbed(
+    delay_ms: float,
+    asked: bool,
+    dropped: int,
+    rtt_ms: float | None,
+) -> str:
+    """Why the network was not as planned; empty if it was.
+
+    Args:
+        delay_ms: that netem adds.
+        asked: whether the round trip was measured here, and not where the delay was added.
+        dropped: packets that netem dropped, because its queue was full.
+        rtt_ms: the round trip, None without an answer.
     """
-    if outcome["dropped"]:
-        return f"netem dropped {outcome['dropped']} packets"
-    delay, trip = wanted.get("delay_ms") or 0, outcome["rtt_ms"]
-    # Without peers the round trip was not asked for here, but where the delay was put on.
-    if delay and trip is None and wanted.get("peers"):
-        return f"nobody answered to ping, so nothing shows the delay of {delay:g} ms"
-    if delay and trip is not None and trip < delay * (1 - RTT_TOLERANCE):
-        return f"the round trip was {trip:.1f} ms, with a delay of {delay:g} ms"
+    if dropped:
+        return f"netem dropped {dropped} packets"
+    if delay_ms and rtt_ms is None and asked:
+        return f"no peer answered to ping, so the delay of {delay_ms:g} ms could not be verified"
+    if delay_ms and rtt_ms is not None and rtt_ms < delay_ms * (1 - RTT_TOLERANCE):
+        return f"the round trip was {rtt_ms:.1f} ms, with a delay of {delay_ms:g} ms"
     return ""
 
 
-def latencies(values: list[float]) -> dict[str, Any] | None:
-    """Mean, standard deviation, percentiles and maximum of latencies, in their own unit; None of
-    none.
+def latencies(values: list[float]) -> Latency | None:
+    """Latencies as figures, in their own unit; None of none.
 
     Percentiles are of the nearest rank: a value that was measured.
     """
     if not values:
         return None
     ordered = sorted(values)
-    figures = {
-        "mean": math.fsum(ordered) / len(ordered),
-        "stdev": stdev(ordered),
-        "max": ordered[-1],
+    return {
+        "mean": round(math.fsum(ordered) / len(ordered), 4),
+        "stdev": round(stdev(ordered), 4),
+        "p50": nearest_rank(ordered, 50),
+        "p95": nearest_rank(ordered, 95),
+        "p99": nearest_rank(ordered, 99),
+        "max": round(ordered[-1], 4),
     }
-    for percent in (50, 95, 99):
-        figures[f"p{percent}"] = ordered[max(math.ceil(len(ordered) * percent / 100.0) - 1, 0)]
-    return {key: round(value, 4) for key, value in figures.items()}
+
+
+def nearest_rank(ordered: list[float], percent: int) -> float:
+    """A percentile of sorted values."""
+    rank = math.ceil(len(ordered) * percent / 100.0)
+    return round(ordered[max(rank - 1, 0)], 4)
 
 
 def throughput_stdev(ends: list[float], seconds: float) -> float | None:

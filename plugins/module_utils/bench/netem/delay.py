@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards, tc_output
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
@@ -17,7 +16,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_op
     parse_peers,
     unfelt,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import Host
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_host import NetemHost
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
+    Delay,
+    DelayOptions,
+    DelayResult,
+    NetState,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
     DEVICE,
     delayed,
@@ -30,23 +35,32 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_st
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.tc_plan import (
     Plan,
+    Target,
     plan_absent,
     plan_present,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import Trip
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
 
 # How often the plan is made again because a rollback changed the host meanwhile.
 TRIES = 3
 # Where there is no delay.
-NOTHING = {"delay_ms": 0, "jitter_ms": 0, "loss": 0, "rate": None, "limit": 0}
+NOTHING: Delay = {"delay_ms": 0, "jitter_ms": 0, "loss": 0, "rate": None, "limit": 0}
+# What becomes of a delay that was refused.
+GONE = "Everything that the module added was removed again"
+LEFT = "The rollback timer removes what the module could not remove"
 
 
-def present(host: Host, params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
-    """Put the delay on, or change it.
+def present(
+    host: NetemHost,
+    params: DelayOptions,
+    check_mode: bool,
+) -> DelayResult:
+    """Add the delay, or change it.
 
     Args:
-        host: what reads this host and changes it.
-        params: the module's parameters.
+        host: reads this host and changes it.
+        params: the module's options.
 
     Returns:
         the module's result, with warnings.
@@ -56,64 +70,98 @@ def present(host: Host, params: dict[str, Any], check_mode: bool) -> dict[str, A
     """
     wanted = check(params)
     peers = parse_peers(params["peers"])
-    host.require_capability()
-    missing = host.missing()
-    host.require_timer()
-    reason = safeguards.caught(host.clients(), peers)
-    if reason:
-        raise RefusedError(reason)
+    missing = check_host(host, peers)
     before = host.read()
     targets = host.targets(peers, params["interface"], before["links"])
     devices = sorted({device for _peer, device in targets})
-    wanted["limit"] = limit(wanted, host.speeds(devices, before["links"]))
-    plan = plan_present(before, targets, wanted, missing)
+    packets = limit(wanted, host.speeds(devices, before["links"]))
+    wanted["limit"] = packets
+
+    def plan_from(state: NetState) -> Plan:
+        return plan_present(state, targets, wanted, missing)
+
+    plan = plan_from(before)
     result = begin(host, before, peers, params)
     if check_mode:
         end(result, before, plan, plan.state)
         result["shown"] = predicted_lines(plan.state)
     else:
         try:
-            plan = armed(
-                host,
-                plan,
-                params["rollback_after"],
-                wanted,
-                lambda state: plan_present(state, targets, wanted, missing),
-            )
-            host.execute(plan, wanted)
-            after = host.read()
-            if delayed(after) != sorted(targets):
-                raise RefusedError(
-                    f"after {'; '.join(' '.join(words) for words in plan.commands)}, what is"
-                    f" delayed is: {delayed(after) or 'nothing'}"
-                )
-            end(result, before, plan, after)
-            if plan.commands or not params["ping_count"]:
-                result["rtt_after"] = host.ping(peers, params["ping_count"], wanted)
-            else:
-                result["rtt_after"] = result["rtt_before"]
-            early = unfelt(result["rtt_after"], wanted)
-            if early:
-                raise RefusedError(early)
+            plan = armed(host, plan, params["rollback_after"], wanted, plan_from)
+            trips = add_delay(host, plan, targets, wanted, result, params["ping_count"])
         except BaseException as error:
             gone = host.undo(wanted)
             if not isinstance(error, RefusedError):
                 raise
-            rest = (
-                "Everything the module put there is gone again."
-                if gone
-                else "Its rest goes with the rollback timer."
-            )
-            raise RefusedError(f"{error}. {rest}") from error
-        result.update(host.counters(), shown=host.shown())
-        result["warnings"] = too_full(result["dropped"], [wanted]) + unanswered(result["rtt_after"])
-    result["limit"] = wanted["limit"]
+            raise RefusedError(f"{error}. {GONE if gone else LEFT}") from error
+        counters = host.counters()
+        result["dropped"], result["backlog"] = counters["dropped"], counters["backlog"]
+        result["shown"] = host.shown()
+        result["warnings"] = too_full(result["dropped"], [wanted]) + unanswered(trips)
+    result["limit"] = packets
     result["rollback_at"] = utc(host.armed_at + params["rollback_after"])
     return result
 
 
-def absent(host: Host, params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
-    """Take the delay off; as present()."""
+def check_host(host: NetemHost, peers: list[str]) -> set[str]:
+    """What the kernel lacks besides netem.
+
+    Raises:
+        RefusedError: the host cannot delay these peers, or must not.
+    """
+    host.require_capability()
+    missing = host.missing()
+    host.require_timer()
+    reason = safeguards.caught(host.clients(), peers)
+    if reason:
+        raise RefusedError(reason)
+    return missing
+
+
+def add_delay(
+    host: NetemHost,
+    plan: Plan,
+    targets: list[Target],
+    wanted: Delay,
+    result: DelayResult,
+    pings: int,
+) -> dict[str, Trip]:
+    """Execute a plan, and see that the peers are delayed.
+
+    Args:
+        result: gets what was changed, and the round trips afterwards.
+        pings: for each peer; 0 to measure nothing.
+
+    Returns:
+        the round trips with the delay.
+
+    Raises:
+        RefusedError: a command failed, other peers are delayed than the plan says, or a peer
+            answers too soon.
+    """
+    host.execute(plan, wanted)
+    after = host.read()
+    if delayed(after) != sorted(targets):
+        commands = "; ".join(" ".join(words) for words in plan.commands)
+        now = ", ".join(f"{peer} via {device}" for peer, device in delayed(after))
+        raise RefusedError(f"after these commands: {commands}, netem delays: {now or 'nothing'}")
+    end(result, plan.before, plan, after)
+    trips = result["rtt_before"]
+    if plan.commands or not pings:
+        trips = host.ping([peer for peer, _device in targets], pings, wanted)
+    result["rtt_after"] = trips
+    early = unfelt(trips, wanted)
+    if early:
+        raise RefusedError(early)
+    return trips
+
+
+def absent(
+    host: NetemHost,
+    params: DelayOptions,
+    check_mode: bool,
+) -> DelayResult:
+    """Remove the delay; as present()."""
     peers = parse_peers(params["peers"])
     before = host.read()
     plan = plan_absent(before)
@@ -131,8 +179,8 @@ def absent(host: Host, params: dict[str, Any], check_mode: bool) -> dict[str, An
         after = host.read()
         if not is_clean(after):
             raise RefusedError(
-                f"not everything could be taken off; what is left: {describe(after) or DEVICE}. The"
-                " rollback timer stays"
+                f"the delay could not be removed completely; what is left:"
+                f" {describe(after) or DEVICE}. The rollback timer stays"
             )
         host.disarm()
         end(result, before, plan, after)
@@ -147,11 +195,11 @@ def absent(host: Host, params: dict[str, Any], check_mode: bool) -> dict[str, An
 
 
 def armed(
-    host: Host,
+    host: NetemHost,
     plan: Plan,
     seconds: int,
-    wanted: dict[str, Any],
-    make_plan: Callable[[dict[str, Any]], Plan],
+    wanted: Delay,
+    make_plan: Callable[[NetState], Plan],
 ) -> Plan:
     """Start the timer for this plan and stop older ones.
 
@@ -165,17 +213,30 @@ def armed(
             return plan
         plan = make_plan(state)
     raise RefusedError(
-        "what is delayed on this host changes all the time: is another run at work on it?"
+        "the delays on this host keep changing; check whether another run is changing them"
     )
 
 
-def same_state(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    return all(first[key] == second[key] for key in ("qdiscs", "ifb", "egress", "ingress", "tree"))
+def same_state(first: NetState, second: NetState) -> bool:
+    """Whether two readings differ in nothing but the links."""
+    return all(
+        one == other
+        for one, other in (
+            (first["qdiscs"], second["qdiscs"]),
+            (first["ifb"], second["ifb"]),
+            (first["egress"], second["egress"]),
+            (first["ingress"], second["ingress"]),
+            (first["tree"], second["tree"]),
+        )
+    )
 
 
 def begin(
-    host: Host, before: dict[str, Any], peers: list[str], params: dict[str, Any]
-) -> dict[str, Any]:
+    host: NetemHost,
+    before: NetState,
+    peers: list[str],
+    params: DelayOptions,
+) -> DelayResult:
     """The result's part that is known before anything is changed."""
     now = [tc_output.netem_parameters(qdisc) for qdisc in our_netem(before)]
     counters = host.counters()
@@ -189,7 +250,7 @@ def begin(
     }
 
 
-def too_full(dropped: int, now: list[dict[str, Any]]) -> list[str]:
+def too_full(dropped: int, now: list[Delay]) -> list[str]:
     """A warning where netem dropped packets that it should not have dropped.
 
     Args:
@@ -198,26 +259,29 @@ def too_full(dropped: int, now: list[dict[str, Any]]) -> list[str]:
     if not dropped or any(each["loss"] for each in now):
         return []
     return [
-        f"netem dropped {dropped} packets because its queue of {now[0]['limit']} was full; what was"
-        " measured meanwhile is not to be trusted. Give a larger limit"
+        f"netem dropped {dropped} packets because its queue of {now[0]['limit']} was full, so"
+        " measurements during that time are unreliable. Set a larger limit"
     ]
 
 
-def end(result: dict[str, Any], before: dict[str, Any], plan: Any, after: dict[str, Any]) -> None:
+def end(
+    result: DelayResult,
+    before: NetState,
+    plan: Plan,
+    after: NetState,
+) -> None:
     """The result's part that tells what was, or would be, changed."""
     targets = delayed(after)
-    result.update(
-        changed=bool(plan.commands),
-        commands=[" ".join(shlex.quote(word) for word in words) for words in plan.commands],
-        command=equivalents(after),
-        qdiscs_after=after["qdiscs"],
-        targets=dict(targets),
-        way=("root" if trees(after) else "redirect") if targets else None,
-        diff={"before": describe(before), "after": describe(after)},
-    )
+    result["changed"] = bool(plan.commands)
+    result["commands"] = [" ".join(shlex.quote(word) for word in words) for words in plan.commands]
+    result["command"] = equivalents(after)
+    result["qdiscs_after"] = after["qdiscs"]
+    result["targets"] = dict(targets)
+    result["way"] = ("root" if trees(after) else "redirect") if targets else None
+    result["diff"] = {"before": describe(before), "after": describe(after)}
 
 
-def unanswered(trips: dict[str, Any]) -> list[str]:
+def unanswered(trips: Mapping[str, Trip]) -> list[str]:
     """A warning for each peer that did not answer to ping: its delay could not be seen."""
     return [
         f"{peer} did not answer to ping, so its delay could not be measured"

@@ -9,9 +9,9 @@ import contextlib
 import operator
 import os
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards, tc_output
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
     KERNEL,
@@ -23,6 +23,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_op
     explain_rollback,
     has_net_admin,
     missing_modules,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
+    Counters,
+    Delay,
+    Filter,
+    Link,
+    NetState,
+    Qdisc,
+    Route,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
     DEVICE,
@@ -37,6 +46,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.tc_plan 
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import (
     PingError,
+    Trip,
     round_trips,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
@@ -66,10 +76,10 @@ def refusals() -> Iterator[None]:
         raise RefusedError(str(error)) from error
 
 
-class Host:
+class NetemHost:
     """The host that the module runs on."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: AnsibleModule) -> None:
         self.module = module
         self.programs: dict[str, str] = {}
         self.timer = RollbackTimer(module, safeguards.TIMER_PREFIX)
@@ -103,51 +113,58 @@ class Host:
             raise RefusedError(self.explain(words, errors or output))
         return output
 
-    def explain(self, words: Sequence[str], said: str) -> str:
+    def explain(
+        self,
+        words: Sequence[str],
+        said: str,
+    ) -> str:
         """A command that failed, as text."""
         return explain_failure(list(words), said, text_if_any("/etc/os-release"), os.uname()[2])
 
     # What is there.
 
-    def read(self) -> dict[str, Any]:
-        """The state: see state.py."""
-        # All links, because the kind of a device tells ours from another's of the same name.
-        links = {
-            link["ifname"]: link
-            for link in tc_output.parse_json(self.output("ip", "-json", "-details", "link"))
-        }
-        state: dict[str, Any] = {
+    def read(self) -> NetState:
+        """What the host has."""
+        state: NetState = {
             "qdiscs": [tc_output.settled(qdisc) for qdisc in self.qdiscs()],
             "ifb": None,
-            "links": links,
+            "links": self.links(),
             "egress": {},
             "ingress": {},
             "tree": {},
         }
-        ours = links.get(DEVICE)
+        ours = state["links"].get(DEVICE)
         if ours:
             if ours.get("linkinfo", {}).get("info_kind") != "ifb":
                 raise RefusedError(
-                    f"there is a device {DEVICE} on this host that is not the module's (no ifb)"
+                    f"this host has a device {DEVICE} that is not an ifb, so it is not this"
+                    " module's; rename or remove it"
                 )
             state["ifb"] = {"up": "UP" in ours["flags"], "alias": ours.get("ifalias", "")}
         for qdisc in state["qdiscs"]:
+            device = qdisc["dev"]
             if qdisc["kind"] == "clsact":
-                for side in ("egress", "ingress"):
-                    state[side][qdisc["dev"]] = tc_output.parse_filters(
-                        self.output("tc", "filter", "show", "dev", qdisc["dev"], side)
-                    )
+                state["egress"][device] = self.filters(device, "egress")
+                state["ingress"][device] = self.filters(device, "ingress")
         for device in trees(state):
-            state["tree"][device] = tc_output.parse_filters(
-                self.output("tc", "filter", "show", "dev", device, "parent", ROOT)
-            )
+            state["tree"][device] = self.filters(device, "parent", ROOT)
         return state
 
-    def qdiscs(self, *options: str) -> list[dict[str, Any]]:
+    def links(self) -> dict[str, Link]:
+        """All devices by name. Their kind tells the module's own from another of that name."""
+        output = self.output("ip", "-json", "-details", "link")
+        listed: list[Link] = tc_output.parse_json(output)
+        return {link["ifname"]: link for link in listed}
+
+    def filters(self, device: str, *place: str) -> list[Filter]:
+        """The filters of a device at a place, in tc's words."""
+        return tc_output.parse_filters(self.output("tc", "filter", "show", "dev", device, *place))
+
+    def qdiscs(self, *options: str) -> list[Qdisc]:
         """All qdiscs, as tc tells them."""
         return tc_output.parse_json(self.output("tc", "-json", *options, "qdisc", "show"))
 
-    def counters(self) -> dict[str, int]:
+    def counters(self) -> Counters:
         """Packets that our netem dropped since it was added, and those it holds."""
         ours = our_netem({"qdiscs": self.qdiscs("-statistics")})
         return {
@@ -163,7 +180,10 @@ class Host:
         return [line for line in lines if tuple(line.split()[1:3] + line.split()[4:5]) in places]
 
     def targets(
-        self, peers: list[str], interface: str | None, links: dict[str, Any]
+        self,
+        peers: list[str],
+        interface: str | None,
+        links: Mapping[str, Link],
     ) -> list[tuple[str, str]]:
         """(address, interface) of each peer: the interface given, or that of the route.
 
@@ -172,26 +192,31 @@ class Host:
         """
         if interface and interface not in links:
             raise RefusedError(
-                f"there is no interface {interface} on this host; there is:"
+                f"there is no interface {interface} on this host; its interfaces are:"
                 f" {', '.join(sorted(name for name in links if name != DEVICE))}"
             )
         if interface in ("lo", DEVICE):
-            raise RefusedError(f"interface {interface} leads to no other host")
+            raise RefusedError(f"interface {interface} does not lead to another host")
         targets = []
         for peer in peers:
             status, output, errors = self.run("ip", "-json", "route", "get", peer)
-            routes = tc_output.parse_json(output) if not status else []
+            routes: list[Route] = tc_output.parse_json(output) if not status else []
             if not routes or not routes[0].get("dev"):
                 reason = " ".join(errors.split()) or "none"
                 raise RefusedError(f"this host has no route to the peer {peer}: {reason}")
             if routes[0].get("type") in ("local", "broadcast", "multicast"):
                 raise RefusedError(
-                    f"the peer {peer} is no other host: it is this host's own or a group's address"
+                    f"the peer {peer} is not another host: it is this host's own, a broadcast or a"
+                    " multicast address"
                 )
             targets.append((peer, interface or routes[0]["dev"]))
         return targets
 
-    def speeds(self, devices: list[str], links: dict[str, Any]) -> list[tuple[int | None, int]]:
+    def speeds(
+        self,
+        devices: list[str],
+        links: Mapping[str, Link],
+    ) -> list[tuple[int | None, int]]:
         """(bits per second or None, MTU) of each interface."""
         speeds = []
         for device in devices:
@@ -216,7 +241,18 @@ class Host:
         if modprobe and os.path.exists(f"/lib/modules/{kernel}/modules.dep"):
             for name, _option in KERNEL.values():
                 if name not in loaded:
-                    loadable[name] = command.run(self.module, [modprobe, "-n", "-q", name])[0] == 0
+                    loadable[name] = (
+                        command.run(
+                            self.module,
+                            [
+                                modprobe,
+                                "-n",
+                                "-q",
+                                name,
+                            ],
+                        )[0]
+                        == 0
+                    )
         lacking = missing_modules(config, loaded, loadable)
         if "netem" in lacking:
             raise RefusedError(explain_kernel("netem", text_if_any("/etc/os-release"), kernel))
@@ -257,10 +293,20 @@ class Host:
             if inode in ends
         }
 
-    def ping(self, peers: list[str], count: int, wanted: dict[str, Any]) -> dict[str, Any]:
+    def ping(
+        self,
+        peers: list[str],
+        count: int,
+        wanted: Delay,
+    ) -> dict[str, Trip]:
         """Each peer's round trips: see round_trips(). `wanted` is the delay that may be there."""
         with refusals():
-            return round_trips(self.module, peers, count, safeguards.drain_seconds(wanted) + 1)
+            return round_trips(
+                self.module,
+                peers,
+                count,
+                safeguards.drain_seconds(wanted["delay_ms"], wanted["jitter_ms"]) + 1,
+            )
 
     # What it takes, and the timer.
 
@@ -269,8 +315,8 @@ class Host:
         # A sleeping process could be killed unseen, and then nothing would ever end the delay.
         if not systemd_runs():
             raise RefusedError(
-                "no systemd runs on this host, and no delay is put on without its timer, which"
-                " takes it off again if this controller is lost"
+                "systemd does not run on this host; without its timer, a delay would stay if this"
+                " controller were lost"
             )
         self.program("systemd-run")
         try:
@@ -279,8 +325,8 @@ class Host:
             same = True
         if not same:
             raise RefusedError(
-                "this process is in another network namespace than systemd, whose timer would not"
-                " find the delay there"
+                "this process runs in another network namespace than systemd, whose timer could not"
+                " remove the delay there"
             )
 
     def require_capability(self) -> None:
@@ -289,14 +335,21 @@ class Host:
         if not has_net_admin(text_if_any("/proc/self/status")):
             raise RefusedError(NO_CAPABILITY)
 
-    def arm(self, seconds: int, wanted: dict[str, Any], states: list[dict[str, Any]]) -> str:
+    def arm(
+        self,
+        seconds: int,
+        wanted: Delay,
+        states: list[NetState],
+    ) -> str:
         """Start a timer that takes off whatever these states have of ours, then stop older ones.
 
         Returns:
             the timer's name, without suffix.
         """
         self.armed_at = time.time()
-        script = safeguards.rollback_script(states, safeguards.drain_seconds(wanted), self.programs)
+        script = safeguards.rollback_script(
+            states, safeguards.drain_seconds(wanted["delay_ms"], wanted["jitter_ms"]), self.programs
+        )
         with refusals():
             unit = self.timer.arm(seconds, script, DESCRIPTION)
             self.await_rollback()
@@ -326,7 +379,11 @@ class Host:
 
     # Changing it.
 
-    def execute(self, plan: Plan, wanted: dict[str, Any]) -> None:
+    def execute(
+        self,
+        plan: Plan,
+        wanted: Delay,
+    ) -> None:
         """Run a plan's commands. What is to be deleted and is gone already is no error.
 
         Raises:
@@ -343,16 +400,16 @@ class Host:
             if status and "del" not in words:
                 raise RefusedError(self.explain(words, errors or output))
 
-    def drain(self, wanted: dict[str, Any]) -> None:
+    def drain(self, wanted: Delay) -> None:
         """Wait for the packets that our netem holds, which would be lost with it."""
         wait_until(
             lambda: self.counters()["backlog"],
-            safeguards.drain_seconds(wanted),
+            safeguards.drain_seconds(wanted["delay_ms"], wanted["jitter_ms"]),
             0.05,
             enough=operator.not_,
         )
 
-    def undo(self, wanted: dict[str, Any]) -> bool:
+    def undo(self, wanted: Delay) -> bool:
         """Take off everything that is ours; True when that worked. The timer stays where it did
         not.
         """

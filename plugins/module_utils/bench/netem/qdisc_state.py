@@ -18,11 +18,18 @@ dropped (tried on Linux 6.1).
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import tc_output
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_options import (
     RefusedError,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
+    Delay,
+    Filter,
+    NetState,
+    Qdisc,
+    QdiscOptions,
+    Qdiscs,
 )
 
 DEVICE = "semisync-nm0"
@@ -36,11 +43,7 @@ PREF = 49500
 ALIAS = "dbre.semisync netem; clsact is ours on:"
 REDIRECT_NEEDS, ROOT_NEEDS = ("ifb", "clsact", "flower", "mirred"), ("htb", "u32")
 # tc prints six digits and, in iproute2 5.9 and 6.1, whole microseconds, rounded down.
-TOLERANCES = {"delay_ms": 2e-3, "jitter_ms": 2e-3, "loss": 5e-5}
-# State of a host, as read by Host.read():
-#   qdiscs: tc -json qdisc show; ifb: None or {"up": bool, "alias": str};
-# egress, ingress: device -> filters, for devices with clsact; tree: device -> filters under our own
-# root qdisc.
+WHOLE_MICROSECONDS, SIX_DIGITS = 2e-3, 5e-5
 
 
 def alias_of(devices: list[str]) -> str:
@@ -57,7 +60,7 @@ def protocol(peer: str) -> str:
     return "ipv6" if ":" in peer else "ip"
 
 
-def is_ours(item: dict[str, Any]) -> bool:
+def is_ours(item: Filter) -> bool:
     """Whether a filter on egress is ours; '*' stands for a device that is gone."""
     return (
         item["kind"] == "flower"
@@ -66,7 +69,7 @@ def is_ours(item: dict[str, Any]) -> bool:
     )
 
 
-def ours(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def ours(state: NetState) -> list[tuple[str, Filter]]:
     """Our filters on egress: [(interface, filter)]."""
     return [
         (device, item)
@@ -76,7 +79,7 @@ def ours(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def trees(state: dict[str, Any]) -> list[str]:
+def trees(state: Qdiscs) -> list[str]:
     """The interfaces whose root qdisc is ours."""
     return [
         qdisc["dev"]
@@ -85,7 +88,7 @@ def trees(state: dict[str, Any]) -> list[str]:
     ]
 
 
-def our_netem(state: dict[str, Any]) -> list[dict[str, Any]]:
+def our_netem(state: Qdiscs) -> list[Qdisc]:
     """Our netem qdiscs."""
     rooted = trees(state)
     return [
@@ -99,26 +102,23 @@ def our_netem(state: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def delayed(state: dict[str, Any]) -> list[tuple[str, str]]:
+def delayed(state: NetState) -> list[tuple[str, str]]:
     """The peers that are delayed now: [(address, interface)]."""
-    pairs = []
+    filters: list[tuple[str, Filter]] = []
     if state["ifb"] and any(qdisc["dev"] == DEVICE for qdisc in our_netem(state)):
-        pairs += [
-            (item["peer"], device) for device, item in ours(state) if item["device"] == DEVICE
-        ]
+        filters += [pair for pair in ours(state) if pair[1]["device"] == DEVICE]
     for device in trees(state):
-        pairs += [
-            (item["peer"], device) for item in state["tree"].get(device, []) if item["flow"] == SLOW
-        ]
-    return sorted(set(pairs))
+        below = state["tree"].get(device, [])
+        filters += [(device, item) for item in below if item["flow"] == SLOW]
+    return sorted({(item["peer"], device) for device, item in filters if item["peer"]})
 
 
-def is_clean(state: dict[str, Any]) -> bool:
+def is_clean(state: NetState) -> bool:
     """Whether nothing of ours is on the host."""
     return state["ifb"] is None and not ours(state) and not trees(state)
 
 
-def interfaces(state: dict[str, Any]) -> list[str]:
+def interfaces(state: NetState) -> list[str]:
     """The interfaces that have something of ours."""
     return sorted(
         set(
@@ -129,7 +129,7 @@ def interfaces(state: dict[str, Any]) -> list[str]:
     )
 
 
-def describe(state: dict[str, Any]) -> str:
+def describe(state: NetState) -> str:
     """The host's delay as a person reads it, for a diff."""
     lines = [f"{peer} via {device}" for peer, device in delayed(state)]
     for qdisc in our_netem(state):
@@ -149,7 +149,7 @@ def plain(value: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def arguments(wanted: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
+def arguments(wanted: Delay, old: Delay | None = None) -> list[str]:
     """netem's words for tc; `old` is what it does now, when it is changed: a rate stays unless it
     is set to 0.
     """
@@ -163,7 +163,11 @@ def arguments(wanted: dict[str, Any], old: dict[str, Any] | None = None) -> list
     return words
 
 
-def choose_way(state: dict[str, Any], devices: list[str], missing: Collection[str]) -> str:
+def choose_way(
+    state: NetState,
+    devices: list[str],
+    missing: Collection[str],
+) -> str:
     """'redirect' or 'root' for these interfaces.
 
     Args:
@@ -185,19 +189,19 @@ def choose_way(state: dict[str, Any], devices: list[str], missing: Collection[st
         root = tc_output.root_of(state["qdiscs"], device)
         if root and device not in trees(state) and not tc_output.is_default(root):
             against.append(
-                f"the root qdisc {root['kind']} {root['handle']} of {device} is an administrator's"
-                " and is not replaced"
+                f"the root qdisc {root['kind']} {root['handle']} of {device} was set by an"
+                " administrator and is not replaced"
             )
     if against:
         raise RefusedError(
-            f"no way to delay the peers only: {', '.join(reasons)}; and {', '.join(against)}"
+            f"the peers alone cannot be delayed: {', '.join(reasons)}; and {', '.join(against)}"
         )
     return "root"
 
 
-def options_of(wanted: dict[str, Any]) -> dict[str, Any]:
+def options_of(wanted: Delay) -> QdiscOptions:
     """netem's options as `tc -json` prints them."""
-    options = {
+    options: QdiscOptions = {
         "limit": wanted["limit"],
         "delay": {
             "delay": wanted["delay_ms"] / 1000,
@@ -212,19 +216,21 @@ def options_of(wanted: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def same(now: dict[str, Any], wanted: dict[str, Any]) -> bool:
+def same(now: Delay, wanted: Delay) -> bool:
     """Whether a netem does what is wanted, as far as tc tells."""
+    pairs = (
+        (now["delay_ms"], wanted["delay_ms"], WHOLE_MICROSECONDS),
+        (now["jitter_ms"], wanted["jitter_ms"], WHOLE_MICROSECONDS),
+        (now["loss"], wanted["loss"], SIX_DIGITS),
+    )
     return (
         now["limit"] == wanted["limit"]
         and now["rate"] == wanted["rate"]
-        and all(
-            abs(now[key] - wanted[key]) <= max(least, 1e-5 * wanted[key])
-            for key, least in TOLERANCES.items()
-        )
+        and all(abs(told - asked) <= max(least, 1e-5 * asked) for told, asked, least in pairs)
     )
 
 
-def predicted_lines(state: dict[str, Any]) -> list[str]:
+def predicted_lines(state: NetState) -> list[str]:
     """The lines of `tc qdisc show` with our netem, before there are any."""
     return [
         f"qdisc netem {qdisc['handle']} dev {qdisc['dev']}"
@@ -234,7 +240,7 @@ def predicted_lines(state: dict[str, Any]) -> list[str]:
     ]
 
 
-def equivalents(state: dict[str, Any]) -> list[str]:
+def equivalents(state: NetState) -> list[str]:
     """The one command for each of our netem qdiscs that has the same effect on the traffic that
     reaches it.
     """

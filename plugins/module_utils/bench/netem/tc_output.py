@@ -9,7 +9,14 @@ import ipaddress
 import json
 import re
 import struct
-from typing import Any
+from typing import Any, cast
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
+    Delay,
+    Filter,
+    Qdisc,
+    QdiscOptions,
+)
 
 # Bits per second; tc's "bps" are bytes (tc(8), "Parameters", rates).
 PREFIXES = {
@@ -29,7 +36,7 @@ class UnreadableError(ValueError):
     """A program printed what is not understood."""
 
 
-def parse_json(text: str) -> list[dict[str, Any]]:
+def parse_json(text: str) -> Any:
     """The list that `tc -json` or `ip -json` prints; nothing at all is an empty list.
 
     Raises:
@@ -41,66 +48,56 @@ def parse_json(text: str) -> list[dict[str, Any]]:
         return json.loads(text)
     except ValueError as error:
         raise UnreadableError(
-            f"no JSON from tc or ip, which must be of iproute2 4.17 or later: {text.strip()[:200]}"
+            f"tc or ip printed no JSON; iproute2 4.17 or later is required: {text.strip()[:200]}"
         ) from error
 
 
-def settled(qdisc: dict[str, Any]) -> dict[str, Any]:
+def settled(qdisc: Qdisc) -> Qdisc:
     """A qdisc of `tc -json qdisc show` without the counter that htb lists among its options."""
-    return dict(
-        qdisc,
-        options={
-            key: value
-            for key, value in qdisc.get("options", {}).items()
-            if not key.endswith("_stat")
-        },
-    )
+    kept, options = qdisc.copy(), dict(qdisc.get("options", {}))
+    lasting = {key: options[key] for key in options if not key.endswith("_stat")}
+    kept["options"] = cast("QdiscOptions", lasting)
+    return kept
 
 
-def root_of(qdiscs: list[dict[str, Any]], device: str) -> dict[str, Any] | None:
+def root_of(qdiscs: list[Qdisc], device: str) -> Qdisc | None:
     """The root qdisc of a device, or None."""
     return next(
         (qdisc for qdisc in qdiscs if qdisc.get("dev") == device and qdisc.get("root")), None
     )
 
 
-def is_default(qdisc: dict[str, Any] | None) -> bool:
+def is_default(qdisc: Qdisc | None) -> bool:
     """True for a qdisc that the kernel attached by itself: only those have the handle 0."""
     return qdisc is None or qdisc.get("handle") == "0:"
 
 
-def netem_parameters(qdisc: dict[str, Any]) -> dict[str, Any]:
+def netem_parameters(qdisc: Qdisc) -> Delay:
     """What a netem qdisc does, in the units of this collection.
 
     Args:
         qdisc: one element of `tc -json qdisc show`; seconds, fractions and bytes per second.
-
-    Returns:
-        dict of limit (packets), delay_ms, jitter_ms, loss (percent), rate (bits per second, or
-        None).
     """
     options = qdisc.get("options", {})
-    delay, rate = options.get("delay", {}), options.get("rate", {}).get("rate")
+    delay, rate, loss = options.get("delay"), options.get("rate"), options.get("loss-random")
+    held = delay.get("delay", 0.0) if delay else 0.0
+    jitter = delay.get("jitter", 0.0) if delay else 0.0
+    bits = rate["rate"] * 8 if rate else 0
     return {
         "limit": options.get("limit"),
-        "delay_ms": round(delay.get("delay", 0) * 1000, 3),
-        "jitter_ms": round(delay.get("jitter", 0) * 1000, 3),
-        "loss": round(options.get("loss-random", {}).get("loss", 0) * 100, 4),
-        "rate": rate * 8 if rate else None,
+        "delay_ms": round(held * 1000, 3),
+        "jitter_ms": round(jitter * 1000, 3),
+        "loss": round(loss["loss"] * 100, 4) if loss else 0.0,
+        "rate": bits or None,
     }
 
 
-def parse_filters(text: str) -> list[dict[str, Any]]:
+def parse_filters(text: str) -> list[Filter]:
     """The filters that `tc filter show` lists.
 
     The text form, because iproute2 5.9 prints broken JSON for u32, an administrator's among them.
-
-    Returns:
-        list of dict: protocol, pref (int), kind, handle (None for the classifier itself, which tc
-        lists too), peer (the only destination address that it matches, or None), device (it
-        redirects to, or None), flow.
     """
-    filters: list[dict[str, Any]] = []
+    filters: list[Filter] = []
     words: list[dict[int, int]] = []
     for line in text.splitlines():
         head = re.match(r"filter\s+(?:parent \S+\s+)?protocol (\S+) pref (\d+) (\S+)(.*)", line)
@@ -126,7 +123,11 @@ def parse_filters(text: str) -> list[dict[str, Any]]:
     return filters
 
 
-def _add_line(item: dict[str, Any], words: dict[int, int], line: str) -> None:
+def _add_line(
+    item: Filter,
+    words: dict[int, int],
+    line: str,
+) -> None:
     """What one indented line says about its filter."""
     match = re.match(r"dst_ip (\S+)$", line)
     if match and "/" not in match.group(1):
@@ -161,7 +162,7 @@ def parse_rate(text: int | str) -> int:
     match = re.match(r"^(\d+(?:\.\d+)?)(?:([kmgt]i?)?(bit|bps))?$", str(text).strip().lower())
     if not match:
         raise ValueError(
-            f"{text!r} is no rate: give a number with a unit, such as 100mbit or 1gbit"
+            f"{text!r} is not a rate; use a number with a unit, such as 100mbit or 1gbit"
         )
     return int(
         float(match.group(1))

@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from typing import Any
+from typing import Tuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import tc_output
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
+    Delay,
+    Filter,
+    Ifb,
+    NetState,
+    Qdisc,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
     DEVICE,
     FIRST,
@@ -33,11 +40,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_st
     trees,
 )
 
+# The address of a peer, and the interface to it.
+Target = Tuple[str, str]
+
 
 def plan_present(
-    state: dict[str, Any],
-    targets: list[tuple[str, str]],
-    wanted: dict[str, Any],
+    state: NetState,
+    targets: Collection[Target],
+    wanted: Delay,
     missing: Collection[str] = (),
 ) -> Plan:
     """Delay these peers, as wanted, and no others.
@@ -67,7 +77,7 @@ def plan_present(
     return plan
 
 
-def plan_absent(state: dict[str, Any]) -> Plan:
+def plan_absent(state: NetState) -> Plan:
     """Take off whatever is ours."""
     plan = Plan(state)
     plan.clear_redirect()
@@ -78,7 +88,7 @@ def plan_absent(state: dict[str, Any]) -> Plan:
 class Plan:
     """Commands, and the state that they lead to, kept in step."""
 
-    def __init__(self, state: dict[str, Any]) -> None:
+    def __init__(self, state: NetState) -> None:
         self.before = state
         self.state = copy.deepcopy(state)
         self.commands: list[list[str]] = []
@@ -88,35 +98,26 @@ class Plan:
 
     # The way "redirect".
 
-    def redirect(self, targets: list[tuple[str, str]], wanted: dict[str, Any]) -> None:
+    def redirect(
+        self,
+        targets: Collection[Target],
+        wanted: Delay,
+    ) -> None:
         # Those lead to a device that is gone: they drop packets.
         for device, item in ours(self.state):
             if item["device"] != DEVICE:
                 self.delete_filter(device, item)
-        if not self.state["ifb"]:
-            # Loaded by itself, ifb makes two devices that nobody asked for.
-            self.run("modprobe", "-q", "ifb", "numifbs=0")
-            self.run("modprobe", "-q", "sch_netem")
-            self.run("ip", "link", "add", DEVICE, "type", "ifb")
-            self.state["ifb"] = {"up": False, "alias": ""}
+        ifb = self.state["ifb"] or self.add_device()
         self.set_netem(DEVICE, wanted, ["root"], FIRST)
-        if not self.state["ifb"]["up"]:
+        if not ifb["up"]:
             self.run("ip", "link", "set", "dev", DEVICE, "up")
-            self.state["ifb"]["up"] = True
-        new = [
-            device
-            for device in sorted({pair[1] for pair in targets})
-            if device not in self.state["egress"]
-        ]
-        mine = [
-            device
-            for device in claims(self.state["ifb"]["alias"])
-            if device in self.state["egress"]
-        ]
-        if new or not self.state["ifb"]["alias"]:
-            # Said before it is done, so that a module that is killed in between leaves nothing that
-            # is not known.
-            self.set_alias(mine + new)
+            ifb["up"] = True
+        egress = self.state["egress"]
+        new = [device for device in sorted({pair[1] for pair in targets}) if device not in egress]
+        mine = [device for device in claims(ifb["alias"]) if device in egress]
+        if new or not ifb["alias"]:
+            # Before clsact is added: a module that is killed in between leaves nothing unnamed.
+            self.set_alias(ifb, mine + new)
         for device in new:
             self.run("tc", "qdisc", "add", "dev", device, "clsact")
             self.add_qdisc(device, "clsact", "ffff:", "ffff:fff1")
@@ -127,7 +128,17 @@ class Plan:
                 self.add_filter(device, peer)
         self.clear_redirect(keep=targets)
 
-    def clear_redirect(self, keep: Collection[Any] = ()) -> None:
+    def add_device(self) -> Ifb:
+        """The device whose root qdisc is to be netem."""
+        # Loaded by itself, ifb makes two devices that have no use.
+        self.run("modprobe", "-q", "ifb", "numifbs=0")
+        self.run("modprobe", "-q", "sch_netem")
+        self.run("ip", "link", "add", DEVICE, "type", "ifb")
+        ifb: Ifb = {"up": False, "alias": ""}
+        self.state["ifb"] = ifb
+        return ifb
+
+    def clear_redirect(self, keep: Collection[Target] = ()) -> None:
         """Our filters off, then clsact that is ours and unused, then our device; all but what
         `keep` needs.
         """
@@ -138,21 +149,26 @@ class Plan:
                 kept.append(pair)
             else:
                 self.delete_filter(device, item)
-        if not self.state["ifb"]:
+        ifb = self.state["ifb"]
+        if not ifb:
             return
-        mine = claims(self.state["ifb"]["alias"])
+        mine = claims(ifb["alias"])
         for device in mine:
             used = self.state["egress"].get(device) or self.state["ingress"].get(device)
             if device in self.state["egress"] and not used:
                 self.delete_clsact(device)
         if keep:
-            self.set_alias([device for device in mine if device in self.state["egress"]])
+            self.set_alias(ifb, [device for device in mine if device in self.state["egress"]])
         else:
             self.run("ip", "link", "del", "dev", DEVICE)
             self.state["ifb"] = None
             self.drop_qdiscs(DEVICE)
 
-    def add_filter(self, device: str, peer: str) -> None:
+    def add_filter(
+        self,
+        device: str,
+        peer: str,
+    ) -> None:
         pref = free_preference(self.state["egress"][device])
         self.run(
             "tc",
@@ -189,7 +205,11 @@ class Plan:
             }
         )
 
-    def delete_filter(self, device: str, item: dict[str, Any]) -> None:
+    def delete_filter(
+        self,
+        device: str,
+        item: Filter,
+    ) -> None:
         self.run(
             "tc",
             "filter",
@@ -214,11 +234,15 @@ class Plan:
             if other["handle"] or other["pref"] in busy or other["pref"] != item["pref"]
         ]
 
-    def set_alias(self, devices: list[str]) -> None:
+    def set_alias(
+        self,
+        ifb: Ifb,
+        devices: list[str],
+    ) -> None:
         text = alias_of(devices)
-        if self.state["ifb"]["alias"] != text:
+        if ifb["alias"] != text:
             self.run("ip", "link", "set", "dev", DEVICE, "alias", text)
-            self.state["ifb"]["alias"] = text
+            ifb["alias"] = text
 
     def delete_clsact(self, device: str) -> None:
         self.run("tc", "qdisc", "del", "dev", device, "clsact")
@@ -231,43 +255,17 @@ class Plan:
 
     # The way "root".
 
-    def tree(self, device: str, peers: list[str], wanted: dict[str, Any]) -> None:
+    def tree(
+        self,
+        device: str,
+        peers: list[str],
+        wanted: Delay,
+    ) -> None:
         if device not in trees(self.state):
-            self.run(
-                "tc",
-                "qdisc",
-                "add",
-                "dev",
-                device,
-                "root",
-                "handle",
-                ROOT,
-                "htb",
-                "default",
-                "0",
-                "direct_qlen",
-                "1000",
-            )
-            self.drop_qdiscs(device, but=("clsact", "ingress"))
-            self.add_qdisc(device, "htb", ROOT)
-            self.state["tree"][device] = []
+            self.replace_root(device)
         if not any(qdisc["dev"] == device for qdisc in our_netem(self.state)):
-            self.run(
-                "tc",
-                "class",
-                "replace",
-                "dev",
-                device,
-                "parent",
-                ROOT,
-                "classid",
-                SLOW,
-                "htb",
-                "rate",
-                "100gbit",
-                "quantum",
-                "60000",
-            )
+            words = ["classid", SLOW, "htb", "rate", "100gbit", "quantum", "60000"]
+            self.run("tc", "class", "replace", "dev", device, "parent", ROOT, *words)
         self.set_netem(device, wanted, ["parent", SLOW], LEAF)
         slowed = [peer for peer, interface in delayed(self.state) if interface == device]
         for peer in peers:
@@ -275,7 +273,19 @@ class Plan:
                 self.add_tree_filter(device, peer)
         self.delete_tree_filters(device, but=peers)
 
-    def add_tree_filter(self, device: str, peer: str) -> None:
+    def replace_root(self, device: str) -> None:
+        """htb in place of the device's default root qdisc."""
+        words = ["handle", ROOT, "htb", "default", "0", "direct_qlen", "1000"]
+        self.run("tc", "qdisc", "add", "dev", device, "root", *words)
+        self.drop_qdiscs(device, but=("clsact", "ingress"))
+        self.add_qdisc(device, "htb", ROOT)
+        self.state["tree"][device] = []
+
+    def add_tree_filter(
+        self,
+        device: str,
+        peer: str,
+    ) -> None:
         pref = free_preference(self.state["tree"][device])
         match = ["ip6", "dst", peer + "/128"] if ":" in peer else ["ip", "dst", peer + "/32"]
         self.run(
@@ -306,7 +316,11 @@ class Plan:
             }
         )
 
-    def delete_tree_filters(self, device: str, but: Collection[str] = ()) -> None:
+    def delete_tree_filters(
+        self,
+        device: str,
+        but: Collection[str] = (),
+    ) -> None:
         for item in [
             item for item in self.state["tree"][device] if item["flow"] and item["peer"] not in but
         ]:
@@ -327,7 +341,7 @@ class Plan:
                 other for other in self.state["tree"][device] if other["pref"] != item["pref"]
             ]
 
-    def clear_trees(self, keep: Collection[Any] = ()) -> None:
+    def clear_trees(self, keep: Collection[str] = ()) -> None:
         """Our root qdiscs off; the kernel puts back its own default, which is not known before."""
         for device in trees(self.state):
             if device not in keep:
@@ -338,7 +352,13 @@ class Plan:
 
     # Both.
 
-    def set_netem(self, device: str, wanted: dict[str, Any], place: list[str], handle: str) -> None:
+    def set_netem(
+        self,
+        device: str,
+        wanted: Delay,
+        place: list[str],
+        handle: str,
+    ) -> None:
         """Add netem at this place (tc's words), or change it; nothing where it is as wanted."""
         netem = next((qdisc for qdisc in our_netem(self.state) if qdisc["dev"] == device), None)
         old = tc_output.netem_parameters(netem) if netem else None
@@ -362,13 +382,20 @@ class Plan:
         netem["options"] = options_of(wanted)
 
     def add_qdisc(
-        self, device: str, kind: str, handle: str, parent: str | None = None
-    ) -> dict[str, Any]:
+        self,
+        device: str,
+        kind: str,
+        handle: str,
+        parent: str | None = None,
+    ) -> Qdisc:
         """Enter a qdisc into the state, where tc would list it: clsact is the last one of its
         device.
         """
-        entry: dict[str, Any] = {"kind": kind, "handle": handle, "dev": device, "options": {}}
-        entry.update({"parent": parent} if parent else {"root": True, "refcnt": 2})
+        entry: Qdisc = {"kind": kind, "handle": handle, "dev": device, "options": {}}
+        if parent:
+            entry["parent"] = parent
+        else:
+            entry["root"], entry["refcnt"] = True, 2
         here = [index for index, qdisc in enumerate(self.state["qdiscs"]) if qdisc["dev"] == device]
         before = [
             index for index in here if self.state["qdiscs"][index]["kind"] in ("clsact", "ingress")
@@ -377,7 +404,11 @@ class Plan:
         self.state["qdiscs"].insert(place, entry)
         return entry
 
-    def drop_qdiscs(self, device: str, but: tuple[str, ...] = ()) -> None:
+    def drop_qdiscs(
+        self,
+        device: str,
+        but: tuple[str, ...] = (),
+    ) -> None:
         self.state["qdiscs"] = [
             qdisc
             for qdisc in self.state["qdiscs"]
@@ -385,7 +416,7 @@ class Plan:
         ]
 
 
-def free_preference(filters: list[dict[str, Any]]) -> int:
+def free_preference(filters: list[Filter]) -> int:
     """A preference of ours that no filter of a device has."""
     taken = [item["pref"] for item in filters]
     return next(number for number in range(PREF, 65536) if number not in taken)

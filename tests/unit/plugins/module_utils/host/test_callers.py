@@ -11,8 +11,8 @@ import threading
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import keeper
 from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread_resume
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 STRANGER = 54321
@@ -86,6 +86,6 @@ def test_a_stranger_who_has_the_name_is_not_believed_to_be_the_keeper(name):
         stdout=subprocess.PIPE,
     )
     impostor.stdout.readline()
-    assert keeper.release("\0" + name) is False
+    assert io_thread_resume.release("\0" + name) is False
     impostor.kill()
     impostor.wait()

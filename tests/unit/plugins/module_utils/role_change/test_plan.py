@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import plan
@@ -27,7 +28,7 @@ MEMBERS = [
     {"host": "db1", "address": "192.0.2.1", "port": 3306, "tls": True},
     {"host": "db2", "address": "192.0.2.2", "port": 3306, "tls": False},
 ]
-PART = {
+PART: dict[str, Any] = {
     "mode": "switch",
     "part": "target",
     "host": "db2",

@@ -208,9 +208,9 @@ def test_the_round_trip_of_a_client_host_is_the_sources():
     [
         ({"10.0.0.2": {"median": 85.6}}, ""),
         ({"10.0.0.2": {"median": 3.0}}, "the round trip was 3.0 ms, with a delay of 85 ms"),
-        ({"10.0.0.2": {"median": None}}, "nobody answered to ping"),
-        ({}, "nobody answered to ping"),
-        (None, "nobody answered to ping"),
+        ({"10.0.0.2": {"median": None}}, "no peer answered to ping"),
+        ({}, "no peer answered to ping"),
+        (None, "no peer answered to ping"),
     ],
 )
 def test_a_client_hosts_run_whose_delay_nothing_shows_does_not_count(trips, reason):

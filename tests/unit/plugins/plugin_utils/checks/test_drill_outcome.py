@@ -453,6 +453,6 @@ def test_a_drill_in_words():
         == "Drill of r1: passed; writers blocked for 3.00 s (timeout 3.00 s), 35 transaction(s) "
         "unprotected, recovered 1.60 s after its start"
     )
-    assert "nobody blocked, longest insert 9.0 ms" in drill_outcome.summary(
+    assert "no writer was blocked, longest insert 9.0 ms" in drill_outcome.summary(
         judged(TWO, other(before() + away() + after()))
     )

@@ -63,7 +63,7 @@ def test_a_pair_that_was_set_up_has_no_finding_above_a_note(engine):
             {"tls": False, "tls_ca": "/etc/ca.pem", "tls_verify": True},
             "the channel to 10.0.0.1 has no TLS",
         ),
-        ({"tls": True}, "the channel to 10.0.0.1 has TLS, and no authority"),
+        ({"tls": True}, "the channel to 10.0.0.1 has TLS without an authority"),
         ({"tls": True, "tls_ca": "/etc/ca.pem"}, None),
         # MariaDB from 11.4 on, by the account's password.
         ({"tls": True, "tls_verify": True}, None),
@@ -321,8 +321,8 @@ def answering(status, yes, why="because"):
         ("db1", (200, True), None, ""),
         ("db2", (503, False), None, ""),
         ("db1", (503, False), "warning", "of this source: 503 (because)"),
-        ("db1", (None, False), "warning", "of this source: nobody answers (because)"),
-        ("db2", (None, False), "warning", "of this replica: nobody answers (because)"),
+        ("db1", (None, False), "warning", "of this source: no response (because)"),
+        ("db2", (None, False), "warning", "of this replica: no response (because)"),
         ("db2", (200, True), "critical", "of this replica: 200 (because)"),
     ],
 )
@@ -411,8 +411,12 @@ def test_what_went_out_unacknowledged_is_counted(status, past, kind, words):
 @pytest.mark.parametrize(
     "past,title,why",
     [
-        (PAST, "Transactions were confirmed without", "They were on the source alone"),
-        (dict(PAST, no_tx=0), "Semi-sync was off for a time", "Nothing was confirmed meanwhile"),
+        (PAST, "Transactions were confirmed without", "They existed only on the source"),
+        (
+            dict(PAST, no_tx=0),
+            "Semi-sync was off for a time",
+            "No transaction was confirmed without an acknowledgement",
+        ),
         (dict(PAST, no_tx=0, reset=True), "Semi-sync was off for a time", "is not known"),
     ],
 )
@@ -427,7 +431,7 @@ def test_a_change_that_is_begun_and_not_made_is_told_of_the_source_only():
         member.info["settings_open"] = 7
     (entry,) = [one for one in rulebook.evaluate(members) if one["id"] == "settings_unfinished"]
     assert (entry["host"], entry["severity"]) == ("db1", "warning")
-    assert entry["evidence"] == "row 7 of the journal is begun"
+    assert entry["evidence"] == "row 7 of the journal is still begun"
 
 
 def test_nothing_that_went_out_unacknowledged_is_no_finding():

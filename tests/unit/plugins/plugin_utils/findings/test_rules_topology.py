@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_topology import of_sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_topology import (
+    topology_findings,
+)
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ONE, TWO = "91c92dd4-e5a0-11f1-9b95-0242ac130002", "92139d91-e5a0-11f1-923b-0242ac130003"
@@ -38,12 +40,12 @@ def promoted(engine, gtids, state="done", **variables):
 
 
 def kinds(members):
-    return [entry["id"] for entry in of_sides(members)]
+    return [entry["id"] for entry in topology_findings(members)]
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_a_healthy_pair_has_none(engine):
-    assert of_sides(samples.pair(engine)) == []
+    assert topology_findings(samples.pair(engine)) == []
 
 
 @pytest.mark.parametrize("state", ["done", None], ids=["by the journal", "by what both have"])
@@ -70,14 +72,14 @@ def test_a_healthy_pair_has_none(engine):
     ],
 )
 def test_two_that_take_writes_are_critical_with_what_each_has_alone(engine, gtids, words, state):
-    (entry,) = of_sides(promoted(engine, gtids, state))
+    (entry,) = topology_findings(promoted(engine, gtids, state))
     assert (entry["id"], entry["severity"], entry["evidence"]) == ("two_sources", "critical", words)
 
 
 def test_without_gtids_it_is_said_that_nobody_can_compare():
-    (entry,) = of_sides(promoted("mysql", ("", "")))
+    (entry,) = topology_findings(promoted("mysql", ("", "")))
     assert entry["evidence"] == (
-        "db1 and db2 take writes; without GTIDs nothing tells what each has that the other lacks"
+        "db1 and db2 take writes; without GTIDs it is not known what each has that the other lacks"
     )
 
 
@@ -96,7 +98,7 @@ def test_a_new_replica_that_takes_writes_still_is_no_second_source(engine, gtids
 def test_a_read_only_source_that_nobody_follows_contradicts_the_journal():
     members = promoted("mysql", (f"{ONE}:1-12", f"{ONE}:1-12"))
     members[0].info["variables"]["read_only"] = "ON"
-    (entry,) = of_sides(members)
+    (entry,) = topology_findings(members)
     assert (entry["id"], entry["host"]) == ("source_unclear", "db2")
     assert "db2: the journal names it (failover from db1 to db2 done" in entry["evidence"]
 
@@ -104,11 +106,11 @@ def test_a_read_only_source_that_nobody_follows_contradicts_the_journal():
 def test_a_change_that_was_broken_off_is_said():
     members = samples.pair("mysql")
     members[0].info["journal"] = promoted("mysql", ("", ""), "begun")[1].info["journal"]
-    (entry,) = of_sides(members)
+    (entry,) = topology_findings(members)
     assert (entry["id"], entry["host"]) == ("change_interrupted", "db1")
 
 
 def test_servers_that_were_not_read_say_nothing():
     members = samples.pair("mysql")
     members[0].info = members[1].info = None
-    assert of_sides(members) == []
+    assert topology_findings(members) == []

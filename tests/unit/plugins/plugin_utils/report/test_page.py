@@ -13,10 +13,15 @@ import os
 import re
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.failover import target
-from ansible_collections.dbre.semisync.plugins.module_utils.switchover import rules
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    role_statements,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
+    BenchmarkChapter,
+    name_of,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     page,
     plots,
@@ -26,11 +31,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
     drill_in_words,
     make_overview,
-    name_of,
     one_line,
     sections,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    cases,
     certificate,
     failover_outcome,
     premises,
@@ -130,8 +135,7 @@ def switchover(**more):
 def failover(**more):
     """A certificate of three hosts whose target's part has done its work."""
     evidence = remnants.frozen(remnants.evidence("mysql"))
-    (chosen,) = evidence.members[1:2]
-    kept = certificate.record("shop", "feed", evidence, [], chosen)
+    kept = certificate.record("shop", "feed", evidence, cases.decide(evidence))
     part = {
         "outcome": "done",
         "settings_row": 0,
@@ -162,7 +166,9 @@ def keep(folder, **files):
 
 def overview(**files):
     named = {name.replace("_", "-", 1) + ".json": value for name, value in files.items()}
-    return make_overview(named, [], "shop", "2026-11-21T144245.706771Z", NOW)
+    return make_overview(
+        named, [], "shop", "2026-11-21T144245.706771Z", NOW, BenchmarkChapter(named)
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,7 +266,7 @@ def test_a_benchmark_that_goes_on_says_so():
     ]
     assert (found["outcome"], found["headline"]) == (
         "attention",
-        "The benchmark four_phases has not ended",
+        "The benchmark four_phases is not complete",
     )
     assert benchmark["statement"][-1] == "asynchronous, 90 ms: not measured yet."
 
@@ -284,7 +290,7 @@ def test_a_run_that_was_kept_under_a_former_name_is_shown_under_todays(tmp_path)
 def test_suites_are_shown_in_the_order_in_which_they_ran():
     first, second = (analysis.analyse(benchmarks.four_phases()) for _dummy in range(2))
     first["started"], second["started"] = "2026-11-21T14:30:01Z", "2026-11-21T14:30:00Z"
-    shown = overview(benchmark_a=first, benchmark_b=second)["benchmarks"]
+    shown = overview(benchmark_a=first, benchmark_b=second)["chapter"].benchmarks
     assert [benchmark["started"] for benchmark in shown] == [second["started"], first["started"]]
 
 
@@ -371,24 +377,15 @@ def test_a_switchover_in_words(change, words):
     assert text_switchover.in_words(switchover(**change)) == words
 
 
-def test_every_event_of_a_switchover_has_words():
-    folder = os.path.join(os.path.dirname(rules.__file__))
+def test_every_event_of_a_role_change_has_words():
+    folder = os.path.join(os.path.dirname(role_statements.__file__))
     told = set()
     for name in os.listdir(folder):
         if name.endswith(".py"):
             with open(os.path.join(folder, name)) as stream:
-                told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
-    assert len(told) > 15 and told == set(text_switchover.EVENTS)
+                told |= set(re.findall(r'\.log_event\(\s*"(\w+)"', stream.read()))
+    assert len(told) > 15 and told == {*text_switchover.EVENTS, *text_failover.OWN_EVENTS}
     assert max(map(len, text_switchover.EVENTS.values())) <= 27
-
-
-def test_every_event_of_a_failover_has_words():
-    told = set()
-    for name in os.listdir(os.path.dirname(target.__file__)):
-        if name.endswith(".py"):
-            with open(os.path.join(os.path.dirname(target.__file__), name)) as stream:
-                told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
-    assert {"applied_all", "salvaged"} <= told <= set(text_failover.OWN_EVENTS)
 
 
 @needs_matplotlib
@@ -428,7 +425,7 @@ def test_the_summary_has_every_part(tmp_path):
         findings=[{"severity": "warning", "host": "db1", "title": "old", "evidence": "5.6.11"}],
         benchmark_four_phases=analysis.analyse(benchmarks.four_phases()),
     )
-    path, _dummy, verdict = page.write(str(tmp_path), "shop", NOW)
+    path, _dummy, verdict = page.write(str(tmp_path), "shop", NOW, BenchmarkChapter)
     with open(path) as stream:
         text = stream.read()
     assert (
@@ -452,7 +449,7 @@ def test_hostile_text_keeps_to_its_place_in_markdown(text):
 
 def test_an_empty_run_has_no_report(tmp_path):
     with pytest.raises(ValueError, match="holds no checkpoints"):
-        page.write(str(tmp_path), "shop", NOW)
+        page.write(str(tmp_path), "shop", NOW, BenchmarkChapter)
 
 
 def test_without_matplotlib_there_is_a_summary(tmp_path, monkeypatch):
@@ -462,7 +459,7 @@ def test_without_matplotlib_there_is_a_summary(tmp_path, monkeypatch):
         checkpoints=[row("P0")],
         benchmark_four_phases=analysis.analyse(benchmarks.four_phases()),
     )
-    summary, html, _dummy = page.write(str(tmp_path), "shop", NOW)
+    summary, html, _dummy = page.write(str(tmp_path), "shop", NOW, BenchmarkChapter)
     assert html is None and sorted(os.listdir(str(tmp_path))) == [
         "benchmark-four_phases.json",
         "checkpoints.json",
@@ -472,7 +469,7 @@ def test_without_matplotlib_there_is_a_summary(tmp_path, monkeypatch):
 
 
 def page_of(folder, cluster="shop"):
-    path = page.write(str(folder), cluster, NOW)[1]
+    path = page.write(str(folder), cluster, NOW, BenchmarkChapter)[1]
     with open(path, encoding="utf-8") as stream:
         return stream.read()
 

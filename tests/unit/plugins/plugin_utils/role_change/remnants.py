@@ -107,7 +107,7 @@ def evidence(engine: str, replicas: int = 2, **changes: Any) -> Any:
 def frozen(evidence_of: Any) -> Any:
     """The same after the stop."""
     for member in survivors.readable(evidence_of.members):
-        member.channel["io_running"] = "No"
+        member.link["io_running"] = "No"
     stopped = {
         member.host: {"stopped": True, "changed": True, "at": NOW}
         for member in survivors.readable(evidence_of.members)

@@ -217,7 +217,7 @@ def test_where_the_new_sources_logs_begin_decides_whether_they_suffice_on_mariad
 
 
 def test_a_server_that_was_read_says_what_it_has() -> None:
-    info = {
+    info: Any = {
         "engine": "mysql",
         "variables": {"server_uuid": A, "server_id": "1", "gtid_mode": "ON_PERMISSIVE"},
         "gtid": {"gtid_executed": f"{A}:1-3", "gtid_purged": f"{A}:1"},

@@ -36,7 +36,7 @@ def fixture_guard(monkeypatch, tmp_path):
     monkeypatch.setattr(settings_rollback, "running", mock.Mock())
     monkeypatch.setattr(settings_rollback, "find_tool", lambda *_dummy, **_more: "/usr/bin/mysql")
     monkeypatch.setattr(settings_rollback, "client_options", lambda _params: "secret")
-    guard = settings_rollback.Guard(mock.Mock())
+    guard = settings_rollback.SettingsRollback(mock.Mock())
     guard.timer = mock.Mock()
     return guard
 

@@ -90,7 +90,7 @@ def test_a_run_of_acknowledged_commits_counts():
 @pytest.mark.parametrize(
     "wanted,before,after,result,words",
     [
-        ({}, {}, {"writes": 999}, {}, "the server counted 999 statements, 1000 were asked for"),
+        ({}, {}, {"writes": 999}, {}, "the server counted 999 statements, but the load ran 1000"),
         ({}, {}, {"yes": 600, "no": 3}, {}, "3 transactions were not acknowledged (no_tx)"),
         ({}, {}, {"yes": 600, "status": "OFF"}, {}, "after the run semi-sync's status is OFF"),
         ({}, {"status": "OFF"}, {"yes": 600}, {}, "before the run semi-sync's status is OFF"),
@@ -114,8 +114,8 @@ def test_a_run_of_acknowledged_commits_counts():
             {"yes": 150},
             {},
             (
-                "1000 transactions of 10 clients were committed, but yes_tx rose by 50 only (at"
-                " least 100)"
+                "1000 transactions of 10 clients were committed, but yes_tx rose by only 50"
+                " (expected: at least 100)"
             ),
         ),
         (
@@ -123,7 +123,7 @@ def test_a_run_of_acknowledged_commits_counts():
             {"gtid": "0-1-1"},
             {"yes": 1000, "gtid": "0-1-1001"},
             {},
-            "yes_tx rose by 900 only (at least 1000)",
+            "yes_tx rose by only 900 (expected: at least 1000)",
         ),
         ({"replication": "async"}, {}, {}, {}, "semi-sync's status is ON"),
         (
@@ -221,12 +221,11 @@ def test_throughputs_spread_is_that_of_whole_seconds(ends, seconds, stdev):
 
 
 @pytest.mark.parametrize(
-    "peers,words", [(["10.0.0.2"], "nobody answered to ping"), ([], ""), (None, "")]
+    "peers,words", [(["10.0.0.2"], "no peer answered to ping"), ([], ""), (None, "")]
 )
 def test_a_delay_that_nobodys_answer_shows_does_not_count(peers, words):
-    wanted = {"delay_ms": 90, "peers": peers}
-    assert validity.disturbed(wanted, {"dropped": 0, "rtt_ms": None}).startswith(words)
-    assert bool(validity.disturbed(wanted, {"dropped": 0, "rtt_ms": None})) == bool(words)
+    reason = validity.disturbed(90, bool(peers), 0, None)
+    assert reason.startswith(words) and bool(reason) == bool(words)
 
 
 @pytest.mark.parametrize("counter", ["yes_tx", "no_tx"])

@@ -199,7 +199,7 @@ def test_what_fails_half_way_leaves_nothing(done):
     host = Host(test_qdisc_state.PFIFO_FAST, fail_after=done)
     with pytest.raises(RefusedError) as refused:
         delay.present(host, PARAMS, False)
-    assert str(refused.value) == "tc said no. Everything the module put there is gone again."
+    assert str(refused.value) == "tc said no. Everything that the module added was removed again"
     assert same(host.state, test_qdisc_state.PFIFO_FAST) and host.running == []
 
 

@@ -98,7 +98,7 @@ def test_caught():
     clients = {"10.99.0.1": "SSH_CONNECTION"}
     assert safeguards.caught(clients, ["10.99.0.11", "fd99::1"]) is None
     assert (
-        "10.99.0.1 is where this very SSH connection comes from (SSH_CONNECTION)"
+        "Ansible's own SSH connection comes from 10.99.0.1 (SSH_CONNECTION)"
         in safeguards.caught(clients, ["10.99.0.11", "10.99.0.1"])
     )
 
@@ -107,7 +107,7 @@ def test_caught():
     "delay,jitter,expected", [(0, 0, 1), (90, 0, 1), (900, 100, 2), (10000, 10000, 12)]
 )
 def test_drain(delay, jitter, expected):
-    assert safeguards.drain_seconds({"delay_ms": delay, "jitter_ms": jitter}) == expected
+    assert safeguards.drain_seconds(delay, jitter) == expected
 
 
 PROGRAMS = {"tc": "/sbin/tc", "ip": "/sbin/ip"}

@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far a binary log file is whole, by the headers of its events: a server that died may have
+left the last one unfinished, which is no damage; anything else that does not fit is.
+
+The form is that of every version since MySQL 5.0 and MariaDB 5.0 (MySQL Internals, "Binary Log
+Event Header"; MariaDB KB, "2-Binlog Event Header").
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
+
+PLAIN, ENCRYPTED = b"\xfebin", b"\xfdbin"
+# Timestamp, type, server_id, size, next position, flags.
+HEADER = struct.Struct("<IBIIIH")
+# MariaDB writes it behind the description of a file whose events are encrypted.
+START_ENCRYPTION = 164
+# So much at the end of a file may be zeros, where its size was on disk before its bytes.
+ZEROS = 1 << 20
+
+
+@dataclass(frozen=True)
+class LogFiles:
+    """Where a server has its binary log, and what tells whether the server runs.
+
+    Attributes:
+        basename: path of the log's files without their numbers.
+        first: name of the first file that is wanted; empty for the log's first.
+    """
+
+    basename: str
+    datadir: str
+    pid_file: str | None = None
+    basedir: str | None = None
+    program: str | None = None
+    first: str = ""
+
+
+class Whole(NamedTuple):
+    """How far a file can be read.
+
+    Attributes:
+        end: behind its last whole event.
+        torn: bytes behind that.
+        problem: encrypted, damaged, or "".
+        words: what was found, where there is a problem.
+        kind, time: of its last whole event; kind is None where there is none.
+    """
+
+    end: int
+    torn: int = 0
+    problem: str = ""
+    words: str = ""
+    kind: int | None = None
+    time: int = 0
+
+
+def walk(stream: BinaryIO) -> Whole:
+    """Go over a file's events."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(0)
+    magic, place = stream.read(4), 4
+    last: int | None = None
+    then = 0
+    if magic == ENCRYPTED:
+        return Whole(0, 0, "encrypted", "its file begins as an encrypted one (binlog_encryption)")
+    if magic != PLAIN:
+        if PLAIN.startswith(magic):
+            return Whole(len(magic))
+        return Whole(0, 0, "damaged", f"it begins with {magic!r}, which no binary log does")
+    while place + HEADER.size <= size:
+        stream.seek(place)
+        moment, kind, _server, length, _next, _flags = HEADER.unpack(stream.read(HEADER.size))
+        if kind == START_ENCRYPTION:
+            return Whole(place, 0, "encrypted", "its events are encrypted (encrypt_binlog)")
+        if length < HEADER.size:
+            rest = size - place
+            stream.seek(place)
+            if rest <= ZEROS and not stream.read(rest).strip(b"\0"):
+                return Whole(place, rest, kind=last, time=then)
+            return Whole(place, 0, "damaged", f"at {place} of {size} there is no event")
+        if place + length > size:
+            break
+        place += length
+        last, then = kind, moment
+    return Whole(place, size - place, kind=last, time=then)

@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a server ended whose host lives: systemd remembers. One that was stopped in order has
+confirmed the commits that waited; one that was killed has confirmed nothing more, unless it was
+stopping when that happened.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+# Our word -> systemd's property, in microseconds of the monotonic clock.
+TIMES = {
+    "started": "ExecMainStartTimestampMonotonic",
+    "stopping": "ActiveExitTimestampMonotonic",
+    "ended": "ExecMainExitTimestampMonotonic",
+}
+PROPERTIES = ("LoadState", "ActiveState", "ExecMainCode", "ExecMainStatus", *TIMES.values())
+# CLD_EXITED, CLD_KILLED and CLD_DUMPED of sigaction(2).
+KINDS = {"1": "exited", "2": "killed", "3": "killed"}
+
+
+def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | None:
+    """`look.ended` of the RETURN section of semisync_switchover; None where nothing tells."""
+    systemctl = module.get_bin_path("systemctl")
+    if not systemctl or not unit:
+        return None
+    words = [systemctl, "show", "--property=" + ",".join(PROPERTIES), service_name(unit)]
+    _status, printed, _errors = command.run(module, words)
+    return parse(printed, time.monotonic())
+
+
+def parse(printed: str, monotonic: float) -> dict[str, object] | None:
+    """How the unit's server ended, and how many seconds ago what happened; None where systemd does
+    not know, or it runs.
+
+    Args:
+        printed: of `systemctl show`.
+        monotonic: the monotonic clock now.
+    """
+    values = dict(line.partition("=")[::2] for line in printed.splitlines())
+    kind = KINDS.get(values.get("ExecMainCode", ""))
+    micros = {word: int(values.get(name) or 0) for word, name in TIMES.items()}
+    if values.get("LoadState") not in ("loaded", "masked") or not kind or not micros["ended"]:
+        return None
+    if values.get("ActiveState") == "active" or micros["started"] > micros["ended"]:
+        return None
+    if micros["stopping"] < micros["started"]:
+        # Of an earlier start: this one never came as far as to be called active.
+        micros["stopping"] = 0
+    ago = {
+        f"{word}_ago": round(monotonic - moment / 1e6, 3) if moment else None
+        for word, moment in micros.items()
+    }
+    return {"how": kind, "status": int(values.get("ExecMainStatus") or 0), **ago}

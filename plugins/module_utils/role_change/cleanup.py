@@ -1,0 +1,117 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left to do on a host when the role has moved, in no hurry: the way back is forgotten,
+events run on the new source, the old one is what the replica was.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    read_only_dropin,
+    role_statements,
+    scheduled_events,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
+    global_text,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    SOURCE,
+    TARGET,
+    SwitchoverPlan,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    run_steps,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
+    canonical_value,
+)
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+
+def settle(
+    module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
+) -> dict[str, object]:
+    """What is left when the role has moved."""
+    said = steps(plan, server, names)
+    if not module.check_mode:
+        run_steps(server, said)
+        closed = canonical_value(global_text(server, "read_only")) == "1"
+        if plan.part == SOURCE and closed:
+            said += scheduled_events.leave(server, names)
+    fence_went = take_fence_away(module, plan)
+    if fence_went and not module.check_mode:
+        reader = plan.option_file.reader
+        again = scheduled_events.scheduler_steps(module, reader, server, names)
+        run_steps(server, again)
+        said += again
+    return {"changed": bool(said) or fence_went, "statements": role_statements.shown(said)}
+
+
+def steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
+    """The statements that this host still needs."""
+    open_here = canonical_value(global_text(server, "read_only")) == "0"
+    if plan.part == TARGET:
+        return new_source_steps(plan, server, names) if open_here else []
+    wanted: list[Step] = []
+    if (
+        names.super_read_only
+        and plan.part == SOURCE
+        and not plan.super_read_only
+        and canonical_value(global_text(server, "super_read_only")) == "1"
+    ):
+        wanted.append((set_statement("super_read_only", 0), None))
+    if plan.scheduler_was_on and scheduled_events.scheduler(server) == "OFF":
+        wanted.append((set_statement("event_scheduler", 1), None))
+    if plan.part == SOURCE and stands_still(server, names):
+        # If it was restarted meanwhile, its fence kept its channel from starting.
+        wanted.append(role_statements.start(names))
+    return wanted
+
+
+def stands_still(server: Server, names: Names) -> bool:
+    """Whether there is a channel whose two threads do not run."""
+    channel = channels.default_channel(server.channels(names))
+    return bool(channel and channel["io_running"] == channel["sql_running"] == "No")
+
+
+def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
+    """On the new source: no channel of its time as a replica, and its cluster's events."""
+    wanted: list[Step] = []
+    if stands_still(server, names):
+        wanted += role_statements.forget_steps(names)
+    return wanted + scheduled_events.take_over(server.events(), plan.event_states)[0]
+
+
+def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
+    """Take the fence away if the server starts read-only without it, or is the source; whether
+    there was one to take away.
+
+    Raises:
+        OSError: it cannot be taken away.
+    """
+    ours = plan.option_file
+    if not read_only_dropin.stands(ours.path, ours.kind):
+        return False
+    if module.check_mode:
+        return True
+    read_only_dropin.take_away(ours.path, ours.kind)
+    if plan.part == TARGET or not ours.reader:
+        return True
+    _status, printed, _errors = command.run(module, trust.words(shlex.split(ours.reader)))
+    options = option_files.effective(option_files.print_defaults_pairs(printed))
+    if canonical_value(options.get("read_only", "0")) == "1":
+        return True
+    read_only_dropin.put(ours.path, ours.kind, ours.group)
+    return False

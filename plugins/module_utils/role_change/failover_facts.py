@@ -1,0 +1,146 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the judge of a failover needs to know of one replica beside what semisync_info says."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import run_lock
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts import (
+    filters,
+    first_gtids,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
+    Address,
+    refusal,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FirstLookPlan,
+    Place,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login, skipping
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.peer import TLS_FAILED
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import State
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+# Seconds that a host may take to answer before it counts as gone.
+ANSWER = 2
+DEFAULT_PORT = 3306
+UPTIME = "/proc/uptime"
+
+
+def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> dict[str, object]:
+    """look() by a connection of its own; if that breaks, `msg` says why."""
+    try:
+        server = Server(login.connect(module))
+        return look(module, plan, server, identify(server), info)
+    except (ServerError, OSError) as error:
+        return {"failed": True, "msg": str(error)}
+
+
+def look(
+    module: AnsibleModule,
+    plan: FirstLookPlan,
+    server: Server,
+    names: Names,
+    info: State,
+) -> dict[str, object]:
+    """`look` of the RETURN section of semisync_switchover.
+
+    Args:
+        info: what was read of the server.
+    """
+    has = run_lock.holder(server, plan.user)
+    return {
+        "running": bool(has and not has.stranger),
+        "lock_of": has.words if has else "",
+        "tried": try_all(module, plan.user, places_of(plan.places, info)),
+        "filters": filters(server, names) + skips(server),
+        "first_gtids": first_gtids(server, names),
+        "kernel_seconds": kernel_seconds(),
+        "server_seconds": int(server.uptime()["seconds"]),
+    }
+
+
+def places_of(others: list[Place], info: State) -> list[Place]:
+    """Where the others may be reached, each place once: where the controller thinks, and where this
+    server's own source is. Whether they have TLS is not known yet; likely they do as this one.
+    """
+    channel = info["channel"]
+    own = [Place(channel["source_host"], channel["source_port"])] if channel else []
+    tls = bool(info["tls"]["on"])
+    listening = [place for place in [*others, *own] if place.address]
+    # A dictionary, so that each is there once and in order.
+    once = {(str(place.address), int(place.port or DEFAULT_PORT)): True for place in listening}
+    return [Place(address, port, tls, known=False) for address, port in once]
+
+
+def kernel_seconds() -> float | None:
+    """Since when this machine runs; None where it does not say."""
+    try:
+        return float(read_text(UPTIME).split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def skips(server: Server) -> list[str]:
+    """What lets the applier pass over a transaction that it cannot apply: name and value."""
+    wanted = ", ".join(quote_text(name) for name in (*skipping.VARIABLES, *skipping.COUNTERS))
+    rows = server.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({wanted})")
+    named = {text(row["Variable_name"]): text(row["Value"]) for row in rows}
+    return [
+        f"{name} = {value}" for name, value in sorted(named.items()) if skipping.passes_over(value)
+    ]
+
+
+def try_all(module: AnsibleModule, user: str, places: list[Place]) -> list[dict[str, object]]:
+    """Each place with `words`, why the replication account cannot log in there from here, empty
+    if it can, and whether a server there `answered` at all. All at the same time: a host that is
+    gone takes its time to be.
+    """
+    tried = [dict(place.to_dict(), words="it was not tried", answered=False) for place in places]
+
+    def attempt(place: Place, row: dict[str, object]) -> None:
+        row["words"], row["answered"] = reach_place(module, user, place)
+
+    threads = [
+        threading.Thread(target=attempt, args=(place, row)) for place, row in zip(places, tried)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return tried
+
+
+def reach_place(module: AnsibleModule, user: str, place: Place) -> tuple[str, bool]:
+    """(why it cannot log in there, whether a server answered: one that refuses a login does)."""
+    tls = (place.tls or None) if place.known else None
+    there = Address(str(place.address), int(place.port or DEFAULT_PORT), tls)
+    error = refusal(module, user, there, ANSWER)
+    return ("", True) if error is None else (str(error), answered(error))
+
+
+def answered(error: ServerError) -> bool:
+    """Whether an error of a login is a server's word, or the driver's about one that spoke; not
+    where the connection did not come about (2000 to 2999 are the client library's own).
+    """
+    if "cryptography" in str(error):
+        return True
+    if error.number == TLS_FAILED:
+        return True
+    return error.number is not None and not (error.number == 0 or 2000 <= error.number < 3000)

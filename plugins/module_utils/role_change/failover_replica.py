@@ -1,0 +1,192 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of any other replica in a failover: it follows the new source, and waits for the old one
+again if none took over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    drain,
+    io_thread,
+    io_thread_resume,
+    locks,
+    partial_transaction,
+    role_statements,
+    watchdog,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.applying import (
+    applies,
+    apply_all,
+    claim,
+    moves,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.following import (
+    LOOK,
+    Following,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
+    AbortError,
+    Participant,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+
+class FailoverReplica(Participant):
+    """The part of a replica that stays one."""
+
+    plan: FailoverPlan
+
+    def __init__(
+        self, module: AnsibleModule, plan: FailoverPlan, dog: watchdog.Watchdog | None = None
+    ) -> None:
+        super().__init__(module, plan, dog)
+        self.following = Following(self)
+        # When a run was last seen on the target.
+        self.heard = 0.0
+
+    def work(self) -> dict[str, object]:
+        """Follow the one that takes over; what became of it."""
+        claimed = False
+        self.heard = time.monotonic()
+        try:
+            claim(self, self.plan)
+            claimed = True
+            self.stands_still()
+            self.following.announce()
+            # Following another source throws away what was received: nothing of it may be left.
+            with self.says(applies):
+                apply_all(self, self.plan)
+            ready = f"{self.target}'s word that it has everything"
+            self.wait_for(ready, MEET + self.plan.catch_up, self.is_ready)
+            with self.says(moves):
+                self.report_stage("moved")
+                self.following.moved = True
+                partial_transaction.give_up(self, self.plan.received)
+                self.following.move(self.target)
+            return self.settle()
+        except (AbortError, ServerError) as error:
+            self.log_event("back", str(error))
+            return self.roll_back(str(error), claimed)
+        finally:
+            self.close()
+
+    def stands_still(self) -> None:
+        """Since the freeze the IO thread must not have started, as it does with its server.
+
+        Raises:
+            AbortError: it runs, and may acknowledge to a source that is back.
+        """
+        channel = self.channel()
+        if not channel or channel["io_running"] != "No":
+            raise AbortError(
+                f"{self.host}'s IO thread runs again: it may have received and"
+                " acknowledged more than was judged"
+            )
+
+    @contextlib.contextmanager
+    def says(self, flag_of: Callable[[Participant, str], str]) -> Iterator[None]:
+        """Say on the target's server what this one is at, so that it is waited for."""
+        busy = locks.Locks(lambda: self.connect(self.target), self.token)
+        try:
+            busy.acquire(flag_of(self, self.host))
+            yield
+        finally:
+            busy.release_all()
+
+    def is_ready(self) -> bool:
+        seen = self.look(self.target, drain.FLAG)
+        if seen.runs or seen.flags[drain.FLAG]:
+            self.heard = time.monotonic()
+        elif time.monotonic() - self.heard > io_thread_resume.RESUME_AFTER:
+            raise AbortError(f"no run works on {self.target} any more: it has ended")
+        return self.following.is_ready()
+
+    def settle(self) -> dict[str, object]:
+        """Stay if the role moved; go back if it did not."""
+        begin, patience = time.monotonic(), self.plan.timeout + 2 * BACK
+        # The target may wait for another replica that applies what it has. One that says nothing
+        # has died, and whoever takes over from it waits for this part to end.
+        deadline, silent = begin + patience + self.plan.catch_up, begin + patience
+        words = f"{self.target} does not take writes"
+        while time.monotonic() < min(deadline, silent):
+            try:
+                seen = self.look(self.target, "ready", "back")
+                silent = time.monotonic() + patience
+                if not seen.read_only:
+                    if not self.follows(self.target):
+                        self.following.move(self.target)
+                    return self.result(DONE)
+                if seen.flags["back"] or not seen.runs:
+                    return self.roll_back(f"{self.target} went back; it says why", True)
+            except ServerError as error:
+                words = f"{self.target} does not answer: {error}"
+                self.peers.pop(self.target, None)
+            time.sleep(LOOK)
+        return self.result(
+            UNKNOWN,
+            f"it is not known whether {self.target} took over: {words}. {self.host}"
+            f" follows {self.target if self.following.moved else self.source}",
+        )
+
+    def roll_back(self, reason: str, claimed: bool) -> dict[str, object]:
+        """Wait for the old source again.
+
+        Args:
+            claimed: whether this part is the one that may start the IO thread.
+        """
+        if not claimed:
+            return self.result(REFUSED, reason)
+        try:
+            self.revive(time.monotonic() + BACK)
+            if self.follows(self.target):
+                peer = self.plan.peer(self.source)
+                self.run_statements(
+                    role_statements.redirect_steps(self.names, peer.address, peer.port)
+                )
+                return self.result(UNDONE, reason)
+            # After a move that failed both threads may stand.
+            both = [role_statements.start(self.names)]
+            self.run_statements(both if self.following.moved else io_thread.start_steps(self.names))
+            return self.result(REFUSED, reason)
+        except (ServerError, AbortError) as error:
+            words = f"{reason}. The way back failed on {self.host}: {error}"
+            return self.result(UNKNOWN, words)
+
+    # After an interrupted run
+
+    def finish(self) -> dict[str, object]:
+        return self.following.follow(self.target, DONE)
+
+    def undo(self) -> dict[str, object]:
+        return self.following.follow(self.source, UNDONE)
+
+    def recover(self, stage: str) -> dict[str, object]:
+        if not self.has_run_lock(5):
+            return self.result(UNKNOWN, "another run has the lock")
+        self.following.moved = stage == "moved"
+        try:
+            return self.settle()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self.following.close()
+        super().close()

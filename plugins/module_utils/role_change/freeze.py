@@ -1,0 +1,166 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a source's writers are kept out: long transactions first, then the statement that may hang,
+then those whom it does not keep out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+    role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.client_sessions import (
+    NEVER_ENDED,
+    Session,
+    in_words,
+    long_transactions,
+    privileged_users,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+
+# How often the source's position must be read alike, and seconds in between.
+READINGS, READING_PAUSE = 3, 0.002
+POLL_SECONDS = 0.1
+# Seconds until a statement that was killed has ended.
+KILLED_SECONDS = 5
+# ER_NO_SUCH_THREAD: it has ended already.
+NO_SUCH_THREAD = 1094
+
+
+class FrozenError(Exception):
+    """Writers could not be kept out in time; the text says whom it may have waited for."""
+
+
+def kill(server: Server, number: int, what: str = "") -> None:
+    """End a session, or with `what` its statement alone."""
+    try:
+        server.rows(f"KILL {what}{number}")
+    except ServerError as error:
+        if error.number != NO_SUCH_THREAD:
+            raise
+
+
+def drain(server: Server, seconds: float, then: str) -> tuple[list[Session], float]:
+    """Wait until no transaction is a long one.
+
+    Args:
+        then: what is done with those that are left, kill or refuse.
+
+    Returns:
+        (those that were ended or are left, how long was waited).
+    """
+    begin = time.monotonic()
+    while True:
+        left = long_transactions(server)
+        if not left or time.monotonic() - begin >= seconds:
+            break
+        time.sleep(POLL_SECONDS)
+    if then == "kill":
+        for one in left:
+            kill(server, one["id"])
+    return left, time.monotonic() - begin
+
+
+def freeze(server: Server, other: Server, names: Names, seconds: float) -> str:
+    """Keep writers out; the statement that did it.
+
+    It waits for every commit that is under way, and so for acknowledgements that may not come
+    (MySQL bug 96644). It has a thread of its own, and is ended when its time is up.
+
+    Args:
+        server: the connection that freezes.
+        other: one that ends it.
+
+    Raises:
+        FrozenError: time is up, and writers are let in again.
+        ServerError: the server refuses it.
+    """
+    statement, errors = role_statements.freeze_statement(names), []
+
+    def work() -> None:
+        try:
+            server.rows(statement)
+        except ServerError as error:
+            errors.append(error)
+
+    number = connection_id(server)
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        waiting = in_words(busy(other, number))
+        kill(other, number, "QUERY ")
+        thread.join(KILLED_SECONDS)
+        if thread.is_alive():
+            kill(other, number)
+            thread.join(KILLED_SECONDS)
+        raise FrozenError(
+            f"{statement} did not end within {seconds:.0f} s"
+            + (f"; at that time there was {waiting}" if waiting else "")
+        )
+    if errors:
+        raise errors[0]
+    return statement
+
+
+def connection_id(server: Server) -> int:
+    return int(server.rows("SELECT CONNECTION_ID() AS id")[0]["id"])
+
+
+def busy(server: Server, but: int) -> list[Session]:
+    """Sessions that do something."""
+    return [
+        {"id": int(row["Id"]), "user": text(row["User"]), "seconds": int(row["Time"] or 0)}
+        for row in server.rows("SHOW PROCESSLIST")
+        if text(row["Command"]) in ("Query", "Execute")
+        and int(row["Id"]) != but
+        and text(row["User"]) not in NEVER_ENDED
+        and "SHOW PROCESSLIST" not in text(row["Info"] or "")
+    ]
+
+
+def end_privileged(server: Server, keep: list[int]) -> list[Session]:
+    """End the sessions that read_only does not keep out; which they were.
+
+    Args:
+        keep: our own.
+    """
+    users = privileged_users(server)
+    ended: list[Session] = []
+    for row in server.rows("SHOW PROCESSLIST"):
+        number, user = int(row["Id"]), text(row["User"])
+        command = text(row["Command"])
+        if (
+            user in users
+            and number not in keep
+            and user not in NEVER_ENDED
+            and not command.startswith(("Binlog Dump", "Daemon", "Slave"))
+        ):
+            kill(server, number)
+            ended.append({"id": number, "user": user, "seconds": int(row["Time"] or 0)})
+    return ended
+
+
+def stand_still(server: Server, names: Names, seconds: float) -> str:
+    """The position of a frozen server, once it was read alike several times.
+
+    Raises:
+        FrozenError: it goes on.
+    """
+    deadline, alike, last = time.monotonic() + seconds, 0, ""
+    while alike < READINGS:
+        seen = locks.look(server, "", (), names.logged_position).position
+        alike, last = (alike + 1 if alike and seen == last else 1), seen
+        # What stands still in the last moment stands still.
+        if alike < READINGS and time.monotonic() >= deadline:
+            raise FrozenError("its position does not stand still although it is frozen")
+        time.sleep(READING_PAUSE)
+    return str(last)

@@ -1,0 +1,116 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A replica's IO thread, stopped alone: a source that lives after all gets no acknowledgement from
+here any more, and what was received stays as it is read.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    failover_facts,
+    io_thread_resume,
+    locks,
+    role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    channels,
+    login,
+    sessions,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+    run_steps,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import gtids_of
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+# Seconds until a server that was restarted meanwhile answers again.
+RESTART = 120
+
+
+def stop_steps(names: Names) -> list[Step]:
+    return [(f"STOP {names.replica_word} IO_THREAD", None)]
+
+
+def start_steps(names: Names) -> list[Step]:
+    return [(f"START {names.replica_word} IO_THREAD", None)]
+
+
+def stop(
+    module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
+) -> dict[str, object]:
+    """Stop it, and read; a process stays that starts it again unless it is sent away."""
+    before = channels.default_channel(server.channels(names))
+    if not before:
+        return {"changed": False, "stopped": False, "msg": "it follows nobody any more"}
+    steps = [] if before["io_running"] == "No" else stop_steps(names)
+    if module.check_mode:
+        return {
+            "changed": bool(steps),
+            "stopped": False,
+            "statements": role_statements.shown(steps),
+        }
+    if steps:
+        io_thread_resume.leave(
+            io_thread_resume.address(module, plan.token), lambda: start_again(module)
+        )
+    run_steps(server, steps)
+    return {
+        "changed": bool(steps),
+        "statements": role_statements.shown(steps),
+        "was": before["io_running"],
+        "at": time.time(),
+        **read_stopped(server, names),
+    }
+
+
+def read_stopped(server: Server, names: Names) -> dict[str, object]:
+    """What was received and applied, whether the IO thread stands still, and what tells whether
+    the relay log is still the one that was written: since when server and machine run, and the
+    applier's thread, which stops for whatever throws a relay log away.
+    """
+    all_channels = server.channels(names)
+    channel = channels.default_channel(all_channels)
+    variables = server.variables()
+    return {
+        "read_at": time.time(),
+        "server_seconds": int(server.uptime()["seconds"]),
+        "kernel_seconds": failover_facts.kernel_seconds(),
+        "applier_ids": sessions.read(server, names, variables, all_channels)["applier_ids"],
+        "stopped": channel is not None and channel["io_running"] == "No",
+        "channel": channel,
+        "gtid": gtids_of(variables),
+    }
+
+
+def start(
+    module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
+) -> dict[str, object]:
+    """Start it again, where this run has stopped it."""
+    io_thread_resume.release(io_thread_resume.address(module, plan.token))
+    channel = channels.default_channel(server.channels(names))
+    steps = start_steps(names) if channel and channel["io_running"] == "No" else []
+    run_steps(server, steps)
+    return {"changed": bool(steps), "statements": role_statements.shown(steps)}
+
+
+def start_again(module: AnsibleModule) -> None:
+    """What the process does that stays, if the run does not come back.
+
+    Raises:
+        ServerError: the server lets it not in, or refuses.
+    """
+    server = try_again(RESTART, lambda: Server(login.connect(module)))
+    run_steps(server, start_steps(identify(server)))
+    locks.close(server)

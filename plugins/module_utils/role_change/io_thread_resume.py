@@ -1,0 +1,112 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A process that stays on a host whose IO thread was stopped, and starts it again where nobody
+comes back in time: the controller may be gone.
+
+It is asked at an abstract unix socket, so there is no file to clean up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+# Seconds after which it acts.
+RESUME_AFTER = 60
+# Seconds that it may take to let go.
+ANSWER = 5
+# What it is told, and what it says.
+GO, STAY, GONE, STAYS = b"q", b"r", b"g", b"s"
+
+
+def address(module: AnsibleModule, token: str) -> str:
+    """The socket's name: the run, and the server, because a host may have several."""
+    params = module.params
+    words = f"{token} {params['login_unix_socket']} {params['login_port']}"
+    return "\0dbre-semisync-held-" + hashlib.sha256(words.encode("utf-8")).hexdigest()[:32]
+
+
+def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> None:
+    """Start the process; it is there when this returns.
+
+    Args:
+        name: result of address().
+        act: what to do when nobody has come.
+
+    Raises:
+        OSError: there is one already, or it cannot be started.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(name)
+        listener.listen(1)
+        detached.start(
+            lambda: serve(listener, act, seconds),
+            [listener.fileno()],
+            "an IO thread that a failover stopped was not started again",
+        )
+
+
+def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
+    """Wait to be sent away, and act where nobody does it. Whoever asks it to stay has as long
+    again.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            connection = callers.accept(listener, deadline - time.monotonic())
+        except socket.timeout:
+            # From here on nobody is told any more that this process is gone.
+            listener.close()
+            act()
+            return
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(ANSWER)
+            word = connection.recv(1)
+            if word == GO:
+                # Whoever hears that this one is gone may leave another at once.
+                listener.close()
+                connection.sendall(GONE)
+                return
+            if word == STAY:
+                deadline = time.monotonic() + seconds
+                connection.sendall(STAYS)
+
+
+def release(name: str) -> bool:
+    """Send the process away; False where there is none any more: it may have acted."""
+    return told(name, GO) == GONE
+
+
+def renew(name: str) -> bool:
+    """Let the process wait as long again; False where there is none any more."""
+    return told(name, STAY) == STAYS
+
+
+def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> dict[str, object]:
+    """renew() for a module: the run goes on."""
+    return {"changed": False, "renewed": renew(address(module, plan.token))}
+
+
+def told(name: str, word: bytes) -> bytes:
+    """What it says to a word; nothing where there is none."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.settimeout(ANSWER)
+        try:
+            asking.connect(name)
+            if not callers.is_own(asking):
+                return b""
+            asking.sendall(word)
+            return asking.recv(1)
+        except OSError:
+            return b""

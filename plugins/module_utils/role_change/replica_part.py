@@ -1,0 +1,106 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The part of any other replica in a switchover: it follows the target, and the old source again if
+that took its role back.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    DONE,
+    REFUSED,
+    UNDONE,
+    UNKNOWN,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import watchdog
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.following import (
+    LOOK,
+    Following,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
+    AbortError,
+    Participant,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+
+class ReplicaPart(Participant):
+    """The part of a replica that stays one."""
+
+    plan: SwitchoverPlan
+
+    def __init__(
+        self, module: AnsibleModule, plan: SwitchoverPlan, dog: watchdog.Watchdog | None = None
+    ) -> None:
+        super().__init__(module, plan, dog)
+        self.following = Following(self)
+
+    def work(self) -> dict[str, object]:
+        """Follow whichever server is the source in the end; what became of it."""
+        try:
+            self.following.announce()
+            wait = 2 * MEET + 2 * self.plan.catch_up + self.plan.drain + self.plan.timeout
+            ready = f"{self.target}'s word that it has everything"
+            self.wait_for(ready, wait, self.following.is_ready)
+            self.following.move(self.target)
+        except (AbortError, ServerError) as error:
+            self.log_event("back", str(error))
+            if not self.following.moved:
+                self.close()
+                return self.result(REFUSED, str(error))
+        try:
+            return self.settle()
+        finally:
+            self.close()
+
+    def settle(self) -> dict[str, object]:
+        """Stay if the role moved; go back if it did not."""
+        deadline = time.monotonic() + self.plan.timeout + 2 * BACK
+        words = "neither takes writes"
+        while time.monotonic() < deadline:
+            for host, outcome in ((self.target, DONE), (self.source, UNDONE)):
+                try:
+                    if self.writable(host) or self.took_it_back(host):
+                        if not self.follows(host):
+                            self.following.move(host)
+                        return self.result(outcome)
+                except ServerError as error:
+                    words = f"{host} does not answer: {error}"
+                    self.peers.pop(host, None)
+            time.sleep(LOOK)
+        return self.result(
+            UNKNOWN,
+            f"it is not known who became the source: {words}. {self.host} follows"
+            f" {self.target}. Run switchover.yml again",
+        )
+
+    def writable(self, host: str) -> bool:
+        return not self.look(host).read_only
+
+    def took_it_back(self, host: str) -> bool:
+        """Whether the old source waits for its replicas, to be open again."""
+        return host == self.source and self.look(host, "back").flags["back"]
+
+    # After an interrupted run
+
+    def finish(self) -> dict[str, object]:
+        return self.following.follow(self.target, DONE)
+
+    def undo(self) -> dict[str, object]:
+        return self.following.follow(self.source, UNDONE)
+
+    def recover(self, stage: str) -> dict[str, object]:
+        return self.settle()
+
+    def close(self) -> None:
+        self.following.close()
+        super().close()

@@ -1,0 +1,109 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Scheduled events when roles change: each runs on the source, and on no other server.
+
+A replica knows of an event that its source is to run or not; both are one status there (seen on
+9.7.4 and 10.11.19). So whoever makes a replica the source brings what the old one had.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    open_to_root,
+    run_steps,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
+    canonical_value,
+    text,
+)
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+ENABLED, DISABLED = "ENABLED", "DISABLED"
+
+
+def take_over(
+    here: Sequence[Mapping[str, str]], before: Sequence[Mapping[str, object]] | None
+) -> tuple[list[Step], list[str]]:
+    """(the statements that give the new source's events what they had on the old one, the names of
+    those of which that is not known: they stay as they are, and run nowhere).
+
+    Args:
+        here: result of Server.events() on the new source.
+        before: schema, name and status of those of the old one; None where nobody saw them.
+    """
+    known = {(one["schema"], one["name"]): one["status"] for one in before or []}
+    steps: list[Step] = []
+    left = []
+    for event in here:
+        if event["status"] not in role_statements.ELSEWHERE:
+            continue
+        was = known.get((event["schema"], event["name"]))
+        if was in (ENABLED, DISABLED):
+            steps += role_statements.alter_event(event, "ENABLE" if was == ENABLED else "DISABLE")
+        else:
+            left.append(f"{event['schema']}.{event['name']}")
+    return steps, left
+
+
+def leave_steps(names: Names, here: Sequence[Mapping[str, str]]) -> list[Step]:
+    """On a server that is a replica from now on: it runs none itself. Its source's statements say
+    the same of those that it changes from now on.
+    """
+    return [
+        step
+        for event in here
+        if event["status"] == ENABLED
+        for step in role_statements.alter_event(event, names_more.disable_on_replica(names))
+    ]
+
+
+def leave(server: Server, names: Names) -> list[Step]:
+    """Carry that out, and log it nowhere; the statements.
+
+    Raises:
+        ServerError: one is refused.
+    """
+    steps = leave_steps(names, server.events())
+    if steps:
+        with open_to_root(server):
+            server.rows("SET SESSION sql_log_bin = 0")
+            run_steps(server, steps)
+            server.rows("SET SESSION sql_log_bin = 1")
+    return steps
+
+
+def scheduler(server: Server) -> str:
+    return text(server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]["value"])
+
+
+def scheduler_steps(
+    module: AnsibleModule, reader: str | None, server: Server, names: Names
+) -> list[Step]:
+    """After a fence: the scheduler runs as the server's option files want it, as at its next start,
+    and as it has to if this server becomes the source later.
+
+    Args:
+        reader: the command that prints what the option files say.
+    """
+    if not reader or scheduler(server) != "OFF":
+        return []
+    _status, printed, _errors = command.run(module, trust.words(shlex.split(reader)))
+    options = option_files.effective(option_files.print_defaults_pairs(printed))
+    by_default = "ON" if names_more.scheduler_by_default(names) else "OFF"
+    # Without a value it is on.
+    wanted = canonical_value(options.get("event_scheduler", by_default) or "ON")
+    return [(set_statement("event_scheduler", 1), None)] if wanted == "1" else []

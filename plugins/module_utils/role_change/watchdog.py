@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A process that outlives a part which is killed, and brings its host into order.
+
+It does nothing while the part lives, and ends with it. It is begun before there is any connection,
+so that it keeps none of them open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
+
+END = "end"
+# Seconds until all parts are there: Ansible starts one after another.
+MEET = 30
+# Seconds that a way back may take, counted from its beginning.
+BACK = 30
+
+
+class Watchdog:
+    """The part's side of it.
+
+    Args:
+        recover: what to do when the part has ended without a word; takes the last stage that it
+            told.
+        seconds: after which a part that still runs is ended, from its first stage on.
+    """
+
+    def __init__(self, recover: Callable[[str], object], seconds: float) -> None:
+        read_end, self.write_end = os.pipe()
+        os.set_inheritable(self.write_end, False)
+        part = os.getpid()
+        try:
+            detached.start(
+                lambda: serve(read_end, part, recover, seconds),
+                [read_end],
+                "the part of a change of roles was killed, and then",
+            )
+        finally:
+            os.close(read_end)
+
+    def report_stage(self, stage: str) -> None:
+        os.write(self.write_end, f"{stage}\n".encode("ascii"))
+
+    def end(self) -> None:
+        """The part has come to its end: there is nothing to do for the watchdog."""
+        self.report_stage(END)
+        os.close(self.write_end)
+
+
+def serve(read_end: int, part: int, recover: Callable[[str], object], seconds: float) -> None:
+    """Wait for the part's end, and act where it came without a word."""
+    stage, deadline = "", None
+    while True:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        ready = select.select([read_end], [], [], left)[0]
+        if not ready:
+            # Stopped, or hanging: it must not wake up beside what is done here.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(part, signal.SIGKILL)
+            break
+        text = os.read(read_end, 4096).decode("ascii")
+        if not text:
+            break
+        stage = text.split()[-1]
+        if stage == END:
+            return
+        deadline = deadline or time.monotonic() + seconds
+    if stage:
+        done = recover(stage)
+        if isinstance(done, dict):
+            words = f"{done.get('outcome')} {done.get('reason') or ''}"
+            detached.complain(
+                f"the part of a change of roles was killed; brought into order: {words}"
+            )
+
+
+def seconds(timeout: int) -> float:
+    """After which a part that still runs hangs.
+
+    Args:
+        timeout: of its plan.
+    """
+    return 2.0 * timeout + 2 * BACK + MEET

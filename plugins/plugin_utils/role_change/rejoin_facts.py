@@ -1,0 +1,183 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step of rejoin.yml knows: who comes back to whom, and what each of the two has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    errant,
+    methods,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    NotMeantError,
+    RunContext,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Has, Judged
+
+Row = dict[str, str]
+
+
+class RejoinFacts:
+    """What one step knows.
+
+    Attributes:
+        former: who comes back: a former source, or a replica that missed its failover.
+        row: what the journal says of the failover that left the former source behind, or None.
+        missed: the same of the one that a replica missed, as long as it follows that source.
+        leaves: whether its channel is to a server that lost its role, and may be stopped.
+        source: whom it shall follow.
+        behind: other replicas that missed the failover, and follow that source still.
+        away: who has no part in this: other former sources, and with a replica those.
+
+    Args:
+        run: what the step works with.
+
+    Raises:
+        NotMeantError: another cluster is meant.
+        RefusedError: it is not clear who is who.
+    """
+
+    def __init__(self, run: RunContext) -> None:
+        self.run, self.own = run, run.own
+        run.take_every_member()
+        every = self.members = run.members
+        self.former = self.find()
+        self.row = next(
+            (row for row in sides.held_rows(every) if held.is_it(self.former, row)), None
+        )
+        # It is no former source, and was away when one lost its role. Once its channel is gone this
+        # run alone knows that.
+        followed = held.missed(self.former, every)
+        self.missed, self.leaves = None if self.row else followed, bool(followed)
+        if self.former.info is not None and self.former.channel is None:
+            self.missed = self.missed or self.planned().get("missed")
+        left, away = held.apart(every)
+        self.away = [one.member for one in away if one.member is not self.former]
+        # One after the other: who missed it too is brought over by a run of its own.
+        self.behind = [one for one in left if one.missed and one is not self.former]
+        if self.missed:
+            self.away += self.behind
+            left = [member for member in left if member not in self.behind]
+        decided = sides.decide(left)
+        run.refuse(
+            problems.of_inventory(run.name, every)
+            or decided.problems
+            or ([] if decided.source else ["it is not clear who is the source"])
+        )
+        for member in every:
+            member.side = "source" if member.host == decided.source else "replica"
+        self.source = source_of(every)
+
+    def find(self) -> Member:
+        """The former source, by its name.
+
+        Raises:
+            NotMeantError, RefusedError: it is none of this cluster.
+        """
+        wanted = self.own["rejoin"]
+        for member in self.members:
+            if member.host == wanted:
+                return member
+        hosts = [member.host for member in self.members]
+        if not wanted:
+            self.run.refuse(
+                [f"say which host is to come back: -e semisync_rejoin=HOST, one of {hosts}"]
+            )
+        variables, groups = self.run.task_vars["hostvars"], self.run.task_vars["groups"]
+        known = [host for _side, group in cluster.GROUPS for host in groups.get(group, [])]
+        if wanted in known and wanted in variables:
+            raise NotMeantError("another cluster is meant")
+        self.run.refuse(
+            [f"semisync_rejoin is {wanted!r}, which is no host of the inventory's clusters"]
+        )
+        raise NotMeantError("nobody is meant")
+
+    def planned(self) -> dict[str, Any]:
+        """What the step judge returned before, on this host; a look goes by what is read alone."""
+        return {} if self.run.step == "look" else self.run.result_of("judge")
+
+    @property
+    def engine(self) -> str:
+        return str(self.source.facts["engine"])
+
+    @property
+    def mariadb(self) -> bool:
+        return self.engine == "mariadb"
+
+    @property
+    def looked(self) -> dict[str, Any]:
+        """What the former source's host said."""
+        return self.run.result_of("look", self.former.host)
+
+    def new_has(self) -> Has:
+        first = self.run.result_of("look", self.source.host).get("first_gtids")
+        return errant.from_info(self.source.host, self.source.facts, first)
+
+    def old_has(self) -> Has | None:
+        """What the former source has; None where it could not be read."""
+        # Once its data are a copy, what its old log had counts no more.
+        copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
+        log = {} if copied else self.looked.get("log") or {}
+        if self.former.info is not None:
+            follows = held.came_back(self.former, self.members)
+            has = errant.from_info(self.former.host, self.former.info, follows=follows)
+            if self.missed and self.former.channel and not self.mariadb:
+                # What it has received may have been confirmed, and is in no log of its own yet.
+                has = has._replace(gtids=str(survivors.received(self.former)))
+        elif log:
+            identity = self.looked["identity"]
+            has = Has(self.former.host, self.engine, identity, log["gtids"], by_log=True)
+            has = has._replace(by_gtid=self.looked["by_gtid"], strict=self.looked["strict"] or None)
+        else:
+            return None
+        return has._replace(
+            by_gtid=has.by_gtid and not log.get("anonymous"),
+            disorder=log["disorder"] if log else "" if copied else None,
+        )
+
+    def others(self) -> list[Member]:
+        """The members that follow the new source, or should."""
+        apart = (self.former, self.source, *self.away)
+        return [member for member in self.members if member not in apart]
+
+    def follows(self) -> bool:
+        """Whether it follows as a replica should, by whosever hand."""
+        return not self.missed and held.came_back(self.former, self.members)
+
+    def judged(self) -> Judged:
+        old = self.old_has()
+        if old is None:
+            return Judged(errant.CANNOT_TELL, why=(self.unread(),))
+        judged = errant.judge(old, self.new_has())
+        doubt = methods.waiting(self.former) or self.unlogged()
+        if doubt and judged.verdict == errant.CLEAN:
+            return Judged(errant.CANNOT_TELL, why=(doubt,))
+        return judged
+
+    def unlogged(self) -> str:
+        """Why rows may be there without their transaction, in words; empty where none may."""
+        copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
+        if copied or self.row is None:
+            # A replica that was away was never asked to confirm anything.
+            return ""
+        info, looked = self.former.info, self.looked
+        sync = info["variables"].get("sync_binlog") if info else looked.get("sync_binlog")
+        version = info["version_full"] if info else looked.get("version")
+        return errant.unlogged(
+            self.former.host,
+            self.engine,
+            str(version or ""),
+            None if sync is None else str(sync),
+            looked.get("lost_power"),
+        )
+
+    def unread(self) -> str:
+        silent = self.run.info_of(self.former.host).get("reason") == "silent"
+        return methods.unread(self.former.host, self.looked, self.former.error, silent)

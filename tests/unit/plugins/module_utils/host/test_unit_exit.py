@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a server ended, from what systemd remembers."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
+
+
+def printed(**changes):
+    values = {
+        "LoadState": "loaded",
+        "ActiveState": "failed",
+        "ExecMainCode": "2",
+        "ExecMainStatus": "9",
+        "ExecMainStartTimestampMonotonic": "100000000",
+        "ActiveExitTimestampMonotonic": "500000000",
+        "ExecMainExitTimestampMonotonic": "501000000",
+    }
+    return "\n".join(f"{name}={value}" for name, value in dict(values, **changes).items())
+
+
+@pytest.mark.parametrize(
+    "changes,how",
+    [
+        ({}, "killed"),
+        ({"ExecMainCode": "3", "ExecMainStatus": "6"}, "killed"),
+        ({"ExecMainCode": "1", "ExecMainStatus": "0", "ActiveState": "inactive"}, "exited"),
+        ({"LoadState": "masked"}, "killed"),
+        ({"LoadState": "not-found"}, None),
+        ({"ExecMainCode": "0"}, None),
+        ({"ActiveState": "active"}, None),
+        # It was started again.
+        ({"ExecMainStartTimestampMonotonic": "600000000"}, None),
+        ({"ExecMainExitTimestampMonotonic": "0"}, None),
+    ],
+)
+def test_what_systemd_remembers(changes, how):
+    seen = unit_exit.parse(printed(**changes), 510.0)
+    assert (seen and seen["how"]) == how
+
+
+def test_the_times_are_seconds_ago():
+    seen = unit_exit.parse(printed(ActiveExitTimestampMonotonic="0"), 510.0)
+    assert (seen["started_ago"], seen["stopping_ago"], seen["ended_ago"]) == (410.0, None, 9.0)
+    assert unit_exit.parse("", 510.0) is None
+
+
+@pytest.mark.parametrize(
+    "changes,stopping_ago",
+    [
+        # `systemctl stop` hung, and was ended by SIGKILL 400 s later.
+        ({"ActiveExitTimestampMonotonic": "101000000"}, 409.0),
+        # Killed as it ran: it left "active" as it ended.
+        ({"ActiveExitTimestampMonotonic": "501000001"}, 9.0),
+        # The moment is of an earlier start; this one was never "active".
+        ({"ActiveExitTimestampMonotonic": "99000000"}, None),
+    ],
+)
+def test_one_that_was_stopping_when_it_was_killed_says_since_when(changes, stopping_ago):
+    seen = unit_exit.parse(printed(**changes), 510.0)
+    assert (seen["how"], seen["stopping_ago"]) == ("killed", stopping_ago)

@@ -1,0 +1,83 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A real process that starts the IO thread again where nobody comes, and is sent away."""
+
+from __future__ import annotations
+
+import secrets
+import syslog
+import time
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread_resume
+
+
+@pytest.fixture(name="name")
+def fixture_name():
+    token = secrets.token_hex(8)
+    one, other = (
+        SimpleNamespace(params={"login_unix_socket": "/run/x", "login_port": port})
+        for port in (3306, 3307)
+    )
+    assert io_thread_resume.address(one, token) != io_thread_resume.address(other, token)
+    return io_thread_resume.address(one, token)
+
+
+def test_one_that_is_sent_away_does_nothing(name, tmp_path):
+    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=1)
+    assert io_thread_resume.release(name)
+    assert not io_thread_resume.release(name)
+    time.sleep(1.5)
+    assert not (tmp_path / "acted").exists()
+
+
+def test_one_that_nobody_comes_to_acts_and_cannot_be_sent_away_any_more(name, tmp_path):
+    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=0.3)
+    until = time.monotonic() + 20
+    while not (tmp_path / "acted").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (tmp_path / "acted").exists()
+    assert not io_thread_resume.release(name)
+
+
+def test_one_that_is_asked_to_stay_waits_as_long_again(name, tmp_path):
+    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=1)
+    for _round in range(5):
+        time.sleep(0.5)
+        assert io_thread_resume.renew(name)
+    assert not (tmp_path / "acted").exists()
+    until = time.monotonic() + 20
+    while not (tmp_path / "acted").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (tmp_path / "acted").exists()
+    assert not io_thread_resume.renew(name)
+
+
+def test_there_is_one_of_a_run_on_a_server(name, tmp_path):
+    io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=5)
+    with pytest.raises(OSError):
+        io_thread_resume.leave(name, (tmp_path / "twice").touch, seconds=5)
+    assert io_thread_resume.release(name)
+
+
+def test_another_can_be_left_as_soon_as_one_is_gone(name, tmp_path):
+    for _round in range(50):
+        io_thread_resume.leave(name, (tmp_path / "acted").touch, seconds=5)
+        assert io_thread_resume.release(name)
+    assert not (tmp_path / "acted").exists()
+
+
+def test_one_that_cannot_start_it_again_says_so_in_the_hosts_log(name, tmp_path, monkeypatch):
+    log = tmp_path / "syslog"
+    monkeypatch.setattr(syslog, "syslog", lambda _priority, words: log.write_text(words))
+
+    def fail():
+        raise RuntimeError("Too many connections")
+
+    io_thread_resume.leave(name, fail, seconds=0.1)
+    until = time.monotonic() + 20
+    while not (log.exists() and log.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "was not started again: Too many connections" in log.read_text()

@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The option file that lets a source start read-only while its role moves."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import files
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import read_only_dropin
+
+
+def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
+    ours = tmp_path / "zz-dbre-semisync.cnf"
+    ours.write_text("[mysqld]\nserver_id = 1\n")
+    path = read_only_dropin.put(str(ours), "drop-in", "mysqld@1")
+    assert path == str(tmp_path / "zz-dbre-semisync-switchover.cnf")
+    assert "[mysqld@1]\nread_only = ON\n" in (tmp_path / path).read_text()
+    assert read_only_dropin.stands(str(ours), "drop-in")
+    assert read_only_dropin.take_away(str(ours), "drop-in")
+    assert not read_only_dropin.take_away(str(ours), "drop-in")
+    assert ours.read_text() == "[mysqld]\nserver_id = 1\n"
+
+
+def test_it_keeps_those_out_whom_read_only_lets_in(tmp_path):
+    path = read_only_dropin.put(str(tmp_path / "zz-dbre-semisync.cnf"), "drop-in", "mysqld")
+    said = (tmp_path / path).read_text().splitlines()
+    assert {
+        "read_only = ON",
+        "loose_super_read_only = ON",
+        "event_scheduler = OFF",
+        "loose_skip_slave_start = ON",
+        "loose_skip_replica_start = ON",
+    } <= set(said)
+
+
+def test_a_block_leaves_the_rest_of_the_file_as_it_was(tmp_path):
+    file = tmp_path / "my.cnf"
+    file.write_text("[mysqld]\nserver_id = 1\n# the end")
+    file.chmod(0o640)
+    read_only_dropin.put(str(file), "block", "mysqld")
+    read_only_dropin.put(str(file), "block", "mysqld")
+    assert file.read_text().count("\nread_only = ON") == 1
+    assert read_only_dropin.stands(str(file), "block")
+    assert read_only_dropin.take_away(str(file), "block")
+    assert file.read_text() == "[mysqld]\nserver_id = 1\n# the end\n"
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_servers_on_one_host_have_fences_of_their_own(tmp_path):
+    first = read_only_dropin.place(str(tmp_path / "zz-dbre-semisync@1.cnf"), "drop-in")
+    second = read_only_dropin.place(str(tmp_path / "zz-dbre-semisync@2.cnf"), "drop-in")
+    assert first != second
+    assert first.endswith("zz-dbre-semisync-switchover@1.cnf")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_link_of_the_server_user_does_not_lead_root_elsewhere(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("as it was")
+    folder = tmp_path / "conf.d"
+    folder.mkdir()
+    os.chown(folder, 54321, 54321)
+    ours = folder / "zz-dbre-semisync.cnf"
+    part = folder / (read_only_dropin.DROP_IN + ".dbre-semisync-part")
+    part.symlink_to(victim)
+    path = read_only_dropin.put(str(ours), "drop-in", "mysqld")
+    assert "read_only = ON" in files.read_text(path) and victim.read_text() == "as it was"
+    read_only_dropin.take_away(str(ours), "drop-in")
+    os.symlink(victim, path)
+    with pytest.raises(OSError):
+        read_only_dropin.put(str(ours), "drop-in", "mysqld")
+    assert victim.read_text() == "as it was"
