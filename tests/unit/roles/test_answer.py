@@ -228,10 +228,30 @@ def test_a_replica_whose_status_hangs_does_not_hold_up_the_source():
 
 @pytest.mark.parametrize(
     "target,status",
-    [("/", 404), ("/sources", 404), ("/replica?max_lag=x", 400), ("/replica?max_lag=-1", 400)],
+    [
+        ("/", 404),
+        ("/sources", 404),
+        ("/replica?max_lag=x", 400),
+        ("/replica?max_lag=-1", 400),
+        # Python calls them digits, and makes no number of them.
+        ("/replica?max_lag=%C2%B2", 400),
+        ("/left?id=1&after=%C2%B2", 400),
+        ("/replica?max_lag=" + "9" * 5000, 400),
+        ("/left?id=1&after=" + "9" * 5000, 400),
+    ],
 )
 def test_other_questions_are_refused(target, status):
     assert service([takes_writes]).to(target)[0] == status
+
+
+@pytest.mark.parametrize("number", [1045, 2003])
+def test_who_asks_over_http_is_not_told_the_words_of_the_driver(number, capsys):
+    words = "'dbre_semi_http'@'localhost' through /run/mysqld/mysqld.sock"
+    error = pymysql.err.OperationalError(number, words)
+    status, said = service([error]).to("/source")
+    assert status == 503 and said["why"] in program.WORDS.values()
+    # The journal of its unit has them.
+    assert words.partition(" ")[0] in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
