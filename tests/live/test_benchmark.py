@@ -170,7 +170,7 @@ def test_a_suite_runs_and_leaves_the_pair_as_it_was(pair):
             SUITE.format(seconds=2).replace("seconds", "second"),
             "ours.yml, line 7: load has no key 'second'; did you mean seconds?",
         ),
-        (SUITE.format(seconds=0), "ours.yml, line 7: seconds is 0; from 1 to 86400"),
+        (SUITE.format(seconds=0), "ours.yml, line 7: seconds is 0; it must be from 1 to 86400"),
     ],
 )
 def test_a_suite_with_a_mistake_is_refused_before_anything_is_touched(pair, text, words):
