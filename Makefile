@@ -109,12 +109,13 @@ test: ## lint, unit tests, sanity, every molecule scenario, live tests, site.yml
 .PHONY: lint
 lint: ## yamllint, ansible-lint's production profile, zizmor, ruff, mypy, defaults against argument specs and READMEs
 	@$(tools) status=0; zizmor --quiet --offline --strict-collection .github || status=1; yamllint --strict . || status=1; ansible-lint || status=1; \
-	  python tests/tools/check_roles.py || status=1; ruff check . || status=1; ruff format --check . || status=1; \
+	  python tests/tools/check_roles.py || status=1; python tests/tools/role_tables.py --check || status=1; ruff check . || status=1; ruff format --check . || status=1; \
 	  $(MAKE) types || status=1; exit $$status
 
 .PHONY: generated
-generated: ## write what pages have from tables in the code: findings, known-bad versions, premises
+generated: ## write what pages have from tables in the code: findings, known-bad versions, premises, variables of roles
 	@$(tools) PYTHONPATH=.config/collections python tests/tools/docs_tables.py
+	@$(tools) python tests/tools/role_tables.py
 
 .PHONY: types
 types: ## mypy alone

@@ -5,28 +5,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils import everything
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
 from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import last_words
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_facts import (
     failover_facts,
-    last_words,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FirstLookPlan
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 
-def read(module: Any) -> dict[str, Any]:
+def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
     """Everything about this server, and what the judge of a failover needs beside it."""
     try:
         info = everything.state(module)
     except everything.UNREADABLE as error:
         failure = everything.unreadable(error, module.params)
-        seen: dict[str, Any] = {}
+        seen: dict[str, object] = {}
         if failure["reason"] == "stopped":
-            seen["ended"] = unit_exit.read(module)
-            seen["log"] = last_words.read(module, module.params["error_log"])
-            if module.params["files"]:
-                seen["salvage"] = salvage.look(module)
+            seen["ended"] = unit_exit.read_exit(module, plan.unit)
+            seen["log"] = last_words.read_log(module, plan.unit, plan.error_log)
+            if plan.files:
+                seen["salvage"] = log_access.look(module, plan.files)
         module.fail_json(look=seen, **failure)
-    return {**everything.beside(module, info, True), "look": failover_facts.read(module, info)}
+    return {**everything.beside(module, info, True), "look": failover_facts(module, plan, info)}

@@ -125,7 +125,6 @@ channel:
 """
 
 import os
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -158,7 +157,7 @@ def kept_password(server: Server, names: Names, variables: Variables) -> str | N
         return None
 
 
-def update(module: Any, replica: Replica, before: Channel) -> list[Step]:
+def update(module: AnsibleModule, replica: Replica, before: Channel) -> list[Step]:
     """Bring password and TLS of the channel to what is given; the statements of that."""
     params, names = module.params, replica.names
     known = kept_password(replica.server, names, replica.server.variables())
@@ -170,7 +169,7 @@ def update(module: Any, replica: Replica, before: Channel) -> list[Step]:
     return start_or_stop(module, replica, before)
 
 
-def start_or_stop(module: Any, replica: Replica, before: Channel | None) -> list[Step]:
+def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | None) -> list[Step]:
     """Configure, start, stop or reconnect the channel; the statements of that."""
     steps = channel.steps(replica.names, module.params, before)
     if steps and module.params["state"] == "reconnected" and not module.check_mode:
@@ -180,7 +179,7 @@ def start_or_stop(module: Any, replica: Replica, before: Channel | None) -> list
     return steps
 
 
-def run(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring the channel to its state; what it was, and how it got there."""
     params, replica = module.params, Replica(module, server, names)
     before = replica.channel()

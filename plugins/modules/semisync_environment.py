@@ -148,7 +148,7 @@ def write_latencies(path: str, writes: int, seconds: float) -> list[float]:
 
 
 def fsync(module: AnsibleModule) -> SyncedWrites | None:
-    """Latencies of synchronous writes; None if none were asked for."""
+    """Latencies of synchronous writes in microseconds; None if none were asked for."""
     if not module.params["path"] or module.check_mode:
         return None
     try:

@@ -190,13 +190,28 @@ statements:
   elements: str
 """
 
+from collections.abc import Mapping
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
     former_facts,
     prepare,
     replay,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    CarryPlan,
+    FormerLookPlan,
+    HoldPlan,
+    OpenedPlan,
+    PlanError,
+    RejoinLookPlan,
+    RejoinPlan,
+    RejoinRecordPlan,
+    ReplayPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
 def main() -> None:
@@ -228,32 +243,55 @@ def main() -> None:
         ),
         supports_check_mode=True,
     )
-    module.params.update(module.params["plan"] or {})
-    step = module.params["step"]
-    if step == "hold":
-        held = prepare.unfence if module.params["opened"] else prepare.hold
-        module.exit_json(**held(module))
-    login.require_driver(module)
-    if step == "look" and module.params["part"] == "source":
-        connection.work(module, former_facts.begins, "the new source cannot be asked")
-    if step in ("release", "settle", "record", "replay"):
-        works = {
-            "release": prepare.release,
-            "settle": prepare.settle,
-            "record": prepare.record,
-            "replay": replay.replay,
-        }
-        connection.work(module, works[step], f"step {step} failed")
-    steps = {
-        "look": former_facts.former,
-        "carry": replay.carry,
-        "ready": prepare.ready,
-    }
     try:
-        result = steps[step](module)
+        run(module, module.params["plan"] or {})
+    except PlanError as error:
+        module.fail_json(msg=f"what this host was given to do is not understood: {error}")
     except (*replay.ERRORS, prepare.ReadyError, OSError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(**result)
+
+
+def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
+    """Do the step, and leave the module.
+
+    Args:
+        given: what the controller planned for this host.
+
+    Raises:
+        PlanError: it is not what the step needs.
+        ReplayError, PlaceError, SalvageError, TailError, ReadyError, OSError: it cannot be done.
+    """
+    step = module.params["step"]
+    if step == "hold" and given.get("opened"):
+        opened = OpenedPlan.from_dict(given)
+        module.exit_json(**prepare.unfence(module, opened.option_file))
+    if step == "hold":
+        module.exit_json(**prepare.hold(module, HoldPlan.from_dict(given)))
+    login.require_driver(module)
+    if step == "look" and given.get("part") == "source":
+        RejoinLookPlan.from_dict(given)
+        connection.work(module, former_facts.source_facts, "the new source cannot be asked")
+    if step == "look":
+        module.exit_json(**former_facts.former_facts(module, FormerLookPlan.from_dict(given)))
+    if step == "carry":
+        module.exit_json(**replay.carry(module, CarryPlan.from_dict(given)))
+    if step == "ready":
+        module.exit_json(**prepare.ready(module, RejoinPlan.from_dict(given)))
+    on_server(module, step, given)
+
+
+def on_server(module: AnsibleModule, step: str, given: Mapping[str, object]) -> None:
+    """Do a step that is made of statements, and leave the module."""
+
+    def work(_module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+        if step == "replay":
+            return replay.replay(module, ReplayPlan.from_dict(given), server, names)
+        if step == "record":
+            return prepare.record(module, RejoinRecordPlan.from_dict(given), server, names)
+        what = {"release": prepare.release, "settle": prepare.settle}[step]
+        return what(module, RejoinPlan.from_dict(given), server, names)
+
+    connection.work(module, work, f"step {step} failed")
 
 
 if __name__ == "__main__":

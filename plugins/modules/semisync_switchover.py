@@ -310,6 +310,9 @@ path:
   type: str
 """
 
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import first_look
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
@@ -322,7 +325,23 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     io_thread_resume,
     part_run,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    APPLY,
+    RENEW,
+    FailoverPlan,
+    FirstLookPlan,
+    IoThreadPlan,
+    LookPlan,
+    PlanError,
+    ReachPlan,
+    SalvagePlan,
+    SwitchoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+Given = TypeVar("Given")
 
 STEPS = ["look", "reach", "plan", "freeze", "salvage", "judge", "part", "thaw", "report", "after"]
 
@@ -349,30 +368,59 @@ def main() -> None:
         ),
         supports_check_mode=True,
     )
-    module.params.update(module.params["plan"] or {})
-    renews = module.params.get("mode") == "renew"
-    if module.params["step"] == "salvage" and not renews:
-        module.exit_json(changed=False, salvage=salvage.read(module))
+    try:
+        run(module, module.params["plan"] or {})
+    except PlanError as error:
+        module.fail_json(msg=f"what this host was given to do is not understood: {error}")
+
+
+def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
+    """Do the step, and leave the module.
+
+    Args:
+        given: what the controller planned for this host.
+
+    Raises:
+        PlanError: it is not what the step needs.
+    """
+    operation, step = module.params["operation"], module.params["step"]
+    if step == "salvage" and given.get("mode") != RENEW:
+        wanted = SalvagePlan.from_dict(given)
+        read = salvage.read(module, wanted.files, wanted.engine, wanted.received)
+        module.exit_json(changed=False, salvage=read)
     login.require_driver(module)
-    if renews:
-        connection.work(
-            module, io_thread_resume.keep_still, "the IO thread's process cannot be asked to stay"
-        )
-    if (module.params["operation"], module.params["step"]) == ("failover", "look"):
-        module.exit_json(**first_look.read(module))
-    if module.params["step"] == "reach":
-        module.exit_json(tried=failover_facts.try_all(module.params["places"], module.params))
-    if module.params.get("mode") == "apply":
-        connection.work(module, drain.work, "applying what was received failed")
-    if module.params["step"] == "part":
-        module.exit_json(**part_run.run(module))
-    work = {
-        ("switchover", "look"): facts.answer,
-        ("switchover", "after"): cleanup.settle,
-        ("failover", "freeze"): io_thread.stop,
-        ("failover", "thaw"): io_thread.start,
-    }[module.params["operation"], module.params["step"]]
-    connection.work(module, work, f"step {module.params['step']} failed")
+    if step == "salvage":
+        stopped = IoThreadPlan.from_dict(given)
+        module.exit_json(**io_thread_resume.keep_stopped(module, stopped))
+    if step == "reach":
+        reach = ReachPlan.from_dict(given)
+        module.exit_json(tried=failover_facts.try_all(module, reach.user, reach.places))
+    if step == "part" and operation == "switchover":
+        module.exit_json(**part_run.run_part(module, SwitchoverPlan.from_dict(given)))
+    if step == "part":
+        part = FailoverPlan.from_dict(given)
+        if part.mode == APPLY:
+            work(module, drain.apply_round, part, "applying what was received failed")
+        module.exit_json(**part_run.run_part(module, part))
+    failed = f"step {step} failed"
+    if (operation, step) == ("failover", "look"):
+        module.exit_json(**first_look.read(module, FirstLookPlan.from_dict(given)))
+    if step == "look":
+        work(module, facts.switchover_facts, LookPlan.from_dict(given), failed)
+    if step == "after":
+        work(module, cleanup.settle, SwitchoverPlan.from_dict(given), failed)
+    what = {"freeze": io_thread.stop, "thaw": io_thread.start}[step]
+    work(module, what, IoThreadPlan.from_dict(given), failed)
+
+
+def work(
+    module: AnsibleModule,
+    what: Callable[[AnsibleModule, Given, Server, Names], dict[str, object]],
+    plan: Given,
+    failed: str,
+) -> None:
+    """connection.work() of what has a plan as well."""
+    connection.work(module, lambda _module, *server: what(module, plan, *server), failed)
 
 
 if __name__ == "__main__":

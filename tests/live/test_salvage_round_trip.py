@@ -117,7 +117,7 @@ class Pair:
         kill(self.source)
         self.source.shell("timeout 60 sh -c 'while pidof mysqld mariadbd; do sleep 0.2; done'")
         given = {
-            "mariadb": self.engine == "mariadb",
+            "engine": self.engine,
             "received": "",
             "files": {
                 "basename": "/var/lib/mysql/round",

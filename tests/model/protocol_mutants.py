@@ -13,9 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepar
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     read_only_dropin,
-    role_statements,
     source_part,
-    source_rollback,
     target_part,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -44,8 +42,8 @@ def no_fence() -> None:
 
 def no_word() -> None:
     """The source takes its role back, whatever the target says."""
-    closed = (source_rollback.CLOSED, "")
-    put(source_rollback.SourceBack, "state_of_target", lambda _self, _deadline: closed)
+    closed = (source_part.CLOSED, "")
+    put(source_part.SourcePart, "state_of_target", lambda _self, _deadline: closed)
 
 
 def neither_word_nor_lock() -> None:
@@ -56,7 +54,7 @@ def neither_word_nor_lock() -> None:
     take = locks.take
 
     def taken(server: Any, name: str, seconds: float) -> bool:
-        return take(server, name, seconds) or name == role_statements.RUN_LOCK
+        return take(server, name, seconds) or name == locks.RUN_LOCK
 
     put(locks, "take", taken)
 
@@ -81,11 +79,11 @@ def attached_later() -> None:
 
     def hand_over(self: Any) -> None:
         self.freeze()
-        self.flags.hoist("frozen")
-        self.until("ready", self.params["timeout"], self.is_ready)
-        self.until("asked", self.left(), self.is_asked)
+        self.locks.acquire("frozen")
+        self.wait_for("ready", self.plan.timeout, self.is_ready)
+        self.wait_for("asked", self.left(), self.is_asked)
         self.grant()
-        self.until("open", self.left(), self.is_open)
+        self.wait_for("open", self.left(), self.is_open)
         self.attach()
 
     put(source_part.SourcePart, "hand_over", hand_over)
@@ -100,9 +98,9 @@ def unfenced_first() -> None:
     """rejoin.yml takes the file away that keeps writers out before the server is a replica."""
     close = prepare.close
 
-    def closed(module: Any) -> Any:
-        prepare.unfence(module)
-        return close(module)
+    def closed(module: Any, plan: Any) -> Any:
+        prepare.unfence(module, plan.option_file)
+        return close(module, plan)
 
     put(prepare, "close", closed)
 

@@ -12,7 +12,9 @@ import json
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
@@ -143,7 +145,7 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
             "reach": ways[one.host],
             "answered": [host for host, words in ways[one.host].items() if not words],
             "filters": [],
-            "running": role_statements.RUN_LOCK in world.servers[one.host].locks,
+            "running": locks.RUN_LOCK in world.servers[one.host].locks,
             "events": [],
             "event_scheduler": "ON",
             "first_gtids": None,

@@ -15,6 +15,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     read_only_dropin,
     role_statements,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    OptionFile,
+    RejoinPlan,
+    RejoinRecordPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
@@ -38,8 +43,8 @@ class Ready:
 
     check_mode = False
 
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
+    def __init__(self, host: str) -> None:
+        self.host = host
 
     def fail_json(self, msg: str) -> None:
         raise prepare.ReadyError(msg)
@@ -73,7 +78,7 @@ def install() -> None:
     for place, name, ours in (
         (prepare, "Server", lambda made: made),
         (prepare, "identify", lambda _server: NAMES),
-        (prepare.login, "connect", lambda module: LOCAL.task.run.connect(module.params["host"])),
+        (prepare.login, "connect", lambda module: LOCAL.task.run.connect(module.host)),
     ):
         setattr(place, name, ours)
 
@@ -144,38 +149,47 @@ class Rejoin:
     def steps(self, to: str) -> Any:
         """What roles/rejoin/tasks/back.yml does, as a function of a way to connect."""
         server = self.world.servers[self.host]
-        params = {
-            "host": self.host,
-            "missed": False,
-            "open_to_root": False,
-            "leaves": server.source == to,
-            "option_file": {"path": self.host, "kind": "drop-in", "group": "mysqld"},
-            "schema": SCHEMA,
-            "entry": {
-                "run": "rejoin",
-                "from_host": self.host,
-                "to_host": to,
-                "from_id": UUID % server.number,
-                "to_id": UUID % self.world.servers[to].number,
-            },
+        option_file = OptionFile(self.host, "drop-in", "mysqld")
+        plan = RejoinPlan(
+            down=False,
+            missed=False,
+            leaves=server.source == to,
+            unit="mysql",
+            datadir=None,
+            option_file=option_file,
+            lines=[],
+            open_to_root=False,
+            truncate=False,
+            keep=False,
+            timeout=10,
+            run="rejoin",
+            since="",
+        )
+        entry = {
+            "run": "rejoin",
+            "from_host": self.host,
+            "to_host": to,
+            "from_id": UUID % server.number,
+            "to_id": UUID % self.world.servers[to].number,
         }
 
         def go(connect: Any) -> None:
-            module = Ready(params)
+            module: Any = Ready(self.host)
             finishing = self.host not in away(self.world)
             if not finishing:
                 read_only_dropin.put(self.host, "drop-in", "mysqld", prepare.WORDS)
-                prepare.close(module)
+                prepare.close(module, plan)
             assert self.judge(to).verdict == errant.CLEAN
             connection: Any = connect(self.host)
             if not finishing:
-                prepare.release(module, connection, NAMES)
+                prepare.release(module, plan, connection, NAMES)
             server.role = "replica"
             connection.rows(role_statements.side_statement(NAMES, REPLICA, True))
             for statement, arguments in role_statements.redirect_steps(NAMES, to, 3306):
                 connection.rows(statement, arguments)
-            prepare.unfence(module)
-            prepare.record(module, connect(to), NAMES)
+            prepare.unfence(module, option_file)
+            back: Any = connect(to)
+            prepare.record(module, RejoinRecordPlan(entry, SCHEMA), back, NAMES)
 
         return go
 

@@ -10,22 +10,20 @@ from __future__ import annotations
 import sys
 import threading
 import time as real_time
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     freeze,
     io_thread_resume,
+    part_run,
     participant,
     read_only_dropin,
     role_statements,
     watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.part_run import (
-    FAILOVER_PARTS,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.switchover_parts import (
-    PARTS,
-    RESTART,
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FailoverPlan,
+    SwitchoverPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
@@ -116,8 +114,10 @@ class Time:
 
 
 class Module:
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
+    params: ClassVar[dict[str, object]] = {"password": "secret"}
+
+    def __init__(self, host: str) -> None:
+        self.host = host
 
 
 class Warden:
@@ -125,12 +125,12 @@ class Warden:
 
     stage = ""
 
-    def tell(self, stage: str) -> None:
+    def report_stage(self, stage: str) -> None:
         self.stage = stage
 
 
 def local(this: Any) -> Connection:
-    return LOCAL.task.run.connect(this.params["host"])
+    return LOCAL.task.run.connect(this.host)
 
 
 def connect(_this: Any, host: str) -> Connection:
@@ -164,13 +164,13 @@ def install() -> None:
                 setattr(module, constant, value)
     ours: Any
     for place, name, ours in (
-        (participant.Part, "local", local),
-        (participant.Part, "connect", connect),
+        (participant.Participant, "local", local),
+        (participant.Participant, "connect", connect),
         (freeze, "freeze", freezes),
         (read_only_dropin, "put", fenced(True)),
         (read_only_dropin, "take_away", fenced(False)),
         (io_thread_resume, "release", lambda _name: True),
-        (io_thread_resume, "address", lambda params: params["host"]),
+        (io_thread_resume, "address", lambda module, _token: module.host),
     ):
         setattr(place, name, ours)
     for name, module in list(sys.modules.items()):
@@ -216,16 +216,16 @@ class Run:
         task.made.append(made)
         return made
 
-    def params(self, host: str) -> dict[str, Any]:
-        return {"password": "secret", "login_unix_socket": "", **self.plans[host]}
-
-    def kind(self, host: str) -> Any:
-        return (FAILOVER_PARTS if self.failing else PARTS)[self.plans[host]["part"]]
+    def part(self, host: str, warden: Warden | None = None) -> Any:
+        kind = FailoverPlan if self.failing else SwitchoverPlan
+        module: Any = Module(host)
+        dog: Any = warden
+        return part_run.make(module, kind.from_dict(self.plans[host]), dog)
 
     def one(self, host: str) -> None:
         self.wardens[host] = Warden()
         try:
-            self.results[host] = self.kind(host)(Module(self.params(host)), self.wardens[host]).go()
+            self.results[host] = self.part(host, self.wardens[host]).run()
         except ServerError as error:
             self.results[host] = {"outcome": "failed", "reason": str(error)}
 
@@ -234,11 +234,8 @@ class Run:
 
         def work() -> None:
             try:
-                made, error = participant.try_again(
-                    RESTART, lambda: self.kind(host)(Module(self.params(host)))
-                )
-                if not error:
-                    self.results[host] = made.recover(stage)
+                made = participant.try_again(part_run.RESTART, lambda: self.part(host))
+                self.results[host] = made.recover(stage)
             except ServerError:
                 pass  # it is in the host's log
 
@@ -275,7 +272,7 @@ class Run:
     def hanging(self) -> None:
         """A guard ends a part that hangs, and does its own."""
         for host, plan in self.plans.items():
-            longest = watchdog.seconds(plan) + plan["catch_up"] * self.failing
+            longest = watchdog.seconds(plan["timeout"]) + plan["catch_up"] * self.failing
             stage = self.wardens[host].stage if host in self.wardens else ""
             for task in self.tasks:
                 late = task.host == host and not (task.ended or task.guards or task.dead)

@@ -31,6 +31,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (  # n
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (  # noqa: E402
     roll_forward,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (  # noqa: E402
+    SalvagePlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (  # noqa: E402
     Server,
 )
@@ -39,16 +42,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 class Module:
     """What salvage asks of a module."""
 
-    def __init__(self, params):
-        self.params = params
-
     def get_bin_path(self, name):
         return shutil.which(name)
 
 
 if what == "read":
     with open(given, encoding="utf-8") as stream:
-        seen = salvage.read(Module(json.load(stream)))
+        wanted = SalvagePlan.from_dict(json.load(stream))
+    seen = salvage.read(Module(), wanted.files, wanted.engine, wanted.received)
     with open(carried, "w", encoding="utf-8") as stream:
         json.dump(seen, stream)
 else:

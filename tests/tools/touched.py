@@ -8,6 +8,7 @@ its name, or else the tests that import it. Tests that take longer than the hook
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -25,11 +26,13 @@ SLOW = {"test_protocol.py", "test_model.py", "test_playbooks.py"}
 OF_PAGES = ("tests/unit/test_docs.py", "tests/unit/test_words.py")
 
 
+@functools.cache
 def tests() -> list[Path]:
     """Every file of unit tests, below PROJECT."""
     return sorted(path for suite in SUITES for path in (PROJECT / suite).rglob("test_*.py"))
 
 
+@functools.cache
 def imported(path: Path) -> set[str]:
     """The names of modules that a file imports, without the collection's own name in front."""
     names: set[str] = set()

@@ -164,3 +164,36 @@ def test_every_guide_has_one_place_on_the_site():
     placed = collections.Counter(re.findall(r"^   guides/(\S+)$", index, re.MULTILINE))
     besides = {"README": 1, "monitoring": 1, "contributing": 1, "reporting": 1}
     assert placed == {path.stem: 1 for path in (PROJECT / "docs").glob("*.md")} | besides
+
+
+def sentences(page: Path) -> list[str]:
+    """The sentences of a page's paragraphs and list items; no headings and no tables."""
+    paragraphs = [""]
+    for line in prose(page).splitlines():
+        if not line.strip() or line.startswith("#") or line.lstrip().startswith("|"):
+            paragraphs.append("")
+        elif re.match(r" *([-*]|\d+\.) ", line):
+            paragraphs.append(line.strip())
+        else:
+            paragraphs[-1] += f" {line.strip()}"
+    return [
+        sentence
+        for paragraph in paragraphs
+        for sentence in re.split(r"(?<=[.!?:])\s+(?=[A-Z`*\[])", paragraph)
+        if sentence.strip()
+    ]
+
+
+@pytest.mark.parametrize("name", ["failover", "switchover", "rejoin", "clients", "night-*"])
+def test_sentences_of_a_role_change_are_short(name):
+    lengths = sorted(
+        len(sentence.split())
+        for page in (PROJECT / "docs").glob(f"{name}.md")
+        for sentence in sentences(page)
+    )
+    assert lengths[int(len(lengths) * 0.95)] <= 35
+
+
+def test_a_guide_leaves_what_was_seen_to_the_evidence():
+    guides = [*(PROJECT / "docs").glob("*.md"), *PROJECT.glob("roles/*/README.md")]
+    assert [page.name for page in guides if "\n## What was seen" in prose(page)] == []

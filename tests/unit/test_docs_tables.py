@@ -33,3 +33,10 @@ def test_a_page_without_its_part_is_refused():
 
 def test_other_pages_are_links():
     assert docs_tables.linked("see docs/backlog.md now") == "see [backlog.md](backlog.md) now"
+
+
+def test_a_premise_is_in_the_guide_by_its_registry():
+    text = (docs_tables.PROJECT / "docs" / "failover.md").read_text(encoding="utf-8")
+    written = docs_tables.renewed("docs/failover.md", text.replace("| C1 |", "| C1 old words |"))
+    rows = [f"| {one.id} | {one.seen} |\n" for one in docs_tables.premises.REGISTRY]
+    assert all(row in written for row in rows) and "old words" not in written

@@ -70,7 +70,7 @@ def places(pattern: str) -> list[str]:
             "module_utils/server/connection.py",
         ),
         # A login to another member.
-        (r"connect_to\(\s+peer\[", "module_utils/role_change/log_in.py"),
+        (r"connect_to\(\s+there\.host", "module_utils/role_change/log_in.py"),
         # The state of a change of roles, and what became of it.
         (r'"begun", "done", "undone"', "module_utils/replication/journal.py"),
         (r'"refused"', "module_utils/replication/journal.py"),
@@ -121,6 +121,7 @@ GTIDS = "module_utils/replication/gtids.py"
 COLONS = {
     GTIDS,
     "module_utils/answer/place.py",
+    "module_utils/answer/units.py",
     "module_utils/bench/netem/safeguards.py",
     "module_utils/server/connection.py",
 }

@@ -56,7 +56,7 @@ CONTROLLER_PACKAGES = (
 # The benchmarks have a room of their own: what they need is carried to no host for anything else.
 BENCH_DOORS = {
     "action/semisync_benchmark.py",
-    # It hands the page its chapter of benchmarks.
+    # It hands the core's page the benchmarks' chapter; the page itself knows nothing of them.
     "action/semisync_report.py",
     "modules/netem.py",
     "modules/semisync_benchmark.py",

@@ -18,20 +18,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
     events,
     log_transactions,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_access import SalvageError
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
-
-
-class SalvageError(Exception):
-    """It cannot be read.
-
-    Args:
-        case: as docs/failover.md names it, without "salvage_".
-        words: what was found.
-    """
-
-    def __init__(self, case: str, words: str) -> None:
-        super().__init__(words)
-        self.case = case
 
 
 class Part(NamedTuple):

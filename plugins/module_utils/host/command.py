@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
+
 PLAIN = {"LC_ALL": "C", "LANG": "C"}
 
 
 def run(
-    module: Any, words: list[str], environment: Mapping[str, str] | None = None, **keywords: Any
+    module: AnsibleModule,
+    words: list[str],
+    environment: Mapping[str, str] | None = None,
+    **keywords: Any,
 ) -> tuple[int, str, str]:
     """Exit status, output and standard error of a command, read to their end.
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 
 # There while systemd is the init of this host (sd_booted(3)).
@@ -98,7 +98,7 @@ class RollbackTimer:
         stop_running: whether a rollback that is just running is stopped with the timers.
     """
 
-    def __init__(self, module: Any, prefix: str, stop_running: bool = False) -> None:
+    def __init__(self, module: AnsibleModule, prefix: str, stop_running: bool = False) -> None:
         self.module = module
         self.prefix = prefix
         self.kinds = ("timer", "service") if stop_running else ("timer",)

@@ -9,10 +9,13 @@ stopping when that happened.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 # Our word -> systemd's property, in microseconds of the monotonic clock.
 TIMES = {
@@ -25,9 +28,9 @@ PROPERTIES = ("LoadState", "ActiveState", "ExecMainCode", "ExecMainStatus", *TIM
 KINDS = {"1": "exited", "2": "killed", "3": "killed"}
 
 
-def read(module: Any) -> dict[str, Any] | None:
+def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | None:
     """`look.ended` of the RETURN section of semisync_switchover; None where nothing tells."""
-    systemctl, unit = module.get_bin_path("systemctl"), module.params["unit"]
+    systemctl = module.get_bin_path("systemctl")
     if not systemctl or not unit:
         return None
     words = [systemctl, "show", "--property=" + ",".join(PROPERTIES), service_name(unit)]
@@ -35,7 +38,7 @@ def read(module: Any) -> dict[str, Any] | None:
     return parse(printed, time.monotonic())
 
 
-def parse(printed: str, monotonic: float) -> dict[str, Any] | None:
+def parse(printed: str, monotonic: float) -> dict[str, object] | None:
     """How the unit's server ended, and how many seconds ago what happened; None where systemd does
     not know, or it runs.
 

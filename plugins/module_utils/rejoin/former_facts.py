@@ -8,14 +8,15 @@ alone, and of either what the transactions are that the new source lacks.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
     errant,
+    log_access,
     log_file,
     log_transactions,
-    salvage,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.logged_gtids import History
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.printing import Part, printed
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
@@ -27,6 +28,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     read_only_dropin,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts import first_gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FormerLookPlan,
+    Place,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     SYSTEM_SCHEMAS,
     Server,
@@ -36,18 +41,24 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import fi
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import OptionFiles
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+ERRORS = (offline_server.PlaceError, log_access.SalvageError, log_transactions.TailError)
 WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)
 # Behind the description of a file and the GTIDs before it, in every version.
 HEAD = 300
 
 
-def former(module: Any) -> dict[str, Any]:
-    """What the former source's host says."""
-    words, _answered = failover_facts.reach(module.params["peer"], module.params)
-    return {**answer(module), "reach": words}
+def former_facts(module: AnsibleModule, plan: FormerLookPlan) -> dict[str, object]:
+    """What the former source's host says; see the RETURN section of semisync_rejoin."""
+    peer = plan.peer
+    there = Place(peer.address, peer.port, peer.tls)
+    words, _answered = failover_facts.reach_place(module, plan.user, there)
+    return {**log_facts(module, plan), "reach": words}
 
 
-def begins(_module: Any, server: Server, names: Names) -> dict[str, Any]:
+def source_facts(_module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """What the new source's host says."""
     return {
         "changed": False,
@@ -70,43 +81,39 @@ def exposed(server: Server) -> list[str]:
     return [f"{text(row['a'])}.{text(row['b'])}" for row in rows]
 
 
-def answer(module: Any) -> dict[str, Any]:
-    """What its files say; see the RETURN section of semisync_rejoin."""
-    params = module.params
-    known: dict[str, Any] = {"changed": False, "down": not params["files"], "log": None}
-    files = params["files"]
+def log_facts(module: AnsibleModule, plan: FormerLookPlan) -> dict[str, object]:
+    """What its files say."""
+    known: dict[str, object] = {"changed": False, "down": not plan.files, "log": None}
+    files = plan.files
     try:
         if not files:
-            there = offline_server.find(module, params["units"], params["program"])
-            known.update(of_place(module, there))
+            there = offline_server.find(module, plan.units, plan.program)
+            known.update(offline_facts(module, plan, there))
             files = there.files()
-            module.params["files"] = files
-            if salvage.running(files):
+            runs = log_access.running(files)
+            if runs:
                 known["down"] = False
-                known["why"] = f"its server runs, but was not read: {salvage.running(files)}"
+                known["why"] = f"its server runs, but was not read: {runs}"
                 return known
-        known["lost_power"] = lost_power.lost(files, module.params["since"])
-        known["log"] = read_log(module, files)
-    except (
-        offline_server.PlaceError,
-        salvage.SalvageError,
-        log_transactions.TailError,
-        OSError,
-        ValueError,
-    ) as error:
+        known["lost_power"] = lost_power.lost(files, plan.since)
+        known["log"] = read_log(module, plan, files)
+    except (*ERRORS, OSError, ValueError) as error:
         known["why"] = str(error)
         known["encrypted"] = getattr(error, "case", "") == "encrypted"
     return known
 
 
-def of_place(module: Any, there: offline_server.Place) -> dict[str, Any]:
+def offline_facts(
+    module: AnsibleModule, plan: FormerLookPlan, there: offline_server.OfflineServer
+) -> dict[str, object]:
     """What is known of a server that does not run, whatever its log says."""
-    options = process.read_options(module, there.server, module.params["option_file"] or None)
+    options = process.read_options(module, there.server, plan.option_file or None)
+    kind = gtids.kind_of(plan.engine)
     return {
         "unit": there.unit,
         "version": there.version,
-        "identity": there.identity(kind_of(module)),
-        "by_gtid": module.params["mariadb"] or there.by_gtid(),
+        "identity": there.identity(kind),
+        "by_gtid": kind is gtids.MariadbGtids or there.by_gtid(),
         "strict": there.strict(),
         "scheduler": there.options.get("event-scheduler", ""),
         "sync_binlog": there.options.get("sync-binlog", ""),
@@ -121,11 +128,6 @@ def of_place(module: Any, there: offline_server.Place) -> dict[str, Any]:
     }
 
 
-def kind_of(module: Any) -> type[Gtids]:
-    """The GTIDs of the two servers, which are of one engine."""
-    return gtids.kind_of("mariadb" if module.params["mariadb"] else "mysql")
-
-
 def read_only_by(options: OptionFiles) -> str:
     """The option file that lets its next start be read-only, where a failover wrote one."""
     ours = (options["path"], options["kind"])
@@ -136,17 +138,17 @@ def read_only_by(options: OptionFiles) -> str:
     )
 
 
-def read_log(module: Any, files: dict[str, Any]) -> dict[str, Any]:
-    """The log from the file on behind whose beginning something may be that the new source lacks.
+def read_log(module: AnsibleModule, plan: FormerLookPlan, files: LogFiles) -> dict[str, object]:
+    """The log from the first file on that may have something that the new source lacks.
 
     Raises:
         SalvageError, TailError, OSError: it cannot be read.
         ValueError: what the new source has is no GTID set.
     """
-    kind = kind_of(module)
-    known = kind.parse(module.params["known"])
-    program = salvage.program(module)
-    paths = salvage.listed(files["basename"], files["datadir"])
+    kind = gtids.kind_of(plan.engine)
+    known = kind.parse(plan.known)
+    program = log_access.program(module, files)
+    paths = log_access.listed(files)
     first, checked = len(paths), {}
     while first:
         first -= 1
@@ -190,7 +192,9 @@ def first_needed(program: str, paths: list[str], known: Gtids) -> int:
     return 0
 
 
-def show(program: str, parts: list[Part], kind: type[Gtids], lacking: list[str]) -> dict[str, Any]:
+def show(
+    program: str, parts: list[Part], kind: type[Gtids], lacking: list[str]
+) -> dict[str, object]:
     """What the transactions are that the new source lacks."""
     wanted = set(lacking)
     seen = errant.Phantoms(kind, wanted.__contains__)
@@ -211,10 +215,10 @@ def whole(path: str, last: str) -> log_file.Whole:
     Raises:
         SalvageError: it cannot be read, or ends within an event although others follow.
     """
-    walked = salvage.walk(path)
+    walked = log_access.walk(path)
     if walked.problem:
-        raise salvage.SalvageError(walked.problem, f"{path}: {walked.words}")
+        raise log_access.SalvageError(walked.problem, f"{path}: {walked.words}")
     if walked.torn and path != last:
         said = f"{os.path.basename(path)} ends within an event, and another file follows"
-        raise salvage.SalvageError("damaged", said)
+        raise log_access.SalvageError("damaged", said)
     return walked

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import moment_of
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_facts import (
     kernel_seconds,
@@ -19,12 +20,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover
 STOP = 3
 
 
-def lost(files: dict[str, str], since: str) -> bool | None:
+def lost(files: LogFiles, since: str) -> bool | None:
     """Whether the machine was started since the server that wrote the log came to an end without a
     word; None where nothing tells.
 
     Args:
-        files: basename and datadir.
+        files: of the server's binary log.
         since: when the server lost its role, as the journal has it; or empty.
     """
     running = kernel_seconds()
@@ -32,10 +33,10 @@ def lost(files: dict[str, str], since: str) -> bool | None:
         return None
     booted = time.time() - running
     try:
-        seen = cut(salvage.listed(files["basename"], files["datadir"]), booted)
+        seen = cut(log_access.listed(files), booted)
         # What was purged is older than what it wrote since, and than the loss of its role.
         return False if seen is None and since and booted < moment_of(since) else seen
-    except (salvage.SalvageError, OSError, ValueError):
+    except (log_access.SalvageError, OSError, ValueError):
         return None
 
 
@@ -51,9 +52,9 @@ def cut(paths: list[str], booted: float) -> bool | None:
         SalvageError: a file cannot be read.
     """
     for path in reversed(paths):
-        seen = salvage.walk(path)
+        seen = log_access.walk(path)
         if seen.problem:
-            raise salvage.SalvageError(seen.problem, seen.words)
+            raise log_access.SalvageError(seen.problem, seen.words)
         if seen.kind is not None and seen.time < booted:
             return seen.kind != STOP
     # Everything that is left was written since; what was before may have been purged.

@@ -10,14 +10,18 @@ from __future__ import annotations
 import glob
 import os
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_file
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 PROGRAM = re.compile(r"(/[^\s;\"']*/(?:mariadbd|mysqld))(?=[\s;\"']|\Z)")
 ARGUMENT = re.compile(r"--(?:defaults-(?:file|extra-file|group-suffix)=[^\s;\"']+|no-defaults)")
@@ -39,7 +43,7 @@ class PlaceError(Exception):
     """It is not known where a server's things are; the text says why."""
 
 
-class Place(NamedTuple):
+class OfflineServer(NamedTuple):
     """A server that does not run.
 
     Attributes:
@@ -58,15 +62,15 @@ class Place(NamedTuple):
     def datadir(self) -> str:
         return self.options["datadir"]
 
-    def files(self) -> dict[str, str]:
-        """What binlog/salvage.py wants to know."""
-        return {
-            "basename": log_basename(self.datadir, self.options),
-            "datadir": self.datadir,
-            "pid_file": self.options.get("pid-file", ""),
-            "program": self.server.program or "",
-            "basedir": self.options.get("basedir", ""),
-        }
+    def files(self) -> LogFiles:
+        """Where its binary log is."""
+        return LogFiles(
+            basename=log_basename(self.datadir, self.options),
+            datadir=self.datadir,
+            pid_file=self.options.get("pid-file", ""),
+            basedir=self.options.get("basedir", ""),
+            program=self.server.program or "",
+        )
 
     def strict(self) -> bool:
         return self.options.get("gtid-strict-mode", "").upper() in ON
@@ -83,7 +87,7 @@ class Place(NamedTuple):
         return match.group(1).lower() if match else ""
 
 
-def find(module: Any, units: list[str], hint: str) -> Place:
+def find(module: AnsibleModule, units: list[str], hint: str) -> OfflineServer:
     """The server of the first of these units that is there.
 
     Args:
@@ -113,7 +117,7 @@ def find(module: Any, units: list[str], hint: str) -> Place:
         options, named = parse_help(printed), VERSION.search(printed)
         folders = process.program_folders(program, options.get("basedir", ""))
         running = process.Running(None, [program, *arguments], program, folders, "")
-        return Place(unit, running, options, named.group(1) if named else "")
+        return OfflineServer(unit, running, options, named.group(1) if named else "")
     if masked:
         raise PlaceError(
             f"its unit {masked[0]} is masked, so nothing says what it starts. Unmask it, which"
@@ -143,7 +147,7 @@ def behind_mask(name: str) -> str:
     return re.sub("%[iI]", instance, lines[-1]) if lines else ""
 
 
-def help_of(module: Any, program: str, arguments: list[str]) -> str:
+def help_of(module: AnsibleModule, program: str, arguments: list[str]) -> str:
     """What a program says of itself and of its options; it starts nothing.
 
     Raises:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
@@ -27,6 +28,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     global_text,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    HoldPlan,
+    OptionFile,
+    RejoinPlan,
+    RejoinRecordPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -36,6 +43,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 WORDS = (
     "# Written by dbre.semisync: this server was the source, and lets no writers in until"
@@ -60,52 +70,63 @@ class ReadyError(Exception):
     """It was not made ready; the text says why, and how it was left."""
 
 
-def ready(module: Any) -> dict[str, Any]:
+def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
     """Let a former source run, read-only; see the RETURN section of semisync_rejoin.
 
     Raises:
         ReadyError: it does not.
     """
-    params = module.params
     if module.check_mode:
         return {"changed": True, "kept": ""}
-    more = tuple(params["lines"])
-    cut = TRUNCATE if params["truncate"] else ()
+    more = tuple(plan.lines)
+    cut = TRUNCATE if plan.truncate else ()
     try:
-        # A replica's option files let no writers in, whoever starts it.
-        path = (
-            ""
-            if params["missed"]
-            else read_only_dropin.put(*place_of(params), WORDS, (*more, *cut))
-        )
+        # A replica's option files let no writers in, however it is started.
+        path = "" if plan.missed else put_fence(plan, (*more, *cut))
     except OSError as error:
         raise ReadyError(f"its option file cannot be written: {error}. Nothing was done") from error
-    kept, down = {"kept": "", "not_kept": ""}, params["down"]
-    if params["leaves"] and not down:
-        take_no_more(module)
+    kept, down = {"kept": "", "not_kept": ""}, plan.down
+    if plan.leaves and not down:
+        take_no_more(module, plan)
     if not down:
         # A stop in order would confirm what came to wait for an acknowledgement since it was read.
-        close(module)
-    if params["keep"]:
+        close(module, plan)
+    if plan.keep:
         if not down:
-            systemctl(module, "stop")
+            systemctl(module, plan, "stop")
             down = True
-        kept = keep(module)
+        kept = keep(module, plan)
     if down:
-        begin(module, bool(cut), path)
+        begin(module, plan, bool(cut), path)
     if cut:
         # The next start is one of a replica, and there is nothing to cut any more.
-        read_only_dropin.put(*place_of(params), WORDS, more)
-    return {"changed": True, "statements": close(module), "fence": path, **kept}
+        put_fence(plan, more)
+    return {"changed": True, "statements": close(module, plan), "fence": path, **kept}
 
 
-def place_of(params: dict[str, Any]) -> tuple[str, str, str]:
-    """Where its option lines go: path, kind, group."""
-    place = params["option_file"]
-    return place["path"], place["kind"], place["group"]
+def put_fence(plan: RejoinPlan, more: Sequence[str]) -> str:
+    """The option file by which it starts read-only, with more lines.
+
+    Raises:
+        OSError: it cannot be written.
+        ReadyError: it is not known where it would be.
+    """
+    place = option_file_of(plan)
+    return read_only_dropin.put(place.path, place.kind, place.group, WORDS, more)
 
 
-def take_no_more(module: Any) -> None:
+def option_file_of(plan: RejoinPlan) -> OptionFile:
+    """Where its option lines go.
+
+    Raises:
+        ReadyError: that is not known.
+    """
+    if plan.option_file is None:
+        raise ReadyError("it is not known where its option lines are. Nothing was done")
+    return plan.option_file
+
+
+def take_no_more(module: AnsibleModule, plan: RejoinPlan) -> None:
     """Have a server that follows one which lost its role take nothing more from that, and apply
     what it has received, as far as its applier runs.
 
@@ -125,36 +146,35 @@ def take_no_more(module: Any) -> None:
             applied = kind.parse(global_text(server, kind.APPLIED))
             return applied.covers(kind.parse(channel["retrieved"]))
 
-        wait_until(ends, module.params["timeout"], POLL)
+        wait_until(ends, plan.timeout, POLL)
     except ServerError as error:
         raise ReadyError(f"its IO thread cannot be stopped and looked at: {error}") from error
 
 
-def hold(module: Any) -> dict[str, Any]:
-    """Let a dead source start read-only, whoever starts it."""
+def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
+    """Let a dead source start read-only, however it is started."""
     try:
-        there = offline_server.find(module, module.params["units"], module.params["program"])
-        if salvage.running(there.files()):
+        there = offline_server.find(module, plan.units, plan.program)
+        if log_access.running(there.files()):
             module.fail_json(msg="its server runs by now: nothing is written there")
-        chosen = module.params["option_file"] or None
-        ours = process.read_options(module, there.server, chosen)
+        ours = process.read_options(module, there.server, plan.option_file or None)
         if module.check_mode:
             return {"changed": True, "fence": ""}
         path = read_only_dropin.put(ours["path"], ours["kind"], ours["group"], HELD)
-    except (offline_server.PlaceError, salvage.SalvageError, OSError) as error:
+    except (offline_server.PlaceError, log_access.SalvageError, OSError) as error:
         module.fail_json(msg=f"its next start is not read-only: {error}")
     return {"changed": True, "fence": path}
 
 
-def begin(module: Any, cutting: bool, path: str) -> None:
+def begin(module: AnsibleModule, plan: RejoinPlan, cutting: bool, path: str) -> None:
     """Start the server, and wait until it answers.
 
     Raises:
         ReadyError: it does not in time.
     """
-    params = module.params
-    command.run(module, ["systemctl", "reset-failed", service_name(params["unit"])])
-    systemctl(module, "start", "--no-block")
+    unit = unit_of(plan)
+    command.run(module, ["systemctl", "reset-failed", unit])
+    systemctl(module, plan, "start", "--no-block")
     reason = "it did not answer"
 
     def answers() -> bool:
@@ -162,35 +182,46 @@ def begin(module: Any, cutting: bool, path: str) -> None:
         try:
             Server(login.connect(module)).rows("SELECT 1")
         except ServerError as error:
-            reason = login.explain(error, params)
+            reason = login.explain(error, module.params)
             return False
         return True
 
-    if wait_until(answers, params["timeout"], POLL):
+    if wait_until(answers, plan.timeout, POLL):
         return
-    last = ["journalctl", "--no-pager", "--lines=12", "--output=cat", "--unit", params["unit"]]
+    last = ["journalctl", "--no-pager", "--lines=12", "--output=cat", "--unit", unit]
     _status, printed, _errors = command.run(module, last)
-    # Nobody tries again and again.
-    command.run(module, ["systemctl", "stop", service_name(params["unit"])])
+    # systemd must not try again and again.
+    command.run(module, ["systemctl", "stop", unit])
     if cutting:
-        read_only_dropin.put(*place_of(params), WORDS, params["lines"])
+        put_fence(plan, plan.lines)
     said = " | ".join(line.strip() for line in printed.splitlines() if line.strip())
     raise ReadyError(
-        f"its server did not answer within {params['timeout']} s ({reason}), and was stopped."
-        f" {path} stays, so that it starts read-only whoever starts it. Its last words: {said}"
+        f"its server did not answer within {plan.timeout} s ({reason}), and was stopped."
+        f" {path} stays, so that it starts read-only however it is started. Its last words: {said}"
     )
 
 
-def systemctl(module: Any, *words: str) -> None:
+def unit_of(plan: RejoinPlan) -> str:
+    """The unit that starts its server.
+
+    Raises:
+        ReadyError: it is not known.
+    """
+    if not plan.unit:
+        raise ReadyError("it is not known which unit starts its server; say semisync_service")
+    return service_name(plan.unit)
+
+
+def systemctl(module: AnsibleModule, plan: RejoinPlan, *words: str) -> None:
     verb, *options = words
-    unit = service_name(module.params["unit"])
+    unit = unit_of(plan)
     code, output, errors = command.run(module, ["systemctl", verb, *options, unit])
     if code:
         said = " ".join((errors or output).split())
         raise ReadyError(f"systemctl {verb} {unit}: {said}")
 
 
-def close(module: Any) -> list[str]:
+def close(module: AnsibleModule, plan: RejoinPlan) -> list[str]:
     """Keep writers out of the server that runs; the statements.
 
     Raises:
@@ -201,15 +232,15 @@ def close(module: Any) -> list[str]:
         names = identify(server)
         server.rows(f"SET SESSION lock_wait_timeout = {PATIENCE}")
         steps: list[Step] = [(role_statements.freeze_statement(names), None)]
-        if module.params["missed"] or module.params["open_to_root"]:
-            # Nobody puts super_read_only back on a replica that was one all the time. And a clone
-            # installs its plugin first; what anybody writes meanwhile is replaced with it.
+        if plan.missed or plan.open_to_root:
+            # A replica that was one all the time would keep super_read_only. And a clone installs
+            # its plugin first; what is written meanwhile is replaced with it.
             steps = [("SET GLOBAL read_only = 1", None)]
-        if module.params["open_to_root"]:
+        if plan.open_to_root:
             if names.super_read_only:
                 steps.append(("SET GLOBAL super_read_only = 0", None))
             if channels.default_channel(server.channels(names)):
-                # Somebody has attached it, or it is of its time as a replica.
+                # It was attached by hand, or it is of its time as a replica.
                 steps += [role_statements.stop(names), *role_statements.forget_steps(names)]
         run_steps(server, steps)
         if canonical_value(global_text(server, "read_only")) != "1":
@@ -222,7 +253,9 @@ def close(module: Any) -> list[str]:
     return role_statements.shown(steps)
 
 
-def release(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def release(
+    module: AnsibleModule, plan: RejoinPlan, server: Server, names: Names
+) -> dict[str, object]:
     """What has to be so on a former source without phantoms before its channel is set up."""
     if canonical_value(global_text(server, "read_only")) != "1":
         module.fail_json(msg="it is not read-only any more: somebody let writers in meanwhile")
@@ -230,7 +263,7 @@ def release(module: Any, server: Server, names: Names) -> dict[str, Any]:
     channel = channels.default_channel(server.channels(names))
     if channel:
         running = (channel["io_running"], channel["sql_running"]) != ("No", "No")
-        if running and not module.params["leaves"]:
+        if running and not plan.leaves:
             module.fail_json(msg=f"it follows {channel['source_host']}: stop that first")
         # What is left of its time as a replica; all of it is applied.
         steps += [
@@ -247,32 +280,37 @@ def release(module: Any, server: Server, names: Names) -> dict[str, Any]:
     return {"changed": True, "statements": role_statements.shown(steps)}
 
 
-def unfence(module: Any) -> dict[str, Any]:
+def unfence(module: AnsibleModule, option_file: OptionFile) -> dict[str, object]:
     """Take the option file away that kept writers out: the server's own says it now."""
-    place = module.params["option_file"]
-    gone = not module.check_mode and read_only_dropin.take_away(place["path"], place["kind"])
-    return {"changed": gone}
+    path, kind = option_file.path, option_file.kind
+    taken = not module.check_mode and read_only_dropin.take_away(path, kind)
+    return {"changed": taken}
 
 
-def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def settle(
+    module: AnsibleModule, plan: RejoinPlan, server: Server, names: Names
+) -> dict[str, object]:
     """Leave its events to the source, before its next start would run them; then unfence() it."""
     if module.check_mode:
         return {"changed": False, "statements": []}
     steps = scheduled_events.leave(server, names)
-    done = unfence(module)
-    scheduler = scheduled_events.scheduler_steps(module, server, names)
+    option_file = option_file_of(plan)
+    done = unfence(module, option_file)
+    scheduler = scheduled_events.scheduler_steps(module, option_file.reader, server, names)
     run_steps(server, scheduler)
     return {
-        "changed": bool(steps or scheduler) or done["changed"],
+        "changed": bool(steps or scheduler or done["changed"]),
         "statements": role_statements.shown([*steps, *scheduler]),
     }
 
 
-def record(module: Any, server: Server, _names: Names) -> dict[str, Any]:
+def record(
+    module: AnsibleModule, plan: RejoinRecordPlan, server: Server, _names: Names
+) -> dict[str, object]:
     """Write on the new source that the former one is back; see module_utils/replication/journal."""
-    entry = journal.Entry(operation=journal.REJOIN, state=journal.DONE, **module.params["entry"])
+    entry = journal.Entry(operation=journal.REJOIN, state=journal.DONE, **plan.entry)
     if not module.check_mode:
-        journal.insert(server, module.params["schema"], entry)
+        journal.insert(server, plan.schema, entry)
     return {"changed": True}
 
 
@@ -284,16 +322,18 @@ def used(folder: str) -> int:
     return size
 
 
-def keep(module: Any) -> dict[str, str]:
+def keep(module: AnsibleModule, plan: RejoinPlan) -> dict[str, str]:
     """Copy the data of a server that does not run beside them; where, or why not. A copy that a run
     made since it lost its role is enough.
 
     Raises:
         ReadyError: there would be room, and it failed.
     """
-    datadir = os.path.realpath(module.params["datadir"])
+    if not plan.datadir:
+        raise ReadyError("it is not known where its data are")
+    datadir = os.path.realpath(plan.datadir)
     made = sorted(glob.glob(glob.escape(datadir) + "-kept-*Z"))
-    if made and made[-1].rpartition("-kept-")[2] > module.params["since"]:
+    if made and made[-1].rpartition("-kept-")[2] > plan.since:
         return {"kept": made[-1], "not_kept": ""}
     parent, size = os.path.dirname(datadir), used(datadir)
     stat = os.statvfs(parent)
@@ -304,7 +344,7 @@ def keep(module: Any) -> dict[str, str]:
     for left in glob.glob(glob.escape(datadir) + "-kept-*" + PART):
         # Of a run that was interrupted.
         shutil.rmtree(left)
-    copy = os.path.join(parent, f"{os.path.basename(datadir)}-kept-{module.params['run']}")
+    copy = os.path.join(parent, f"{os.path.basename(datadir)}-kept-{plan.run}")
     argv = ["cp", "--archive", "--reflink=auto", "--no-target-directory", datadir, copy + PART]
     code, _output, errors = command.run(module, argv)
     if code:

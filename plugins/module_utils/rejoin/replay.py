@@ -12,9 +12,10 @@ import json
 import os
 import re
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
+    log_access,
     log_transactions,
     printing,
     row_conflicts,
@@ -27,8 +28,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import locks
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
-    StepBackError,
+    AbortError,
     global_text,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    CarryPlan,
+    ReplayPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.roll_forward import (
     alone,
@@ -39,6 +44,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 # Seconds that a row's lock is waited for: a client has it.
 PATIENCE = 10
@@ -57,25 +65,30 @@ class ReplayError(Exception):
     """It cannot be carried out; the text says why. Nothing of it was."""
 
 
-ERRORS = (ReplayError, offline_server.PlaceError, salvage.SalvageError, log_transactions.TailError)
+ERRORS = (
+    ReplayError,
+    offline_server.PlaceError,
+    log_access.SalvageError,
+    log_transactions.TailError,
+)
 
 # On the former source's host
 
 
-def carry(module: Any) -> dict[str, Any]:
+def carry(module: AnsibleModule, plan: CarryPlan) -> dict[str, object]:
     """Read the transactions that the new source lacks; see the RETURN section of semisync_rejoin.
 
     Raises:
         ReplayError, PlaceError, SalvageError, TailError, OSError: they cannot be read, or be
             carried out again as they are.
     """
-    params = module.params
-    params["files"] = files = params["files"] or found(module)
-    program = salvage.program(module)
-    paths = salvage.listed(files["basename"], files["datadir"])
-    paths = paths[former_facts.first_needed(program, paths, MysqlGtids.parse(params["known"])) :]
+    files = plan.files or offline_server.find(module, plan.units, plan.program).files()
+    program = log_access.program(module, files)
+    paths = log_access.listed(files)
+    known = MysqlGtids.parse(plan.known)
+    paths = paths[former_facts.first_needed(program, paths, known) :]
     last = former_facts.whole(paths[-1], paths[-1])
-    wanted = MysqlGtids.parse(params["wanted"])
+    wanted = MysqlGtids.parse(plan.wanted)
     written: list[row_conflicts.Row] = []
     reader = log_transactions.Reader(lambda one: wanted.covers(MysqlGtids.parse(one)))
     seen = row_conflicts.Rows(written.append)
@@ -93,13 +106,6 @@ def carry(module: Any) -> dict[str, Any]:
     for one in transactions:
         check(one)
     return {"changed": False, "count": len(transactions), "payload": pack(transactions, written)}
-
-
-def found(module: Any) -> dict[str, Any]:
-    files: dict[str, Any] = offline_server.find(
-        module, module.params["units"], module.params["program"]
-    ).files()
-    return files
 
 
 def check(one: log_transactions.Transaction) -> None:
@@ -131,14 +137,15 @@ def unpack(payload: str) -> tuple[list[log_transactions.Transaction], list[row_c
 # On the new source's host
 
 
-def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def replay(
+    module: AnsibleModule, plan: ReplayPlan, server: Server, names: Names
+) -> dict[str, object]:
     """Carry them out; in check mode only see whether they could be."""
     transactions, written = unpack(module.params["tail"])
     done = 0
     try:
-        scan = Scan(
-            module, server, names, row_conflicts.Written(written, primary_keys(server, written))
-        )
+        both = row_conflicts.Written(written, primary_keys(server, written))
+        scan = Scan(log_access.program(module, plan.files), plan, server, names, both)
         scan.go_on()
         if not module.check_mode:
             session = Server(login.connect(module))
@@ -157,7 +164,7 @@ def replay(module: Any, server: Server, names: Names) -> dict[str, Any]:
             for one in transactions:
                 if not have.covers(MysqlGtids.parse(one.gtid)):
                     raise ReplayError(f"it does not have {one.gtid}, which it was given")
-    except (ReplayError, StepBackError, ServerError, salvage.SalvageError, OSError) as error:
+    except (ReplayError, AbortError, ServerError, log_access.SalvageError, OSError) as error:
         module.fail_json(msg=left(str(error), done, len(transactions)), done=done)
     except log_transactions.TailError as error:
         module.fail_json(msg=left(f"its log is not understood: {error}", done, len(transactions)))
@@ -206,16 +213,21 @@ class Scan:
     time that we have them. So what is read when the locks are held decides.
 
     Args:
-        written: by the former source alone.
+        program: prints its files.
+        written: by the former source only.
     """
 
     def __init__(
-        self, module: Any, server: Server, names: Names, written: row_conflicts.Written
+        self,
+        program: str,
+        plan: ReplayPlan,
+        server: Server,
+        names: Names,
+        written: row_conflicts.Written,
     ) -> None:
+        self.program, self.files = program, plan.files
         self.server, self.names, self.written = server, names, written
-        self.files = module.params["files"]
-        self.known = MysqlGtids.parse(module.params["known"])
-        self.program = salvage.program(module)
+        self.known = MysqlGtids.parse(plan.known)
         self.place: tuple[str, int] | None = None
 
     def go_on(self) -> None:
@@ -227,7 +239,7 @@ class Scan:
         """
         status = self.server.rows(self.names.show_binary_log_status)[0]
         name, end = text(status["File"]), int(status["Position"])
-        paths = salvage.listed(self.files["basename"], self.files["datadir"])
+        paths = log_access.listed(self.files)
         place = [one for one in paths if one.endswith("/" + name)]
         paths = paths[: paths.index(place[0]) + 1]
         begin = 4
@@ -237,7 +249,7 @@ class Scan:
             first, begin = self.place
             if self.place == (paths[-1], end):
                 return
-            paths = salvage.since(paths, first.rpartition("/")[2])
+            paths = log_access.since(paths, first.rpartition("/")[2])
         parts = [printing.Part(path, os.path.getsize(path)) for path in paths]
         parts[0] = parts[0]._replace(begin=begin)
         parts[-1] = parts[-1]._replace(end=end)
@@ -270,7 +282,7 @@ def rehearse(session: Server, transactions: list[log_transactions.Transaction]) 
             else:
                 within = [text for text in ahead if not IN_NONE.match(text)] + within
             carry_out(session, log_transactions.Transaction(one.gtid, within))
-    except StepBackError as error:
+    except AbortError as error:
         raise ReplayError(str(error)) from error
     finally:
         session.rows("ROLLBACK")

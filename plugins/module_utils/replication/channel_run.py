@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import (
@@ -39,7 +40,7 @@ AGAIN_SECONDS = 1.0
 class Replica:
     """The replica's server. The module's parameter wait bounds every wait for it."""
 
-    def __init__(self, module: Any, server: Server, names: Names) -> None:
+    def __init__(self, module: AnsibleModule, server: Server, names: Names) -> None:
         self.module, self.server, self.names = module, server, names
 
     def channel(self) -> Channel | None:
@@ -172,7 +173,7 @@ class Replica:
                 )
         return True
 
-    def place(self) -> dict[str, Any]:
+    def place(self) -> dict[str, object]:
         """How far the applier is, by position and by GTID, at one moment: {'file', 'position',
         'gtid'}. The IO thread goes on, and acknowledges.
         """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtid_mode
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import (
@@ -75,7 +76,7 @@ def last_violation(server: Server) -> tuple[bool, float | None]:
     return bool(row["entries"]), None if row["ago"] is None else float(row["ago"])
 
 
-def watch(module: Any, server: Server) -> None:
+def watch(module: AnsibleModule, server: Server) -> None:
     """Wait until the error log has been quiet for long enough; fail where it was not."""
     seconds, begin = module.params["watch"], time.monotonic()
     while True:
@@ -115,7 +116,7 @@ def watch(module: Any, server: Server) -> None:
         )
 
 
-def drain(module: Any, server: Server) -> None:
+def drain(module: AnsibleModule, server: Server) -> None:
     """Wait until no transaction without a GTID is under way; fail where some stay."""
 
     def under_way() -> int:
@@ -135,7 +136,7 @@ def drain(module: Any, server: Server) -> None:
         )
 
 
-def change_mode(module: Any, server: Server) -> dict[str, Any]:
+def change_mode(module: AnsibleModule, server: Server) -> dict[str, object]:
     """Take a step of the modes, where the server has not come so far."""
     step, statement = module.params["step"], None
     variables = server.pairs("SHOW GLOBAL VARIABLES LIKE '%gtid\\_%'")
@@ -161,12 +162,12 @@ def change_mode(module: Any, server: Server) -> dict[str, Any]:
 # --- a replica's channel ---
 
 
-def read_source(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def read_source(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """The GTIDs that belong to a place in this source's binary log."""
     return {"changed": False, "statements": [], "place": source_place(module, server, names)}
 
 
-def source_place(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def source_place(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Its end on MySQL; on MariaDB the replica's place."""
     if names.mariadb:
         place = module.params["replica_place"]
@@ -185,7 +186,7 @@ def source_place(module: Any, server: Server, names: Names) -> dict[str, Any]:
     }
 
 
-def read_replica(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def read_replica(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Start a channel that was left stopped, and say how far it is; MySQL's is asked later."""
     replica = Replica(module, server, names)
     started = replica.begin()
@@ -196,7 +197,7 @@ def read_replica(module: Any, server: Server, names: Names) -> dict[str, Any]:
     }
 
 
-def convert(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def convert(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Have the channel follow by GTID, where that is proven to be right."""
     replica = Replica(module, server, names)
     before = replica.channel()
@@ -223,7 +224,7 @@ def convert(module: Any, server: Server, names: Names) -> dict[str, Any]:
     }
 
 
-def refusal(module: Any, replica: Replica) -> str:
+def refusal(module: AnsibleModule, replica: Replica) -> str:
     """Why the channel must stay by position, in words; empty where GTIDs are proven."""
     params = module.params
     host, source = params["host"] or "the replica", params["source"] or "its source"

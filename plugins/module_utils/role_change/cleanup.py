@@ -8,7 +8,7 @@ events run on the new source, the old one is what the replica was.
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
@@ -19,6 +19,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     global_text,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    SOURCE,
+    TARGET,
+    SwitchoverPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
@@ -31,76 +36,82 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
 )
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
-def settle(module: Any, server: Server, names: Names) -> dict[str, Any]:
+
+def settle(
+    module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
+) -> dict[str, object]:
     """What is left when the role has moved."""
-    said = steps(module.params, server, names)
+    said = steps(plan, server, names)
     if not module.check_mode:
         run_steps(server, said)
         closed = canonical_value(global_text(server, "read_only")) == "1"
-        if module.params["part"] == "source" and closed:
+        if plan.part == SOURCE and closed:
             said += scheduled_events.leave(server, names)
-    fence_went = fence_goes(module, module.params)
+    fence_went = take_fence_away(module, plan)
     if fence_went and not module.check_mode:
-        again = scheduled_events.scheduler_steps(module, server, names)
+        reader = plan.option_file.reader
+        again = scheduled_events.scheduler_steps(module, reader, server, names)
         run_steps(server, again)
         said += again
     return {"changed": bool(said) or fence_went, "statements": role_statements.shown(said)}
 
 
-def steps(params: dict[str, Any], server: Server, names: Names) -> list[Step]:
+def steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
     """The statements that this host still needs."""
     open_here = canonical_value(global_text(server, "read_only")) == "0"
-    if params["part"] == "target":
-        return of_source(params, server, names) if open_here else []
+    if plan.part == TARGET:
+        return new_source_steps(plan, server, names) if open_here else []
     wanted: list[Step] = []
     if (
         names.super_read_only
-        and params["part"] == "source"
-        and not params["super_read_only"]
+        and plan.part == SOURCE
+        and not plan.super_read_only
         and canonical_value(global_text(server, "super_read_only")) == "1"
     ):
         wanted.append((set_statement("super_read_only", 0), None))
-    if params["scheduler_was_on"] and scheduled_events.scheduler(server) == "OFF":
+    if plan.scheduler_was_on and scheduled_events.scheduler(server) == "OFF":
         wanted.append((set_statement("event_scheduler", 1), None))
-    channel = channels.default_channel(server.channels(names))
-    if (
-        params["part"] == "source"
-        and channel
-        and channel["io_running"] == channel["sql_running"] == "No"
-    ):
-        # Where it was restarted meanwhile its fence kept its channel from starting.
+    if plan.part == SOURCE and stands_still(server, names):
+        # If it was restarted meanwhile, its fence kept its channel from starting.
         wanted.append(role_statements.start(names))
     return wanted
 
 
-def of_source(params: dict[str, Any], server: Server, names: Names) -> list[Step]:
+def stands_still(server: Server, names: Names) -> bool:
+    """Whether there is a channel whose two threads do not run."""
+    channel = channels.default_channel(server.channels(names))
+    return bool(channel and channel["io_running"] == channel["sql_running"] == "No")
+
+
+def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
     """On the new source: no channel of its time as a replica, and its cluster's events."""
     wanted: list[Step] = []
-    channel = channels.default_channel(server.channels(names))
-    if channel and channel["io_running"] == channel["sql_running"] == "No":
+    if stands_still(server, names):
         wanted += role_statements.forget_steps(names)
-    return wanted + scheduled_events.take_over(server.events(), params["event_states"])[0]
+    return wanted + scheduled_events.take_over(server.events(), plan.event_states)[0]
 
 
-def fence_goes(module: Any, params: dict[str, Any]) -> bool:
-    """Take the fence away where the server starts read-only without it, or is the source; whether
+def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
+    """Take the fence away if the server starts read-only without it, or is the source; whether
     there was one to take away.
 
     Raises:
         OSError: it cannot be taken away.
     """
-    ours = params["option_file"]
-    if not read_only_dropin.stands(ours["path"], ours["kind"]):
+    ours = plan.option_file
+    if not read_only_dropin.stands(ours.path, ours.kind):
         return False
     if module.check_mode:
         return True
-    read_only_dropin.take_away(ours["path"], ours["kind"])
-    if params["part"] == "target" or not ours.get("reader"):
+    read_only_dropin.take_away(ours.path, ours.kind)
+    if plan.part == TARGET or not ours.reader:
         return True
-    _status, printed, _errors = command.run(module, trust.words(shlex.split(ours["reader"])))
+    _status, printed, _errors = command.run(module, trust.words(shlex.split(ours.reader)))
     options = option_files.effective(option_files.print_defaults_pairs(printed))
     if canonical_value(options.get("read_only", "0")) == "1":
         return True
-    read_only_dropin.put(ours["path"], ours["kind"], ours["group"])
+    read_only_dropin.put(ours.path, ours.kind, ours.group)
     return False

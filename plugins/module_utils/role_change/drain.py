@@ -8,7 +8,7 @@ it is; and faster, where its disk may be less careful meanwhile.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.detached import complain
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
@@ -20,13 +20,18 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     role_statements,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     run_steps,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 # Seconds that a round takes where something is left.
 ROUND = 5
@@ -38,55 +43,68 @@ GONE = {"gone": True}
 RELAXED = {"sync_binlog": 1000, "innodb_flush_log_at_trx_commit": 2}
 
 
-def work(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def apply_round(
+    module: AnsibleModule, plan: FailoverPlan, server: Server, names: Names
+) -> dict[str, object]:
     """One round.
 
     Returns:
         round, with left, applied and seconds; stopped, why waiting is of no use, in words; or gone,
-        where the IO thread was started again because nobody came in time.
+        if the IO thread was started again because the run did not come in time.
     """
-    params, durability = module.params, module.params["durability"]
-    address = io_thread_resume.address(params)
+    address = io_thread_resume.address(module, plan.token)
     there = io_thread_resume.release(address)
-    if params["held"] and not there:
+    if plan.held and not there:
         return {"changed": False, "round": dict(GONE)}
-    locks.take(server, role_statements.flag_name(params["token"], FLAG), 0)
-    if params["held"] or durability:
+    locks.take(server, locks.flag_name(plan.token, FLAG), 0)
+    if plan.held or plan.durability:
         try:
-            io_thread_resume.leave(address, lambda: put_back(module))
+            io_thread_resume.leave(address, lambda: put_back(module, plan))
         except OSError:
-            # Nothing is held back that nobody would put back.
-            put_back(module)
+            # Nothing is held back without a process that would put it back.
+            put_back(module, plan)
             return {"changed": True, "round": dict(GONE)}
-    steps: list[Step] = [(set_statement(name, RELAXED[name]), None) for name in sorted(durability)]
+    steps: list[Step] = [
+        (set_statement(name, RELAXED[name]), None) for name in sorted(plan.durability)
+    ]
     channel = channels.default_channel(server.channels(names))
     if channel and channel["sql_running"] != "Yes" and not names.mariadb:
         steps.append((f"START {names.replica_word} SQL_THREAD", None))
     run_steps(server, steps)
+
+    def missing() -> int:
+        return gtids.missing(names.engine, plan.received, server.applied(names))
+
     begin = time.monotonic()
-    first = left = gtids.missing(names.engine, params["received"], server.applied(names))
+    first = left = missing()
     while left and time.monotonic() - begin < ROUND:
         time.sleep(PAUSE)
-        left = gtids.missing(names.engine, params["received"], server.applied(names))
+        left = missing()
     stopped = position.stopped(channels.default_channel(server.channels(names))) if left else ""
-    done = {"gone": False, "left": left, "applied": first - left, "stopped": stopped}
-    done["seconds"] = round(time.monotonic() - begin, 3)
+    done: dict[str, object] = {
+        "gone": False,
+        "left": left,
+        "applied": first - left,
+        "stopped": stopped,
+        "seconds": round(time.monotonic() - begin, 3),
+    }
     return {"changed": bool(steps), "round": done, "statements": role_statements.shown(steps)}
 
 
-def careful_steps(durability: dict[str, Any]) -> list[Step]:
+def careful_steps(durability: dict[str, str]) -> list[Step]:
     """What makes the server as careful with its disk as it was."""
     return [(set_statement(name, durability[name]), None) for name in sorted(durability)]
 
 
-def put_back(module: Any) -> None:
-    """What the process does that was left behind, where nobody came back."""
-    if module.params["durability"]:
-        server, error = try_again(io_thread.RESTART, lambda: Server(login.connect(module)))
-        if error:
+def put_back(module: AnsibleModule, plan: FailoverPlan) -> None:
+    """What the process does that stays, if the run does not come back."""
+    if plan.durability:
+        try:
+            server = try_again(io_thread.RESTART, lambda: Server(login.connect(module)))
+        except ServerError as error:
             complain(f"the server is not as careful with its disk as it was: {error}")
         else:
-            run_steps(server, careful_steps(module.params["durability"]))
+            run_steps(server, careful_steps(plan.durability))
             locks.close(server)
-    if module.params["held"]:
+    if plan.held:
         io_thread.start_again(module)

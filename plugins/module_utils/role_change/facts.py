@@ -5,50 +5,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    freeze,
+    client_sessions,
     read_only_dropin,
     run_lock,
-    scheduled_events,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import refusal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
+    Address,
+    refusal,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import LookPlan, Peer
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
 ANSWER = 5
 
 
-def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]:
+def switchover_facts(
+    module: AnsibleModule, plan: LookPlan, server: Server, names: Names
+) -> dict[str, object]:
     """See the RETURN section of semisync_switchover."""
-    has = run_lock.holder(server, params["user"])
+    has = run_lock.holder(server, plan.user)
+    scheduler = server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]
     return {
         "changed": False,
         "running": bool(has and not has.stranger),
         "lock_of": has.words if has else "",
-        "reach": {one["host"]: reach(one, params) for one in params["members"]},
+        "reach": {one.host: reach(module, plan.user, one) for one in plan.members},
         "filters": filters(server, names),
         "events": server.events(),
-        "long": freeze.long_transactions(server),
+        "long": client_sessions.long_transactions(server),
         "first_gtids": first_gtids(server, names),
-        "event_scheduler": scheduled_events.scheduler(server),
-        "fence": read_only_dropin.stands(
-            params["option_file"]["path"], params["option_file"]["kind"]
-        ),
+        "event_scheduler": text(scheduler["value"]),
+        "fence": read_only_dropin.stands(plan.option_file.path, plan.option_file.kind),
     }
 
 
-def answer(module: Any, server: Server, names: Names) -> dict[str, Any]:
-    """look() for a module."""
-    return look(module.params, server, names)
-
-
-def reach(peer: dict[str, Any], params: dict[str, Any]) -> str:
-    """Why the replication account cannot log in to a member from here; empty where it can."""
-    error = refusal(peer, params, peer["tls"], ANSWER)
+def reach(module: AnsibleModule, user: str, peer: Peer) -> str:
+    """Why the replication account cannot log in to a member from here; empty if it can."""
+    error = refusal(module, user, Address(peer.address, peer.port, peer.tls), ANSWER)
     return "" if error is None else str(error)
 
 

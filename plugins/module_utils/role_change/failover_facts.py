@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import run_lock
@@ -14,7 +14,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts im
     filters,
     first_gtids,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import refusal
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
+    Address,
+    refusal,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FirstLookPlan,
+    Place,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login, skipping
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -27,32 +34,41 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import qu
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import State
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
+DEFAULT_PORT = 3306
 UPTIME = "/proc/uptime"
 
 
-def read(module: Any, info: State) -> dict[str, Any]:
-    """look() by a connection of its own; where that breaks, `msg` says why."""
+def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> dict[str, object]:
+    """look() by a connection of its own; if that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
-        return look(module.params, server, identify(server), info)
+        return look(module, plan, server, identify(server), info)
     except (ServerError, OSError) as error:
         return {"failed": True, "msg": str(error)}
 
 
-def look(params: dict[str, Any], server: Server, names: Names, info: State) -> dict[str, Any]:
+def look(
+    module: AnsibleModule,
+    plan: FirstLookPlan,
+    server: Server,
+    names: Names,
+    info: State,
+) -> dict[str, object]:
     """`look` of the RETURN section of semisync_switchover.
 
     Args:
-        params: the others' `places`, and the replication account's `user` and `password`.
         info: what was read of the server.
     """
-    has = run_lock.holder(server, params["user"])
+    has = run_lock.holder(server, plan.user)
     return {
         "running": bool(has and not has.stranger),
         "lock_of": has.words if has else "",
-        "tried": try_all(places_of(params["places"], info), params),
+        "tried": try_all(module, plan.user, places_of(plan.places, info)),
         "filters": filters(server, names) + skips(server),
         "first_gtids": first_gtids(server, names),
         "kernel_seconds": kernel_seconds(),
@@ -60,21 +76,17 @@ def look(params: dict[str, Any], server: Server, names: Names, info: State) -> d
     }
 
 
-def places_of(others: list[dict[str, Any]], info: State) -> list[dict[str, Any]]:
+def places_of(others: list[Place], info: State) -> list[Place]:
     """Where the others may be reached, each place once: where the controller thinks, and where this
     server's own source is. Whether they have TLS is not known yet; likely they do as this one.
     """
     channel = info["channel"]
-    own = {"address": channel["source_host"], "port": channel["source_port"]} if channel else None
-    tls_at = {
-        (str(place["address"]), int(place["port"] or 3306)): bool(info["tls"]["on"])
-        for place in [*others, *([own] if own else [])]
-        if place["address"]
-    }
-    return [
-        {"address": address, "port": port, "tls": tls, "known": False}
-        for (address, port), tls in tls_at.items()
-    ]
+    own = [Place(channel["source_host"], channel["source_port"])] if channel else []
+    tls = bool(info["tls"]["on"])
+    listening = [place for place in [*others, *own] if place.address]
+    # A dictionary, so that each is there once and in order.
+    once = {(str(place.address), int(place.port or DEFAULT_PORT)): True for place in listening}
+    return [Place(address, port, tls, known=False) for address, port in once]
 
 
 def kernel_seconds() -> float | None:
@@ -95,17 +107,19 @@ def skips(server: Server) -> list[str]:
     ]
 
 
-def try_all(places: list[dict[str, Any]], params: dict[str, Any]) -> list[dict[str, Any]]:
+def try_all(module: AnsibleModule, user: str, places: list[Place]) -> list[dict[str, object]]:
     """Each place with `words`, why the replication account cannot log in there from here, empty
-    where it can, and whether anybody there `answered` at all. All at the same time: a host that is
+    if it can, and whether a server there `answered` at all. All at the same time: a host that is
     gone takes its time to be.
     """
-    tried = [dict(place, words="it was not tried", answered=False) for place in places]
+    tried = [dict(place.to_dict(), words="it was not tried", answered=False) for place in places]
 
-    def one(place: dict[str, Any]) -> None:
-        place["words"], place["answered"] = reach(place, params)
+    def attempt(place: Place, row: dict[str, object]) -> None:
+        row["words"], row["answered"] = reach_place(module, user, place)
 
-    threads = [threading.Thread(target=one, args=(place,)) for place in tried]
+    threads = [
+        threading.Thread(target=attempt, args=(place, row)) for place, row in zip(places, tried)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -113,10 +127,11 @@ def try_all(places: list[dict[str, Any]], params: dict[str, Any]) -> list[dict[s
     return tried
 
 
-def reach(peer: dict[str, Any], params: dict[str, Any]) -> tuple[str, bool]:
-    """(why it cannot log in to a member, whether that answered: who refuses a login does)."""
-    tls = (peer["tls"] or None) if peer.get("known", True) else None
-    error = refusal(peer, params, tls, ANSWER)
+def reach_place(module: AnsibleModule, user: str, place: Place) -> tuple[str, bool]:
+    """(why it cannot log in there, whether a server answered: one that refuses a login does)."""
+    tls = (place.tls or None) if place.known else None
+    there = Address(str(place.address), int(place.port or DEFAULT_PORT), tls)
+    error = refusal(module, user, there, ANSWER)
     return ("", True) if error is None else (str(error), answered(error))
 
 

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of any other replica: it follows the new source, and waits for the old one again where
-nobody took over.
+"""The part of any other replica in a failover: it follows the new source, and waits for the old one
+again if none took over.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
@@ -25,150 +25,168 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     partial_transaction,
     role_statements,
+    watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_target import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.applying import (
     applies,
     apply_all,
-    hold,
+    claim,
     moves,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
-    Part,
-    StepBackError,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.replica_part import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.following import (
     LOOK,
-    ReplicaPart,
+    Following,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
+    AbortError,
+    Participant,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
-class FailoverReplica(ReplicaPart):
+
+class FailoverReplica(Participant):
     """The part of a replica that stays one."""
 
-    def work(self) -> dict[str, Any]:
-        """Follow whoever takes over; what became of it."""
-        held = False
+    plan: FailoverPlan
+
+    def __init__(
+        self, module: AnsibleModule, plan: FailoverPlan, dog: watchdog.Watchdog | None = None
+    ) -> None:
+        super().__init__(module, plan, dog)
+        self.following = Following(self)
+        # When a run was last seen on the target.
+        self.heard = 0.0
+
+    def work(self) -> dict[str, object]:
+        """Follow the one that takes over; what became of it."""
+        claimed = False
         self.heard = time.monotonic()
         try:
-            hold(self)
-            held = True
+            claim(self, self.plan)
+            claimed = True
             self.stands_still()
-            self.there = locks.Flags(lambda: self.connect(self.target), self.token)
-            self.there.hoist(self.here(self.params["host"]))
+            self.following.announce()
             # Following another source throws away what was received: nothing of it may be left.
             with self.says(applies):
-                apply_all(self)
-            self.until(
-                f"{self.target}'s word that it has everything",
-                MEET + self.params["catch_up"],
-                self.is_ready,
-            )
+                apply_all(self, self.plan)
+            ready = f"{self.target}'s word that it has everything"
+            self.wait_for(ready, MEET + self.plan.catch_up, self.is_ready)
             with self.says(moves):
-                self.tell("moved")
-                self.moved = True
-                partial_transaction.give_up(self)
-                self.move(self.target)
+                self.report_stage("moved")
+                self.following.moved = True
+                partial_transaction.give_up(self, self.plan.received)
+                self.following.move(self.target)
             return self.settle()
-        except (StepBackError, ServerError) as error:
-            self.note("back", str(error))
-            return self.back(str(error), held)
+        except (AbortError, ServerError) as error:
+            self.log_event("back", str(error))
+            return self.roll_back(str(error), claimed)
         finally:
-            self.drop()
+            self.close()
 
     def stands_still(self) -> None:
-        """Behind the freeze nobody may have started the IO thread, as a restart of the server does.
+        """Since the freeze the IO thread must not have started, as it does with its server.
 
         Raises:
-            StepBackError: it runs, and may acknowledge to a source that is back.
+            AbortError: it runs, and may acknowledge to a source that is back.
         """
         channel = self.channel()
         if not channel or channel["io_running"] != "No":
-            raise StepBackError(
-                f"{self.params['host']}'s IO thread runs again: it may have received and"
+            raise AbortError(
+                f"{self.host}'s IO thread runs again: it may have received and"
                 " acknowledged more than was judged"
             )
 
     @contextlib.contextmanager
-    def says(self, flag_of: Callable[[Part, str], str]) -> Iterator[None]:
+    def says(self, flag_of: Callable[[Participant, str], str]) -> Iterator[None]:
         """Say on the target's server what this one is at, so that it is waited for."""
-        busy = locks.Flags(lambda: self.connect(self.target), self.token)
+        busy = locks.Locks(lambda: self.connect(self.target), self.token)
         try:
-            busy.hoist(flag_of(self, self.params["host"]))
+            busy.acquire(flag_of(self, self.host))
             yield
         finally:
-            busy.drop()
-
-    # When somebody was last seen to work on the target.
-    heard = 0.0
+            busy.release_all()
 
     def is_ready(self) -> bool:
         seen = self.look(self.target, drain.FLAG)
-        if seen["run"] or seen[drain.FLAG]:
+        if seen.runs or seen.flags[drain.FLAG]:
             self.heard = time.monotonic()
-        elif time.monotonic() - self.heard > io_thread_resume.HELD:
-            raise StepBackError(f"nobody works on {self.target} any more: the run has ended")
-        return super().is_ready()
+        elif time.monotonic() - self.heard > io_thread_resume.RESUME_AFTER:
+            raise AbortError(f"no run works on {self.target} any more: it has ended")
+        return self.following.is_ready()
 
-    def settle(self) -> dict[str, Any]:
-        """Stay where the role went; back where it did not go."""
-        begin, patience = time.monotonic(), self.params["timeout"] + 2 * BACK
+    def settle(self) -> dict[str, object]:
+        """Stay if the role moved; go back if it did not."""
+        begin, patience = time.monotonic(), self.plan.timeout + 2 * BACK
         # The target may wait for another replica that applies what it has. One that says nothing
         # has died, and whoever takes over from it waits for this part to end.
-        deadline, silent = begin + patience + self.params["catch_up"], begin + patience
+        deadline, silent = begin + patience + self.plan.catch_up, begin + patience
         words = f"{self.target} does not take writes"
         while time.monotonic() < min(deadline, silent):
             try:
                 seen = self.look(self.target, "ready", "back")
                 silent = time.monotonic() + patience
-                if not seen["read_only"]:
+                if not seen.read_only:
                     if not self.follows(self.target):
-                        self.move(self.target)
+                        self.following.move(self.target)
                     return self.result(DONE)
-                if seen["back"] or not seen["run"]:
-                    return self.back(f"{self.target} went back; it says why", True)
+                if seen.flags["back"] or not seen.runs:
+                    return self.roll_back(f"{self.target} went back; it says why", True)
             except ServerError as error:
                 words = f"{self.target} does not answer: {error}"
                 self.peers.pop(self.target, None)
             time.sleep(LOOK)
         return self.result(
             UNKNOWN,
-            f"it is not known whether {self.target} took over: {words}. {self.params['host']}"
-            f" follows {self.target if self.moved else self.source}",
+            f"it is not known whether {self.target} took over: {words}. {self.host}"
+            f" follows {self.target if self.following.moved else self.source}",
         )
 
-    def back(self, reason: str, held: bool) -> dict[str, Any]:
+    def roll_back(self, reason: str, claimed: bool) -> dict[str, object]:
         """Wait for the old source again.
 
         Args:
-            held: whether this part is the one that may start the IO thread.
+            claimed: whether this part is the one that may start the IO thread.
         """
-        if not held:
+        if not claimed:
             return self.result(REFUSED, reason)
         try:
             self.revive(time.monotonic() + BACK)
             if self.follows(self.target):
-                peer = next(one for one in self.params["members"] if one["host"] == self.source)
-                self.run(role_statements.redirect_steps(self.names, peer["address"], peer["port"]))
+                peer = self.plan.peer(self.source)
+                self.run_statements(
+                    role_statements.redirect_steps(self.names, peer.address, peer.port)
+                )
                 return self.result(UNDONE, reason)
-            # Behind a move that failed both threads may stand.
-            self.run(
-                [role_statements.start(self.names)]
-                if self.moved
-                else io_thread.start_steps(self.names)
-            )
+            # After a move that failed both threads may stand.
+            both = [role_statements.start(self.names)]
+            self.run_statements(both if self.following.moved else io_thread.start_steps(self.names))
             return self.result(REFUSED, reason)
-        except (ServerError, StepBackError) as error:
-            words = f"{reason}. The way back failed on {self.params['host']}: {error}"
+        except (ServerError, AbortError) as error:
+            words = f"{reason}. The way back failed on {self.host}: {error}"
             return self.result(UNKNOWN, words)
 
-    def recover(self, stage: str) -> dict[str, Any]:
-        """What the guard does when the part has ended without a word."""
+    # After an interrupted run
+
+    def finish(self) -> dict[str, object]:
+        return self.following.follow(self.target, DONE)
+
+    def undo(self) -> dict[str, object]:
+        return self.following.follow(self.source, UNDONE)
+
+    def recover(self, stage: str) -> dict[str, object]:
         if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
-        self.moved = stage == "moved"
+        self.following.moved = stage == "moved"
         try:
             return self.settle()
         finally:
-            self.drop()
+            self.close()
+
+    def close(self) -> None:
+        self.following.close()
+        super().close()

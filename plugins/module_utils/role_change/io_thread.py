@@ -8,7 +8,7 @@ here any more, and what was received stays as it is read.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     role_statements,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     channels,
     login,
@@ -31,6 +32,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import gtids_of
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
 # Seconds until a server that was restarted meanwhile answers again.
 RESTART = 120
 
@@ -43,7 +47,9 @@ def start_steps(names: Names) -> list[Step]:
     return [(f"START {names.replica_word} IO_THREAD", None)]
 
 
-def stop(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def stop(
+    module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
+) -> dict[str, object]:
     """Stop it, and read; a process stays that starts it again unless it is sent away."""
     before = channels.default_channel(server.channels(names))
     if not before:
@@ -56,18 +62,20 @@ def stop(module: Any, server: Server, names: Names) -> dict[str, Any]:
             "statements": role_statements.shown(steps),
         }
     if steps:
-        io_thread_resume.leave(io_thread_resume.address(module.params), lambda: start_again(module))
+        io_thread_resume.leave(
+            io_thread_resume.address(module, plan.token), lambda: start_again(module)
+        )
     run_steps(server, steps)
     return {
         "changed": bool(steps),
         "statements": role_statements.shown(steps),
         "was": before["io_running"],
         "at": time.time(),
-        **read(server, names),
+        **read_stopped(server, names),
     }
 
 
-def read(server: Server, names: Names) -> dict[str, Any]:
+def read_stopped(server: Server, names: Names) -> dict[str, object]:
     """What was received and applied, whether the IO thread stands still, and what tells whether
     the relay log is still the one that was written: since when server and machine run, and the
     applier's thread, which stops for whatever throws a relay log away.
@@ -86,23 +94,23 @@ def read(server: Server, names: Names) -> dict[str, Any]:
     }
 
 
-def start(module: Any, server: Server, names: Names) -> dict[str, Any]:
+def start(
+    module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
+) -> dict[str, object]:
     """Start it again, where this run has stopped it."""
-    io_thread_resume.release(io_thread_resume.address(module.params))
+    io_thread_resume.release(io_thread_resume.address(module, plan.token))
     channel = channels.default_channel(server.channels(names))
     steps = start_steps(names) if channel and channel["io_running"] == "No" else []
     run_steps(server, steps)
     return {"changed": bool(steps), "statements": role_statements.shown(steps)}
 
 
-def start_again(module: Any) -> None:
-    """What the process does that was left behind.
+def start_again(module: AnsibleModule) -> None:
+    """What the process does that stays, if the run does not come back.
 
     Raises:
-        ServerError: the server lets nobody in, or refuses.
+        ServerError: the server lets it not in, or refuses.
     """
-    server, error = try_again(RESTART, lambda: Server(login.connect(module)))
-    if error:
-        raise error
+    server = try_again(RESTART, lambda: Server(login.connect(module)))
     run_steps(server, start_steps(identify(server)))
     locks.close(server)

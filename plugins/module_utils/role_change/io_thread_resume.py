@@ -14,25 +14,30 @@ import hashlib
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 # Seconds after which it acts.
-HELD = 60
+RESUME_AFTER = 60
 # Seconds that it may take to let go.
 ANSWER = 5
 # What it is told, and what it says.
 GO, STAY, GONE, STAYS = b"q", b"r", b"g", b"s"
 
 
-def address(params: dict[str, Any]) -> str:
+def address(module: AnsibleModule, token: str) -> str:
     """The socket's name: the run, and the server, because a host may have several."""
-    words = f"{params['token']} {params['login_unix_socket']} {params['login_port']}"
+    params = module.params
+    words = f"{token} {params['login_unix_socket']} {params['login_port']}"
     return "\0dbre-semisync-held-" + hashlib.sha256(words.encode("utf-8")).hexdigest()[:32]
 
 
-def leave(name: str, act: Callable[[], None], seconds: float = HELD) -> None:
+def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> None:
     """Start the process; it is there when this returns.
 
     Args:
@@ -88,9 +93,9 @@ def renew(name: str) -> bool:
     return told(name, STAY) == STAYS
 
 
-def keep_still(module: Any, _server: Any, _names: Any) -> dict[str, Any]:
+def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> dict[str, object]:
     """renew() for a module: the run goes on."""
-    return {"changed": False, "renewed": renew(address(module.params))}
+    return {"changed": False, "renewed": renew(address(module, plan.token))}
 
 
 def told(name: str, word: bytes) -> bytes:

@@ -11,10 +11,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 SHUTDOWN, OFF, DUMP, STARTING, READY = "shutdown", "off", "dump", "starting", "ready"
 # Of one that begins, which is nobody's doing beside the start.
@@ -78,10 +82,13 @@ LINES = 20000
 QUOTED, WIDTH = 5, 240
 
 
-def read(module: Any, place: dict[str, Any] | None) -> dict[str, Any] | None:
+def read_log(
+    module: AnsibleModule, unit: str | None, place: Mapping[str, Any] | None
+) -> dict[str, object] | None:
     """`look.log` of the RETURN section of semisync_switchover.
 
     Args:
+        unit: of the server; None if it is not known.
         place: where the error log stood at the last look, as semisync_info says it.
     """
     if not place:
@@ -89,7 +96,7 @@ def read(module: Any, place: dict[str, Any] | None) -> dict[str, Any] | None:
     if place.get("path"):
         said = of_file(str(place["path"]), place.get("inode"), place.get("size"))
     else:
-        said = of_journal(module, module.params["unit"], place.get("at"))
+        said = of_journal(module, unit, place.get("at"))
     return None if said is None else dict(heard(said[0]), whole=said[1])
 
 
@@ -134,7 +141,7 @@ class Open:
     def __enter__(self) -> Open:
         return self
 
-    def __exit__(self, *_error: Any) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self.handle >= 0:
             os.close(self.handle)
 
@@ -153,7 +160,9 @@ class Open:
             return ""
 
 
-def of_journal(module: Any, unit: Any, since: Any) -> tuple[str, bool] | None:
+def of_journal(
+    module: AnsibleModule, unit: str | None, since: float | str | None
+) -> tuple[str, bool] | None:
     """The same of a unit's journal, where the server logs to its standard error."""
     journalctl = module.get_bin_path("journalctl")
     if not journalctl or not unit or since is None:
@@ -172,7 +181,7 @@ def of_journal(module: Any, unit: Any, since: Any) -> tuple[str, bool] | None:
     return printed, bool(older.strip()) and len(printed.splitlines()) < LINES
 
 
-def heard(text: str) -> dict[str, Any]:
+def heard(text: str) -> dict[str, object]:
     """What a log says: whether a shutdown was asked for, semi-sync was switched off or on, the
     server was started, and to whom its semi-sync sessions were; with the last line of each.
     """

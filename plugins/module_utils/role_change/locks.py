@@ -1,23 +1,19 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the parts of a switchover tell each other how far they are: by named locks on the servers.
+"""How the parts of a role change tell each other how far they are: by named locks on the servers.
 
-Any account may take and ask for them, and they are gone with the connection that held them, so that
-nobody waits for a part that has ended. Each is held on a connection of its own, because MySQL 5.6
-has one lock a connection.
+Any account may take and ask for them, and a lock ends with its connection, so that no part waits
+for one that has ended. Each has a connection of its own, because MySQL 5.6 has one lock a
+connection.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.role_statements import (
-    RUN_LOCK,
-    flag_name,
-)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote, quote_text
@@ -26,19 +22,28 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     text,
 )
 
+# Held by every run on the server of the old and of the new source, on the connection that opens
+# and freezes: a run without it can do neither.
+RUN_LOCK = "dbre.semisync.switchover"
 
-class Flags:
+
+def flag_name(token: str, flag: str) -> str:
+    """The lock that a part holds to say how far it is."""
+    return f"dbre.semisync.{token}.{flag}"
+
+
+class Locks:
     """The flags that this part holds on one server.
 
     Args:
         connect: opens one more connection to that server.
-        token: of this switchover.
+        token: of this role change.
     """
 
     def __init__(self, connect: Callable[[], Server], token: str) -> None:
         self.connect, self.token = connect, token
         self.spares: list[Server] = []
-        self.held: list[Server] = []
+        self.connections: list[Server] = []
 
     def prepare(self, number: int) -> None:
         """Open connections beforehand, for moments that must be short.
@@ -48,7 +53,7 @@ class Flags:
         """
         self.spares += [self.connect() for _number in range(number)]
 
-    def hoist(self, flag: str) -> None:
+    def acquire(self, flag: str) -> None:
         """Hold a flag.
 
         Raises:
@@ -56,13 +61,29 @@ class Flags:
         """
         server = self.spares.pop() if self.spares else self.connect()
         take(server, flag_name(self.token, flag), 0)
-        self.held.append(server)
+        self.connections.append(server)
 
-    def drop(self) -> None:
+    def release_all(self) -> None:
         """Hold none any more."""
-        for server in self.held + self.spares:
+        for server in self.connections + self.spares:
             close(server)
-        self.held, self.spares = [], []
+        self.connections, self.spares = [], []
+
+
+class Seen(NamedTuple):
+    """What another part's server says at one moment.
+
+    Attributes:
+        flags: those that were asked for, each whether it is held.
+        runs: whether a part holds the run's lock there.
+        read_only: whether that server is.
+        position: the GTIDs of its binary log.
+    """
+
+    flags: dict[str, bool]
+    runs: bool
+    read_only: bool
+    position: str
 
 
 def take(server: Server, name: str, seconds: float) -> bool:
@@ -71,7 +92,8 @@ def take(server: Server, name: str, seconds: float) -> bool:
     Raises:
         ServerError: the server is gone.
     """
-    return server.rows("SELECT GET_LOCK(%s, %s) AS got", (name, seconds))[0]["got"] == 1
+    row = server.rows("SELECT GET_LOCK(%s, %s) AS got", (name, seconds))[0]
+    return bool(row["got"] == 1)
 
 
 def close(server: Server) -> None:
@@ -80,15 +102,12 @@ def close(server: Server) -> None:
         server.cursor.connection.close()
 
 
-def look(server: Server, token: str, flags: tuple[str, ...], position: str) -> dict[str, Any]:
-    """What another part's server says at one moment.
+def look(server: Server, token: str, flags: tuple[str, ...], position: str) -> Seen:
+    """What another part's server says.
 
     Args:
         flags: those that are asked for.
         position: the variable with the GTIDs of its binary log.
-
-    Returns:
-        each flag as True or False; run, whether its part lives; read_only; position.
 
     Raises:
         ServerError: it cannot be asked.
@@ -97,17 +116,17 @@ def look(server: Server, token: str, flags: tuple[str, ...], position: str) -> d
         f"IS_USED_LOCK({quote_text(flag_name(token, flag))}) IS NOT NULL AS {quote('flag_' + flag)}"
         for flag in flags
     ]
+    asked.append(f"IS_USED_LOCK({quote_text(RUN_LOCK)}) IS NOT NULL AS run")
     row = server.rows(
-        f"SELECT {', '.join([*asked, f'IS_USED_LOCK({quote_text(RUN_LOCK)}) IS NOT NULL AS run'])},"
+        f"SELECT {', '.join(asked)},"
         f" @@GLOBAL.read_only AS read_only, @@GLOBAL.{position} AS position"
     )[0]
-    seen: dict[str, Any] = {flag: bool(row["flag_" + flag]) for flag in flags}
-    seen.update(
-        run=bool(row["run"]),
+    return Seen(
+        flags={flag: bool(row["flag_" + flag]) for flag in flags},
+        runs=bool(row["run"]),
         read_only=canonical_value(text(row["read_only"])) != "0",
         position="".join(text(row["position"] or "").split()),
     )
-    return seen
 
 
 def alive(server: Server) -> bool:

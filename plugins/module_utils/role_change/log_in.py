@@ -5,23 +5,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import locks
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
-def log_in(
-    peer: dict[str, Any], params: dict[str, Any], tls: bool | None, seconds: float
-) -> Server:
+
+class Address(NamedTuple):
+    """Where a server listens.
+
+    Attributes:
+        tls: whether it is known to have TLS; None if it is likely to.
+    """
+
+    host: str
+    port: int
+    tls: bool | None
+
+
+def log_in(module: AnsibleModule, user: str, there: Address, seconds: float) -> Server:
     """A connection to another member.
 
     Args:
-        peer: its `address` and `port`.
-        params: the account's `user` and `password`, and what is wanted of TLS.
-        tls: whether that server is known to have TLS; None if it is likely to.
+        module: has the account's `password`, and what is wanted of TLS.
+        user: the account.
         seconds: for the connection, and for each answer.
 
     Raises:
@@ -29,23 +41,21 @@ def log_in(
     """
     return Server(
         login.connect_to(
-            peer["address"],
-            peer["port"],
-            params["user"],
-            params["password"],
-            tls,
+            there.host,
+            there.port,
+            user,
+            module.params["password"],
+            there.tls,
             seconds,
-            params,
+            module.params,
         )
     )
 
 
-def refusal(
-    peer: dict[str, Any], params: dict[str, Any], tls: bool | None, seconds: float
-) -> ServerError | None:
+def refusal(module: AnsibleModule, user: str, there: Address, seconds: float) -> ServerError | None:
     """Why log_in() fails from here; None if it does not."""
     try:
-        locks.close(log_in(peer, params, tls, seconds))
+        locks.close(log_in(module, user, there, seconds))
     except ServerError as error:
         return error
     return None

@@ -16,7 +16,7 @@ import time
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import position
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     PAUSE,
-    Part,
+    Participant,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
@@ -30,27 +30,30 @@ BEGUN = (
 )
 
 
-def give_up(part: Part) -> None:
-    """End an applier that has begun a transaction that did not come whole, where everything that
+def give_up(part: Participant, wanted: str) -> None:
+    """End an applier that has begun a transaction that did not come whole, when everything that
     did come is applied.
+
+    Args:
+        wanted: the GTIDs that this replica received.
 
     Raises:
         ServerError: the server is gone.
     """
-    received = part.gtids(part.params["received"])
-    rows = part.hand.rows(BEGUN) if part.names.shows_what_is_applied else []
+    received = part.gtids(wanted)
+    rows = part.control.rows(BEGUN) if part.names.shows_what_is_applied else []
     for row in rows:
         if row["id"] and not received.covers(part.gtids(row["gtid"])):
-            part.note("half", row["gtid"])
+            part.log_event("half", row["gtid"])
             end(part, int(row["id"]))
 
 
-def end(part: Part, thread: int) -> None:
+def end(part: Participant, thread: int) -> None:
     """End the applier; one that may not be ended stops by STOP as well, in a minute."""
     try:
-        part.run([(f"KILL {thread}", None)])
+        part.run_statements([(f"KILL {thread}", None)])
     except ServerError as error:
-        part.note("half", f"its applier cannot be ended: {error}")
+        part.log_event("half", f"its applier cannot be ended: {error}")
         return
     limit = time.monotonic() + STOP
     while time.monotonic() < limit and not position.stopped(part.channel()):

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the three parts of a switchover have in common: connections, time, and what is written down.
+"""What the parts of a role change have in common: connections, waiting, and what is recorded.
 
 All parts run at the same time, each on its host. What one waits for it asks of the other's server.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
@@ -19,11 +19,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
-    role_statements,
     run_lock,
     watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import log_in
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
+    Address,
+    log_in,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import RoleChangePlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -38,6 +41,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+Value = TypeVar("Value")
 # A statement that takes so many seconds is in the timeline.
 SLOW = 0.1
 # Seconds between two looks at another part, and for an answer of its server.
@@ -47,41 +54,48 @@ ANSWER = 3
 UNDOING, HEARD = "undoing", "heard"
 
 
-class StepBackError(Exception):
-    """It cannot go on, and what was done is undone; the text says why."""
+class AbortError(Exception):
+    """The part cannot go on, and rolls back; the text says why."""
 
 
-class Part(ABC):
+class Participant(ABC):
     """One host's part.
 
     Args:
         module: the AnsibleModule; see modules/semisync_switchover.py for its options.
+        plan: what the controller planned for this host.
+        dog: the process that repairs this host if the part is killed; None in that process itself.
     """
 
     # What its rows in the journal are of.
     operation = journal.SWITCHOVER
 
-    def __init__(self, module: Any, warden: watchdog.Guard | None = None) -> None:
-        self.module, self.params, self.warden = module, module.params, warden
-        self.token = self.params["token"]
+    def __init__(
+        self,
+        module: AnsibleModule,
+        plan: RoleChangePlan,
+        dog: watchdog.Watchdog | None = None,
+    ) -> None:
+        self.module, self.plan, self.watchdog = module, plan, dog
+        self.token = plan.token
         self.began = time.monotonic()
-        self.timeline: list[dict[str, Any]] = []
+        self.timeline: list[dict[str, object]] = []
         self.statements: list[str] = []
-        self.points: list[dict[str, Any]] = []
+        self.points: list[dict[str, object]] = []
         # Where the source stood still.
         self.position = ""
         # Freezes and opens, and holds the run's lock.
-        self.hand = self.local()
-        self.eyes = self.local()
-        self.names = identify(self.hand)
+        self.control = self.local()
+        self.monitor = self.local()
+        self.names = identify(self.control)
         self.peers: dict[str, Server] = {}
         # What this part says on its own server.
-        self.flags = locks.Flags(self.local, self.token)
+        self.locks = locks.Locks(self.local, self.token)
 
-    def tell(self, stage: str) -> None:
-        """Let the guard know how far this part is."""
-        if self.warden:
-            self.warden.tell(stage)
+    def report_stage(self, stage: str) -> None:
+        """Let the watchdog know how far this part is."""
+        if self.watchdog:
+            self.watchdog.report_stage(stage)
 
     # Connections
 
@@ -94,16 +108,17 @@ class Part(ABC):
         Raises:
             ServerError: there is none.
         """
-        peer = next(one for one in self.params["members"] if one["host"] == host)
-        server = log_in(peer, self.params, peer["tls"], ANSWER)
-        # Where this host loses its power nobody closes the connection, and its locks would stay.
+        peer = self.plan.peer(host)
+        there = Address(peer.address, peer.port, peer.tls)
+        server = log_in(self.module, self.plan.user, there, ANSWER)
+        # If this host loses its power, its connections stay open there, and so would its locks.
         server.rows("SET SESSION wait_timeout = %s", (self.lifetime(),))
         return server
 
     def lifetime(self) -> int:
         """Seconds in which every part has ended."""
-        waits = watchdog.MEET + self.params["catch_up"] + self.params["drain"]
-        return int(watchdog.seconds(self.params) + waits)
+        waits = watchdog.MEET + self.plan.catch_up + self.plan.drain
+        return int(watchdog.seconds(self.plan.timeout) + waits)
 
     def peer(self, host: str) -> Server:
         """The connection to another member that questions go through."""
@@ -111,60 +126,63 @@ class Part(ABC):
             self.peers[host] = self.connect(host)
         return self.peers[host]
 
-    def look(self, host: str, *names: str) -> dict[str, Any]:
-        """flags.look() at another member.
+    def look(self, host: str, *names: str) -> locks.Seen:
+        """locks.look() at another member.
 
         Raises:
             ServerError: it cannot be asked.
         """
         return locks.look(self.peer(host), self.token, names, self.names.logged_position)
 
-    def look_here(self, *names: str) -> dict[str, Any]:
-        return locks.look(self.eyes, self.token, names, self.names.logged_position)
+    def look_here(self, *names: str) -> locks.Seen:
+        return locks.look(self.monitor, self.token, names, self.names.logged_position)
+
+    @property
+    def host(self) -> str:
+        return self.plan.host
 
     @property
     def source(self) -> str:
-        return str(self.params["source"])
+        return self.plan.source
 
     @property
     def target(self) -> str:
-        return str(self.params["target"])
+        return self.plan.target
 
-    def go(self) -> dict[str, Any]:
+    def run(self) -> dict[str, object]:
         """Do what the run wants of this part."""
-        return {"switch": self.work, "finish": self.finish, "undo": self.undo}[
-            self.params["mode"]
-        ]()
+        works = {"switch": self.work, "finish": self.finish, "undo": self.undo}
+        return works[self.plan.mode]()
 
     @abstractmethod
-    def work(self) -> dict[str, Any]:
+    def work(self) -> dict[str, object]:
         """Move the role; what became of this part."""
 
     @abstractmethod
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, object]:
         """After an interrupted run: the target was opened."""
 
     @abstractmethod
-    def undo(self) -> dict[str, Any]:
+    def undo(self) -> dict[str, object]:
         """After an interrupted run: the target was not opened."""
 
     @abstractmethod
-    def recover(self, stage: str) -> dict[str, Any]:
-        """What the guard does when the part has ended without a word.
+    def recover(self, stage: str) -> dict[str, object]:
+        """What the watchdog does when the part was killed.
 
         Args:
-            stage: the last one that it told.
+            stage: the last one that it reported.
         """
 
-    def here(self, host: str) -> str:
+    def presence(self, host: str) -> str:
         """The flag by which a member says on the target's server that it is there; a lock's name
         has 64 characters at most.
         """
-        return f"here.{[one['host'] for one in self.params['members']].index(host)}"
+        return f"here.{[one.host for one in self.plan.members].index(host)}"
 
-    # What is written down
+    # What is recorded
 
-    def note(self, event: str, words: str = "") -> None:
+    def log_event(self, event: str, words: str = "") -> None:
         """One line of the timeline."""
         self.timeline.append(
             {"event": event, "words": words, "at": time.time(), "clock": time.monotonic()}
@@ -174,7 +192,7 @@ class Part(ABC):
         """One checkpoint of this host."""
         self.points.append({"id": name, "good": good, "observed": observed, "expected": expected})
 
-    def run(self, steps: list[Step], server: Server | None = None) -> None:
+    def run_statements(self, steps: list[Step], server: Server | None = None) -> None:
         """Run statements in their order.
 
         Raises:
@@ -183,9 +201,9 @@ class Part(ABC):
         for statement, arguments in steps:
             words, begin = show(statement, arguments), time.monotonic()
             self.statements.append(words)
-            (server or self.hand).rows(statement, arguments)
+            (server or self.control).rows(statement, arguments)
             if time.monotonic() - begin > SLOW:
-                self.note("slow", f"{time.monotonic() - begin:.2f} s: {words}")
+                self.log_event("slow", f"{time.monotonic() - begin:.2f} s: {words}")
 
     def write(self, state: str, seconds: float | None = None) -> None:
         """A row of the journal.
@@ -202,23 +220,23 @@ class Part(ABC):
                 server.cursor.connection._read_timeout = seconds
             journal.insert(
                 server,
-                self.params["schema"],
+                self.plan.schema,
                 journal.Entry(
                     operation=self.operation,
                     run=self.token,
                     state=state,
                     from_host=self.source,
                     to_host=self.target,
-                    from_id=self.params["source_id"],
-                    to_id=self.params["target_id"],
-                    position=self.position or self.look_here()["position"],
-                    verdict=self.params.get("verdict") or "",
+                    from_id=self.plan.source_id,
+                    to_id=self.plan.target_id,
+                    position=self.position or self.look_here().position,
+                    verdict=self.plan.verdict,
                 ),
             )
         finally:
             locks.close(server)
 
-    def result(self, outcome: str, reason: str = "") -> dict[str, Any]:
+    def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         return {
             "outcome": outcome,
             "reason": reason,
@@ -229,16 +247,15 @@ class Part(ABC):
         }
 
     def revive(self, deadline: float) -> ServerError | None:
-        """Connect again where this server was restarted; why that is not possible, or None."""
-        if locks.alive(self.hand) and locks.alive(self.eyes):
+        """Connect again if this server was restarted; why that is not possible, or None."""
+        if locks.alive(self.control) and locks.alive(self.monitor):
             return None
-        connections, error = try_again(
-            max(0.0, deadline - time.monotonic()), lambda: (self.local(), self.local())
-        )
-        if error:
+        left = max(0.0, deadline - time.monotonic())
+        try:
+            self.control, self.monitor = try_again(left, lambda: (self.local(), self.local()))
+        except ServerError as error:
             return error
-        self.hand, self.eyes = connections
-        self.note("restarted", self.params["host"])
+        self.log_event("restarted", self.host)
         self.take_run_lock()
         return None
 
@@ -248,37 +265,34 @@ class Part(ABC):
         """Be the only run that may freeze or open this server.
 
         Raises:
-            StepBackError: another is.
+            AbortError: another is.
         """
         if not self.has_run_lock(0):
-            has = run_lock.holder(self.hand, self.params["user"])
-            raise StepBackError(
-                f"another switchover is under way on {self.params['host']}: it holds the lock"
-                f" {role_statements.RUN_LOCK}{f' ({has.words})' if has else ''}. Wait until it has"
-                " ended"
+            has = run_lock.holder(self.control, self.plan.user)
+            words = f"{locks.RUN_LOCK}{f' ({has.words})' if has else ''}"
+            raise AbortError(
+                f"another switchover is under way on {self.host}: it holds the lock {words}. Wait"
+                " until it has ended"
             )
 
     def has_run_lock(self, seconds: float) -> bool:
         """Whether this part has that lock by now; see run_lock.take()."""
-        return run_lock.take(
-            self.hand, seconds, self.params["user"], bool(self.params.get("ends_lock"))
-        )
+        return run_lock.take(self.control, seconds, self.plan.user, self.plan.ends_lock)
 
     def channel(self) -> Channel | None:
-        return channels.default_channel(self.hand.channels(self.names))
+        return channels.default_channel(self.control.channels(self.names))
 
     def follows(self, host: str) -> bool:
         """Whether this host's channel points at a member."""
-        channel = self.channel()
-        peer = next(one for one in self.params["members"] if one["host"] == host)
+        channel, peer = self.channel(), self.plan.peer(host)
         return bool(
             channel
-            and channel["source_host"] == peer["address"]
-            and str(channel["source_port"]) == str(peer["port"])
+            and channel["source_host"] == peer.address
+            and str(channel["source_port"]) == str(peer.port)
         )
 
     def applied(self) -> str:
-        return str(self.eyes.applied(self.names))
+        return str(self.monitor.applied(self.names))
 
     def has_applied(self, position: str) -> bool:
         """Whether this server has applied everything up to a position of its source."""
@@ -290,7 +304,7 @@ class Part(ABC):
 
     def executed(self) -> Gtids:
         """All that this server has, as a state."""
-        return self.executed_there(self.eyes)
+        return self.executed_there(self.monitor)
 
     def executed_there(self, server: Server) -> Gtids:
         """The same of another server."""
@@ -298,33 +312,28 @@ class Part(ABC):
 
     def semisync(self) -> dict[str, Any]:
         """The source side's statuses by our keys."""
-        return by_key(self.names.statuses(SOURCE), self.eyes.semisync_status())
+        return by_key(self.names.statuses(SOURCE), self.monitor.semisync_status())
 
     def frozen(self, server: Server | None = None) -> bool:
-        return canonical_value(global_text(server or self.eyes, "read_only")) != "0"
+        return canonical_value(global_text(server or self.monitor, "read_only")) != "0"
 
     # Waiting
 
-    def until(
-        self,
-        what: str,
-        seconds: float,
-        holds: Callable[[], Any],
-    ) -> Any:
+    def wait_for(self, what: str, seconds: float, holds: Callable[[], Value | None]) -> Value:
         """What holds() returned, once it is true.
 
         Raises:
-            StepBackError: time is up.
+            AbortError: time is up.
         """
         seen = wait_until(holds, seconds, PAUSE)
         if not seen:
-            raise StepBackError(f"{what} did not come within {seconds:.0f} s")
+            raise AbortError(f"{what} did not come within {seconds:.0f} s")
         return seen
 
-    def drop(self) -> None:
-        """Let go of everything: from here on the others see that this part has ended."""
-        self.flags.drop()
-        for server in [*self.peers.values(), self.hand, self.eyes]:
+    def close(self) -> None:
+        """Close all connections: from here on the others see that this part has ended."""
+        self.locks.release_all()
+        for server in [*self.peers.values(), self.control, self.monitor]:
             locks.close(server)
         self.peers = {}
 
@@ -335,15 +344,17 @@ def global_text(server: Server, name: str) -> str:
     return "" if value is None else "".join(text(value).split())
 
 
-def try_again(
-    seconds: float, attempt: Callable[[], Any], pause: float = 0.2
-) -> tuple[Any, ServerError | None]:
-    """(what an attempt returned, None), or (None, the last error) where time is up."""
+def try_again(seconds: float, attempt: Callable[[], Value], pause: float = 0.2) -> Value:
+    """What an attempt returned, which is made until time is up.
+
+    Raises:
+        ServerError: the last one's.
+    """
     deadline = time.monotonic() + seconds
     while True:
         try:
-            return attempt(), None
-        except ServerError as error:
+            return attempt()
+        except ServerError:
             if time.monotonic() >= deadline:
-                return None, error
+                raise
         time.sleep(pause)

@@ -14,8 +14,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
+
+# Modes of a plan, and the parts of hosts.
 SWITCH, FINISH, UNDO, APPLY, RENEW = "switch", "finish", "undo", "apply", "renew"
 SOURCE, TARGET, REPLICA, FORMER = "source", "target", "replica", "former"
 
@@ -24,7 +28,7 @@ class PlanError(Exception):
     """A plan has a key too many or too few; the text names it."""
 
 
-Kind = TypeVar("Kind", bound="Plan")
+Kind = TypeVar("Kind")
 # A field's own type, of which it has one or several.
 ONE_OF, LIST_OF = "one_of", "list_of"
 
@@ -40,19 +44,27 @@ class Plan:
         Raises:
             PlanError: a key is missing, or is not known.
         """
-        given = dict(plan or {})
-        fields = {one.name: one for one in dataclasses.fields(cls)}
-        unknown = sorted(set(given) - set(fields))
-        if unknown:
-            raise PlanError(f"{cls.__name__} has no field {', '.join(unknown)}")
-        missing = [name for name in fields if name not in given and not has_default(fields[name])]
-        if missing:
-            raise PlanError(f"{cls.__name__} lacks {', '.join(missing)}")
-        return cls(**{name: nested(fields[name], value) for name, value in given.items()})
+        return made(cls, plan or {})
 
     def to_dict(self) -> dict[str, object]:
         """The same, as JSON has it."""
         return dataclasses.asdict(self)
+
+
+def made(kind: type[Kind], given: Mapping[str, object]) -> Kind:
+    """A dataclass from its fields by name.
+
+    Raises:
+        PlanError: one is missing, or is not known.
+    """
+    fields = {one.name: one for one in dataclasses.fields(cast(Any, kind))}
+    unknown = sorted(set(given) - set(fields))
+    if unknown:
+        raise PlanError(f"{kind.__name__} has no field {', '.join(unknown)}")
+    missing = [name for name in fields if name not in given and not has_default(fields[name])]
+    if missing:
+        raise PlanError(f"{kind.__name__} lacks {', '.join(missing)}")
+    return kind(**{name: nested(fields[name], value) for name, value in given.items()})
 
 
 def has_default(one: dataclasses.Field[Any]) -> bool:
@@ -63,9 +75,9 @@ def has_default(one: dataclasses.Field[Any]) -> bool:
 def nested(one: dataclasses.Field[Any], value: object) -> object:
     """A field's value, which may be a plan of its own or a list of those."""
     if isinstance(value, Mapping) and ONE_OF in one.metadata:
-        return one.metadata[ONE_OF].from_dict(value)
+        return made(one.metadata[ONE_OF], value)
     if isinstance(value, list) and LIST_OF in one.metadata:
-        return [one.metadata[LIST_OF].from_dict(each) for each in value]
+        return [made(one.metadata[LIST_OF], each) for each in value]
     return value
 
 
@@ -125,23 +137,6 @@ class ChannelTls(Plan):
     ssl: bool
     ca: str | None = None
     verify: bool | None = None
-
-
-@dataclass(frozen=True)
-class LogFiles(Plan):
-    """Where a server has its binary log, and what tells whether the server runs.
-
-    Attributes:
-        basename: path of the log's files without their numbers.
-        first: name of the first file that is wanted; empty for the log's first.
-    """
-
-    basename: str
-    datadir: str
-    pid_file: str | None = None
-    basedir: str | None = None
-    program: str | None = None
-    first: str = ""
 
 
 # A part of a role change
@@ -220,7 +215,7 @@ class SwitchoverPlan(RoleChangePlan, Plan):
     tls: ChannelTls = field(metadata={ONE_OF: ChannelTls})
     long_transactions: str
     events: bool
-    event_states: list[dict[str, str]] | None
+    event_states: list[EventState] | None
     super_read_only: bool
     without_target: bool = False
     scheduler_was_on: bool = False
@@ -249,7 +244,7 @@ class FailoverPlan(RoleChangePlan, Plan):
     held: bool
     to_apply: int = 0
     salvage: object = None
-    event_states: list[dict[str, str]] | None = None
+    event_states: list[EventState] | None = None
 
 
 # The other steps of a switchover and of a failover
@@ -300,8 +295,11 @@ class IoThreadPlan(Plan):
 
 @dataclass(frozen=True)
 class SalvagePlan(Plan):
-    """What is read of a dead source's log: transactions beyond the GTIDs that the candidate
-    received.
+    """What is read of a dead source's log.
+
+    Attributes:
+        engine: mysql or mariadb.
+        received: the GTIDs that the candidate received; transactions beyond them are read.
     """
 
     files: LogFiles = field(metadata={ONE_OF: LogFiles})

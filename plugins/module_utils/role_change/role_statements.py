@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import (
@@ -27,22 +27,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 
-# Held by every run on the server of the old and of the new source, on the connection that opens
-# and freezes: who does not hold it can do neither.
-RUN_LOCK = "dbre.semisync.switchover"
-# A transaction that has been open so long is a long one, in seconds.
-LONG = 1
-# How often the source's position must be read alike, and seconds in between.
-READINGS, READING_PAUSE = 3, 0.002
 # An event that its source's server is to run (MySQL manual, "The INFORMATION_SCHEMA EVENTS Table").
 ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
-# Who may write to a server that is read_only.
-PRIVILEGED = ("SUPER", "READ_ONLY ADMIN", "READ ONLY ADMIN")
-
-
-def flag_name(token: str, flag: str) -> str:
-    """The lock that a part holds to say how far it is."""
-    return f"dbre.semisync.{token}.{flag}"
 
 
 def freeze_statement(names: Names) -> str:
@@ -111,7 +97,7 @@ def redirect_steps(names: Names, host: str, port: int) -> list[Step]:
     ]
 
 
-def attach_steps(names: Names, channel: dict[str, Any], applied: str) -> list[Step]:
+def attach_steps(names: Names, channel: dict[str, object], applied: str) -> list[Step]:
     """On the former source: follow the target, and acknowledge.
 
     Args:
@@ -157,13 +143,13 @@ def forget_steps(names: Names) -> list[Step]:
     return [(f"RESET {names.replica_word} ALL", None)]
 
 
-def alter_event(event: dict[str, Any], words: str) -> list[Step]:
+def alter_event(event: Mapping[str, str], words: str) -> list[Step]:
     """Change whether an event runs here; it keeps its definer, SQL mode and time zone.
 
     Args:
         words: ENABLE, DISABLE, or names_more.disable_on_replica().
     """
-    user, _at, host = str(event["definer"]).rpartition("@")
+    user, _at, host = event["definer"].rpartition("@")
     return [
         (
             "SET SESSION sql_mode = %s, SESSION time_zone = %s",
@@ -182,18 +168,21 @@ def shown(steps: list[Step]) -> list[str]:
     return [show(statement, arguments) for statement, arguments in steps]
 
 
-def channel_of(params: dict[str, Any], tls: dict[str, Any]) -> dict[str, Any]:
+def channel_of(
+    params: Mapping[str, object], tls: Mapping[str, bool | str | None]
+) -> dict[str, object]:
     """The parameters of channel.change_statement() for the former source.
 
     Args:
         params: source_host, source_port, source_user, source_password, connect_retry.
         tls: ssl, ca and verify, where None leaves the server its own way.
     """
+    verify = tls.get("verify")
     return dict(
         params,
         source_ssl=bool(tls["ssl"]),
         source_ssl_ca=tls.get("ca") or None,
-        source_ssl_verify=None if tls.get("verify") is None else as_sql(tls["verify"]),
+        source_ssl_verify=None if verify is None else as_sql(verify),
     )
 
 

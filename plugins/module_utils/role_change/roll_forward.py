@@ -15,8 +15,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     role_statements,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
-    Part,
-    StepBackError,
+    AbortError,
+    Participant,
     global_text,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -31,55 +31,55 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 MULTI_STATEMENTS, SET_OPTION, SINGLE = 1 << 16, 0x1B, 1
 
 
-def roll_forward(part: Part) -> None:
+def roll_forward(part: Participant, tail: str) -> None:
     """Carry out what was salvaged.
 
     Raises:
-        StepBackError: the server refuses one of its statements, or does not have it afterwards.
+        AbortError: the server refuses one of its statements, or does not have it afterwards.
     """
-    transactions = salvage.unpack(part.params["tail"])
+    transactions = salvage.unpack(tail)
     fits(part, transactions)
     server = part.local()
     try:
         super_only = part.names.super_read_only and canonical_value(
-            global_text(part.eyes, "super_read_only")
+            global_text(part.monitor, "super_read_only")
         )
         if transactions and super_only not in ("0", False):
             # read_only stays, which keeps clients out.
-            part.run([("SET GLOBAL super_read_only = 0", None)])
+            part.run_statements([("SET GLOBAL super_read_only = 0", None)])
         alone(server)
         for one in transactions:
             carry_out(server, one)
     finally:
         locks.close(server)
-    part.run(position_steps(part))
+    part.run_statements(position_steps(part))
     lacking = [one.gtid for one in transactions if not has(part, one.gtid)]
     if lacking:
-        raise StepBackError(f"{part.params['host']} does not have {lacking[0]}, which it was given")
+        raise AbortError(f"{part.host} does not have {lacking[0]}, which it was given")
     part.point(
         "C7",
         True,
         f"{len(transactions)} transactions of {part.source} that no replica had were applied",
         "everything that its binary log has",
     )
-    part.note("salvaged", f"{len(transactions)} transactions")
+    part.log_event("salvaged", f"{len(transactions)} transactions")
 
 
-def fits(part: Part, transactions: list[log_transactions.Transaction]) -> None:
+def fits(part: Participant, transactions: list[log_transactions.Transaction]) -> None:
     """Refuse what the server would end the connection for. The rows that one statement changed come
     as one statement.
 
     Raises:
-        StepBackError: a statement is longer than the server takes.
+        AbortError: a statement is longer than the server takes.
     """
-    limit = int(global_text(part.eyes, "max_allowed_packet"))
+    limit = int(global_text(part.monitor, "max_allowed_packet"))
     for one in transactions:
         longest = max(map(len, one.statements), default=0)
         # A byte goes with it that says what the packet is.
         if longest + 1 > limit:
-            raise StepBackError(
+            raise AbortError(
                 f"{one.gtid} of the dead source has a statement of {longest} bytes, and"
-                f" max_allowed_packet is {limit} on {part.params['host']}: SET GLOBAL"
+                f" max_allowed_packet is {limit} on {part.host}: SET GLOBAL"
                 " max_allowed_packet = 1073741824 there, and run it again"
             )
 
@@ -106,7 +106,7 @@ def carry_out(
         at_end: is called before it is committed.
 
     Raises:
-        StepBackError: the server refuses a statement.
+        AbortError: the server refuses a statement.
     """
     try:
         for statement in one.statements:
@@ -115,17 +115,17 @@ def carry_out(
             with driver_errors():
                 server.cursor.execute(statement)
     except ServerError as error:
-        raise StepBackError(f"{one.gtid} of the dead source was refused: {error}") from error
+        raise AbortError(f"{one.gtid} of the dead source was refused: {error}") from error
 
 
-def position_steps(part: Part) -> list[Step]:
+def position_steps(part: Participant) -> list[Step]:
     """On MariaDB: what was carried out by hand counts as applied. Its threads must stand still for
     that; everything that was received is applied by now.
     """
     if not part.names.mariadb:
         return []
-    slave_pos = global_text(part.eyes, "gtid_slave_pos")
-    both = role_statements.merged(slave_pos, global_text(part.eyes, "gtid_binlog_pos"))
+    slave_pos = global_text(part.monitor, "gtid_slave_pos")
+    both = role_statements.merged(slave_pos, global_text(part.monitor, "gtid_binlog_pos"))
     if part.gtids(slave_pos) == both:
         return []
     return [
@@ -134,6 +134,6 @@ def position_steps(part: Part) -> list[Step]:
     ]
 
 
-def has(part: Part, name: str) -> bool:
-    logged = part.gtids(global_text(part.eyes, part.names.logged_position))
+def has(part: Participant, name: str) -> bool:
+    logged = part.gtids(global_text(part.monitor, part.names.logged_position))
     return logged.covers(part.gtids(name))

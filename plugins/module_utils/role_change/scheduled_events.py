@@ -9,9 +9,11 @@ A replica knows of an event that its source is to run or not; both are one statu
 
 from __future__ import annotations
 
-from typing import Any
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more
@@ -27,11 +29,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     text,
 )
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
 ENABLED, DISABLED = "ENABLED", "DISABLED"
 
 
 def take_over(
-    here: list[dict[str, Any]], before: list[dict[str, Any]] | None
+    here: Sequence[Mapping[str, str]], before: Sequence[Mapping[str, object]] | None
 ) -> tuple[list[Step], list[str]]:
     """(the statements that give the new source's events what they had on the old one, the names of
     those of which that is not known: they stay as they are, and run nowhere).
@@ -54,7 +59,7 @@ def take_over(
     return steps, left
 
 
-def leave_steps(names: Names, here: list[dict[str, Any]]) -> list[Step]:
+def leave_steps(names: Names, here: Sequence[Mapping[str, str]]) -> list[Step]:
     """On a server that is a replica from now on: it runs none itself. Its source's statements say
     the same of those that it changes from now on.
     """
@@ -85,14 +90,18 @@ def scheduler(server: Server) -> str:
     return text(server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]["value"])
 
 
-def scheduler_steps(module: Any, server: Server, names: Names) -> list[Step]:
-    """Behind a fence: the scheduler runs as the server's option files want it, as at its next
-    start. Whoever makes it the source later finds it so.
+def scheduler_steps(
+    module: AnsibleModule, reader: str | None, server: Server, names: Names
+) -> list[Step]:
+    """After a fence: the scheduler runs as the server's option files want it, as at its next start,
+    and as it has to if this server becomes the source later.
+
+    Args:
+        reader: the command that prints what the option files say.
     """
-    reader = module.params["option_file"].get("reader")
     if not reader or scheduler(server) != "OFF":
         return []
-    _status, printed, _errors = command.run(module, reader)
+    _status, printed, _errors = command.run(module, trust.words(shlex.split(reader)))
     options = option_files.effective(option_files.print_defaults_pairs(printed))
     by_default = "ON" if names_more.scheduler_by_default(names) else "OFF"
     # Without a value it is on.

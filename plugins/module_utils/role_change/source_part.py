@@ -4,59 +4,95 @@
 """The part of the old source: it freezes, hands over, and decides.
 
 The target asks to be opened, and this part grants it or takes its role back; it never does both. So
-nobody has to compare clocks, and it does not matter which of the two dies, or when.
+no clocks are compared, and it does not matter which of the two dies, or when.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
+    UNDONE,
     UNKNOWN,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    client_sessions,
     freeze,
     locks,
     read_only_dropin,
     role_statements,
+    watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
-    StepBackError,
+    HEARD,
+    UNDOING,
+    AbortError,
+    Participant,
     global_text,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.source_rollback import (
-    SourceBack,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import MEET
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
-class SourcePart(SourceBack):
-    """The part of the old source."""
+# Seconds that a rollback waits for replicas before it lets writers in without them.
+CLIENTS = 10
+# Seconds that an answer stays, so that the target's part sees it.
+ANSWERED = 5
+# What the target's server says of its role.
+CLOSED, OPENED = "closed", "open"
+
+
+class SourcePart(Participant):
+    """The part of the old source.
+
+    Attributes:
+        begun: whether the journal says that the switchover began.
+        granted: whether the target may open.
+        frozen_at, frozen_until: of the monotonic clock; 0.0 if that did not happen.
+        there: this part's flags on the target's server.
+        unsaid: why the journal does not say that it was undone.
+    """
+
+    plan: SwitchoverPlan
+
+    def __init__(
+        self, module: AnsibleModule, plan: SwitchoverPlan, dog: watchdog.Watchdog | None = None
+    ) -> None:
+        super().__init__(module, plan, dog)
+        self.begun = self.granted = False
+        self.frozen_at = self.frozen_until = 0.0
+        self.there: locks.Locks | None = None
+        self.scheduler_was_on = False
+        self.unsaid = ""
 
     # Forward
 
-    def work(self) -> dict[str, Any]:
+    def work(self) -> dict[str, object]:
         """Hand the role over; what became of it."""
         try:
             self.prepare()
             self.hand_over()
-            self.run(role_statements.retire_steps(self.names))
+            self.run_statements(role_statements.retire_steps(self.names))
             return self.result(DONE)
-        except (StepBackError, freeze.FrozenError, ServerError, OSError) as error:
-            return self.back(str(error))
+        except (AbortError, freeze.FrozenError, ServerError, OSError) as error:
+            return self.roll_back(str(error))
         finally:
-            self.drop()
+            self.close()
 
     def prepare(self) -> None:
         """Everything that may take its time: nobody is kept out yet."""
         self.take_run_lock()
-        self.flags.prepare(3)
+        self.locks.prepare(3)
         self.meet()
         self.drain()
         self.announce()
@@ -64,60 +100,60 @@ class SourcePart(SourceBack):
     def hand_over(self) -> None:
         """The part that writers wait for."""
         self.freeze()
-        self.flags.hoist("frozen")
-        self.note("frozen", self.position)
-        limit = self.params["timeout"]
-        self.until(f"{self.target}'s word that it has everything", limit, self.is_ready)
+        self.locks.acquire("frozen")
+        self.log_event("frozen", self.position)
+        limit = self.plan.timeout
+        self.wait_for(f"{self.target}'s word that it has everything", limit, self.is_ready)
         self.attach()
-        self.until(f"{self.target}'s question whether it may open", self.left(), self.is_asked)
+        self.wait_for(f"{self.target}'s question whether it may open", self.left(), self.is_asked)
         self.grant()
-        self.until(f"{self.target} as the open source", self.left(), self.is_open)
+        self.wait_for(f"{self.target} as the open source", self.left(), self.is_open)
         self.frozen_until = time.monotonic()
-        self.note("open_seen")
+        self.log_event("open_seen")
 
     def left(self) -> float:
         """Seconds that are left of the time that writers may be kept out."""
-        return max(0.1, self.frozen_at + self.params["timeout"] - time.monotonic())
+        return max(0.1, self.frozen_at + self.plan.timeout - time.monotonic())
 
     def meet(self) -> None:
         """Be there, and wait until all others are, and the target has caught up."""
 
         def both() -> bool:
             seen = self.look(self.target, "armed", "back")
-            if seen["back"]:
-                raise StepBackError(f"{self.target} went back; it says why")
-            return bool(seen["armed"])
+            if seen.flags["back"]:
+                raise AbortError(f"{self.target} went back; it says why")
+            return seen.flags["armed"]
 
         begin = time.monotonic()
-        self.there = locks.Flags(lambda: self.connect(self.target), self.token)
-        self.there.hoist(self.here(self.params["host"]))
-        self.until(
+        self.there = locks.Locks(lambda: self.connect(self.target), self.token)
+        self.there.acquire(self.presence(self.host))
+        self.wait_for(
             f"{self.target}'s word that all are there and it has caught up",
-            MEET + self.params["catch_up"],
+            MEET + self.plan.catch_up,
             both,
         )
-        self.note("met", f"after {time.monotonic() - begin:.1f} s")
+        self.log_event("met", f"after {time.monotonic() - begin:.1f} s")
 
     def drain(self) -> None:
         """Long transactions first: what they wait for, writers would wait for."""
-        then = self.params["long_transactions"]
-        left, seconds = freeze.drain(self.eyes, self.params["drain"], then)
+        then = self.plan.long_transactions
+        left, seconds = freeze.drain(self.monitor, self.plan.drain, then)
         if left and then == "refuse":
-            self.point("S2", False, freeze.in_words(left), "no long transaction")
-            raise StepBackError(
-                f"{self.params['host']} has transactions that are open for longer than"
-                f" {role_statements.LONG} s, {self.params['drain']} s after they were waited for:"
-                f" {freeze.in_words(left)}. End them, wait longer"
+            self.point("S2", False, client_sessions.in_words(left), "no long transaction")
+            raise AbortError(
+                f"{self.host} has transactions that are open for longer than"
+                f" {client_sessions.LONG} s, {self.plan.drain} s after they were waited for:"
+                f" {client_sessions.in_words(left)}. End them, wait longer"
                 " (semisync_switchover_drain), or say semisync_switchover_long_transactions=kill"
             )
-        ended = f"; ended: {freeze.in_words(left)}" if left else ""
+        ended = f"; ended: {client_sessions.in_words(left)}" if left else ""
         self.point("S2", True, f"none after {seconds:.1f} s{ended}", "no long transaction")
-        self.note("drained", f"{seconds:.1f} s{ended}")
+        self.log_event("drained", f"{seconds:.1f} s{ended}")
 
     def announce(self) -> None:
         """Say in the journal that it begins, and see that it is acknowledged."""
         before = self.semisync()
-        count = self.params["wait_count"]
+        count = self.plan.wait_count
         good = before["status"] == "ON" and int(before["clients"] or 0) >= count
         self.point(
             "S3",
@@ -126,121 +162,251 @@ class SourcePart(SourceBack):
             f"ON, at least {count}",
         )
         if not good:
-            raise StepBackError(
-                f"{self.params['host']} is not semi-synchronous: status {before['status']},"
+            raise AbortError(
+                f"{self.host} is not semi-synchronous: status {before['status']},"
                 f" {before['clients']} replicas acknowledge, {count} are wanted"
             )
-        self.tell("begun")
+        self.report_stage("begun")
         self.begun = True
-        for statement in journal.create_statements(self.params["schema"]):
-            self.hand.rows(statement)
+        for statement in journal.create_statements(self.plan.schema):
+            self.control.rows(statement)
         self.write(journal.BEGUN)
-        option_file = self.params["option_file"]
-        path = read_only_dropin.put(option_file["path"], option_file["kind"], option_file["group"])
-        self.note("announced", f"a restart is read-only by {path}")
+        option_file = self.plan.option_file
+        path = read_only_dropin.put(option_file.path, option_file.kind, option_file.group)
+        self.log_event("announced", f"a restart is read-only by {path}")
         if not self.names.super_read_only:
             self.stop_events()
 
     def stop_events(self) -> None:
         """Events of accounts that read_only does not keep out must not write."""
-        self.scheduler_was_on = global_text(self.eyes, "event_scheduler") == "ON"
-        if self.scheduler_was_on and self.params["events"]:
-            self.run([("SET GLOBAL event_scheduler = 0", None)])
+        self.scheduler_was_on = global_text(self.monitor, "event_scheduler") == "ON"
+        if self.scheduler_was_on and self.plan.events:
+            self.run_statements([("SET GLOBAL event_scheduler = 0", None)])
 
     def freeze(self) -> None:
         self.frozen_at = time.monotonic()
-        self.note("freeze")
+        self.log_event("freeze")
         self.statements.append(
-            freeze.freeze(self.hand, self.eyes, self.names, self.params["timeout"])
+            freeze.freeze(self.control, self.monitor, self.names, self.plan.timeout)
         )
         ended = []
         if not self.names.super_read_only:
             keep = [freeze.connection_id(one) for one in self.own_connections()]
-            ended = freeze.end_privileged(self.eyes, keep)
-        self.position = freeze.stand_still(self.eyes, self.names, self.left())
+            ended = freeze.end_privileged(self.monitor, keep)
+        self.position = freeze.stand_still(self.monitor, self.names, self.left())
         status = self.semisync()
         waiting = int(status["wait_sessions"] or 0)
         self.point(
             "S4",
             waiting == 0,
-            f"{waiting} sessions wait; read {role_statements.READINGS} times alike: {self.position}"
-            + (f"; ended: {freeze.in_words(ended)}" if ended else ""),
+            f"{waiting} sessions wait; read {freeze.READINGS} times alike: {self.position}"
+            + (f"; ended: {client_sessions.in_words(ended)}" if ended else ""),
             "none waits, the position stands still",
         )
         if waiting:
-            raise StepBackError(f"{waiting} sessions wait for an acknowledgement although frozen")
+            raise AbortError(f"{waiting} sessions wait for an acknowledgement although frozen")
 
     def own_connections(self) -> list[Server]:
-        return [self.hand, self.eyes, *self.flags.held, *self.flags.spares]
+        return [self.control, self.monitor, *self.locks.connections, *self.locks.spares]
 
     def is_ready(self) -> bool:
-        return bool(self.seen("ready")["ready"])
+        return self.seen("ready").flags["ready"]
 
     def is_asked(self) -> bool:
-        return bool(self.seen("asks")["asks"])
+        return self.seen("asks").flags["asks"]
 
     def is_open(self) -> bool:
-        return not self.seen()["read_only"]
+        return not self.seen().read_only
 
-    def seen(self, *names: str) -> dict[str, Any]:
+    def seen(self, *names: str) -> locks.Seen:
         """What the target says.
 
         Raises:
-            StepBackError: it went back, or its part has ended.
+            AbortError: it went back, or its part has ended.
         """
         seen = self.look(self.target, "back", *names)
-        if seen["back"]:
-            raise StepBackError(f"{self.target} went back; it says why")
-        if not seen["run"] and seen["read_only"]:
-            raise StepBackError(f"the part on {self.target} has ended before it opened")
+        if seen.flags["back"]:
+            raise AbortError(f"{self.target} went back; it says why")
+        if not seen.runs and seen.read_only:
+            raise AbortError(f"the part on {self.target} has ended before it opened")
         return seen
 
     def attach(self) -> None:
         """Follow the target, which has everything, and acknowledge."""
-        self.note("attach")
+        self.log_event("attach")
         applied = ""
         if self.names.mariadb:
             done, logged = (
-                global_text(self.eyes, name) for name in ("gtid_slave_pos", "gtid_binlog_pos")
+                global_text(self.monitor, name) for name in ("gtid_slave_pos", "gtid_binlog_pos")
             )
             applied = str(role_statements.merged(done, logged))
-        self.run(role_statements.attach_steps(self.names, self.channel_params(), applied))
-        self.note("attached")
+        self.run_statements(
+            role_statements.attach_steps(self.names, self.channel_params(), applied)
+        )
+        self.log_event("attached")
 
-    def channel_params(self) -> dict[str, Any]:
+    def channel_params(self) -> dict[str, object]:
         """How this host follows the target."""
-        peer = next(one for one in self.params["members"] if one["host"] == self.target)
+        peer, tls = self.plan.peer(self.target), self.plan.tls
         return role_statements.channel_of(
             {
-                "source_host": peer["address"],
-                "source_port": peer["port"],
-                "source_user": self.params["user"],
-                "source_password": self.params["password"],
-                "connect_retry": self.params["connect_retry"],
+                "source_host": peer.address,
+                "source_port": peer.port,
+                "source_user": self.plan.user,
+                "source_password": self.module.params["password"],
+                "connect_retry": self.plan.connect_retry,
             },
-            self.params["tls"],
+            {"ssl": tls.ssl, "ca": tls.ca, "verify": tls.verify},
         )
 
     def grant(self) -> None:
         """Let the target open: from here on nothing is undone unless it is proven that it did not.
 
         Raises:
-            StepBackError: somebody wrote here after the freeze.
+            AbortError: somebody wrote here after the freeze.
         """
         now = self.look_here()
-        if self.gtids(now["position"]) != self.gtids(self.position):
-            raise StepBackError(
-                f"{self.params['host']} was written to after it was frozen, by an account that"
-                f" read_only does not keep out: {self.position} became {now['position']}"
+        if self.gtids(now.position) != self.gtids(self.position):
+            raise AbortError(
+                f"{self.host} was written to after it was frozen, by an account that"
+                f" read_only does not keep out: {self.position} became {now.position}"
             )
-        self.tell("granted")
+        self.report_stage("granted")
         self.granted = True
-        self.flags.hoist("granted")
-        self.note("granted")
+        self.locks.acquire("granted")
+        self.log_event("granted")
+
+    # Rollback
+
+    def roll_back(self, reason: str) -> dict[str, object]:
+        """Take the role back, where the target has not taken it; in a time of its own."""
+        self.log_event("back", reason)
+        if not self.begun:
+            return self.result(REFUSED, reason)
+        deadline = time.monotonic() + BACK
+        error = self.revive(deadline)
+        if error:
+            return self.result(UNKNOWN, f"{reason}. {self.host} does not answer: {error}")
+        state, words = self.state_of_target(deadline)
+        if state == OPENED:
+            self.log_event("open_seen", words)
+            self.frozen_until = time.monotonic()
+            return self.result(DONE, f"{reason}; but {words}{self.retire()}")
+        if state != CLOSED:
+            return self.result(
+                UNKNOWN,
+                f"{reason}. {words}. {self.stays()}. Run switchover.yml again when {self.target}"
+                " answers",
+            )
+        try:
+            self.reopen(deadline)
+        except (ServerError, OSError) as error:
+            return self.result(UNKNOWN, f"{reason}. The way back failed on {self.host}: {error}")
+        return self.result(UNDONE, f"{reason}{self.unsaid}")
+
+    def stays(self) -> str:
+        """What this server is left as where nothing is known of the target."""
+        if self.frozen():
+            return (
+                f"{self.host} stays read-only: nobody may take writes until it is known"
+                " whether the other did"
+            )
+        return f"{self.host} takes writes, as before"
+
+    def retire(self) -> str:
+        """Wait for nobody any more; why that is not so, or ""."""
+        try:
+            self.run_statements(role_statements.retire_steps(self.names))
+        except ServerError as error:
+            return f"; its source side is still on: {error}"
+        return ""
+
+    def state_of_target(self, deadline: float) -> tuple[str, str]:
+        """(closed, open or '' where that cannot be known, why)."""
+
+        def attempt() -> tuple[str, str]:
+            server = self.connect(self.target)
+            self.peers["the way back"] = server
+            position = self.names.logged_position
+            if not locks.look(server, self.token, (), position).read_only:
+                return OPENED, f"{self.target} takes writes"
+            more = self.more_there(server)
+            if more:
+                return OPENED, f"{self.target} was open: it has {more}"
+            # The part that could open it holds this lock.
+            if self.plan.mode == "undo" and not self.plan.without_target:
+                if not locks.look(server, self.token, (UNDOING,), position).flags[UNDOING]:
+                    raise AbortError(f"the part on {self.target} has not come so far")
+                self.answer()
+            elif not locks.take(server, locks.RUN_LOCK, 1):
+                raise AbortError(f"the part on {self.target} has not ended")
+            if not locks.look(server, self.token, (), position).read_only:
+                return OPENED, f"{self.target} takes writes"
+            return CLOSED, f"{self.target} is read-only, and has nothing of its own"
+
+        words = ""
+        while True:
+            try:
+                state, words = attempt()
+                return state, words
+            except (ServerError, AbortError) as error:
+                words = f"{self.target} does not say whether it was opened: {error}"
+            if not self.granted:
+                # It waits for a word that never comes.
+                return CLOSED, words
+            if time.monotonic() >= deadline:
+                return "", words
+            time.sleep(0.2)
+
+    def more_there(self, server: Server) -> Gtids:
+        """What the target has that this server lacks."""
+        return self.executed_there(server).beyond(self.executed())
+
+    def reopen(self, deadline: float) -> None:
+        """Be the source again: detached, semi-synchronous, open, in this order.
+
+        Raises:
+            ServerError, OSError: something refuses.
+        """
+        channel = self.channel()
+        self.run_statements(role_statements.detach_steps(self.names, channel is not None))
+        # The other replicas come back by this.
+        returning = locks.Locks(self.local, self.token)
+        returning.acquire("back")
+        count = self.plan.wait_count
+
+        def enough() -> bool:
+            status = self.semisync()
+            return status["status"] == "ON" and int(status["clients"] or 0) >= count
+
+        limit = min(CLIENTS, max(0.0, deadline - time.monotonic()))
+        try:
+            self.wait_for("the replicas", limit, enough)
+        except AbortError:
+            self.log_event("too_few", f"{self.semisync()['clients']} replicas acknowledge")
+        if self.scheduler_was_on and self.plan.events:
+            self.run_statements([("SET GLOBAL event_scheduler = 1", None)])
+        self.run_statements([(role_statements.open_statement(), None)])
+        returning.release_all()
+        self.frozen_until = time.monotonic()
+        self.log_event("reopened")
+        option_file = self.plan.option_file
+        read_only_dropin.take_away(option_file.path, option_file.kind)
+        self.write_undone()
+
+    def write_undone(self) -> None:
+        """The journal's row; what is wrong with it goes into the reason."""
+        try:
+            self.write(journal.UNDONE)
+        except ServerError as error:
+            self.unsaid = (
+                f"; {self.host} takes writes, but the journal says still that the"
+                f" switchover began: {error}. Run switchover.yml again, which writes it down"
+            )
 
     # After an interrupted run
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, object]:
         """The target was opened: follow it."""
         try:
             self.take_run_lock()
@@ -248,21 +414,79 @@ class SourcePart(SourceBack):
             if own:
                 return self.result(
                     REFUSED,
-                    f"{self.params['host']} has transactions that {self.target} lacks: {own}",
+                    f"{self.host} has transactions that {self.target} lacks: {own}",
                 )
             if not self.frozen():
                 self.statements.append(
-                    freeze.freeze(self.hand, self.eyes, self.names, self.params["timeout"])
+                    freeze.freeze(self.control, self.monitor, self.names, self.plan.timeout)
                 )
             if self.follows(self.target):
-                self.run(
+                self.run_statements(
                     [role_statements.stop(self.names), *role_statements.return_steps(self.names)]
                 )
             else:
                 self.attach()
-                self.run(role_statements.retire_steps(self.names))
+                self.run_statements(role_statements.retire_steps(self.names))
             return self.result(DONE)
-        except (StepBackError, freeze.FrozenError, ServerError) as error:
+        except (AbortError, freeze.FrozenError, ServerError) as error:
             return self.result(UNKNOWN, str(error))
         finally:
-            self.drop()
+            self.close()
+
+    def undo(self) -> dict[str, object]:
+        """The target was not opened: be the source again."""
+        try:
+            self.take_run_lock()
+            # One that follows no server let none open, and one that takes writes did so before
+            # this: the plan rests on either.
+            settled = self.channel() is None or not self.frozen()
+            alone = self.plan.without_target and settled
+            self.begun, self.granted = True, not alone
+            result = self.roll_back("an interrupted switchover is undone")
+            if result["outcome"] == UNDONE:
+                self.wait_for_target()
+            return result
+        except (AbortError, ServerError) as error:
+            return self.result(UNKNOWN, str(error))
+        finally:
+            self.close()
+
+    def answer(self) -> None:
+        """Tell the target's part, which holds its flag for this, that it was heard."""
+        if self.there is None:
+            self.there = locks.Locks(lambda: self.connect(self.target), self.token)
+            self.there.acquire(HEARD)
+
+    def wait_for_target(self) -> None:
+        """Until its part has seen the answer, which goes with this part."""
+        with contextlib.suppress(AbortError, ServerError):  # what it undid stays undone
+            self.wait_for(
+                f"the end of the part on {self.target}",
+                ANSWERED,
+                lambda: not self.look(self.target, UNDOING).flags[UNDOING],
+            )
+
+    def recover(self, stage: str) -> dict[str, object]:
+        self.begun, self.granted = True, stage == "granted"
+        if not self.frozen() and self.channel() is None:
+            # It did not come to the freeze.
+            option_file = self.plan.option_file
+            read_only_dropin.take_away(option_file.path, option_file.kind)
+            self.write_undone()
+            return self.result(UNDONE, self.unsaid)
+        if not self.has_run_lock(5):
+            return self.result(UNKNOWN, "another run has the lock")
+        return self.roll_back(f"the part on {self.host} was killed")
+
+    def result(self, outcome: str, reason: str = "") -> dict[str, object]:
+        result = super().result(outcome, reason)
+        if self.frozen_at and self.frozen_until:
+            result["writers_waited_ms"] = round(1000 * (self.frozen_until - self.frozen_at), 1)
+        result["position"] = self.position
+        result["scheduler_was_on"] = self.scheduler_was_on
+        return result
+
+    def close(self) -> None:
+        if self.there:
+            self.there.release_all()
+        super().close()

@@ -1,14 +1,16 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of the new source: it applies everything, waits for its replicas, asks, and opens."""
+"""The part of a switchover's new source: it applies everything, waits for its replicas, asks, and
+opens.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
@@ -17,87 +19,88 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
-    read_only_dropin,
     role_statements,
     watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     HEARD,
     UNDOING,
-    Part,
-    StepBackError,
+    AbortError,
+    Participant,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.promotion import (
+    TOLD,
+    Promotion,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
 
-# Seconds that a part which went back stays, so that the others hear of it.
-TOLD = 0.3
-# Seconds that the first commit may take to be acknowledged.
-FIRST_COMMIT = 10
+if TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
 
 
-class TargetPart(Part):
+class TargetPart(Participant):
     """The part of the new source."""
 
-    def __init__(self, module: Any, warden: watchdog.Guard | None = None) -> None:
-        super().__init__(module, warden)
-        self.promoted = self.opened = False
+    plan: SwitchoverPlan
+
+    def __init__(
+        self, module: AnsibleModule, plan: SwitchoverPlan, dog: watchdog.Watchdog | None = None
+    ) -> None:
+        super().__init__(module, plan, dog)
+        self.promotion = Promotion(self)
+        self.deadline = 0.0
 
     # Forward
 
-    def work(self) -> dict[str, Any]:
+    def work(self) -> dict[str, object]:
         """Take the role over; what became of it."""
         try:
             self.prepare()
             self.take_over()
-        except (StepBackError, ServerError, OSError) as error:
-            return self.back(str(error))
+        except (AbortError, ServerError, OSError) as error:
+            return self.roll_back(str(error))
         try:
-            return self.result(DONE, self.first_commit())
+            return self.result(DONE, self.promotion.first_commit())
         except (ServerError, OSError) as error:
-            # It may be read-only again, where its server was restarted: the next run sees to it.
+            # It may be read-only again, if its server was restarted: the next run repairs that.
             return self.result(UNKNOWN, f"{self.target} was opened, and then: {error}")
         finally:
-            self.drop()
+            self.close()
 
     def prepare(self) -> None:
         """Everything that may take its time."""
         self.take_run_lock()
-        self.flags.prepare(4)
-        others = [one["host"] for one in self.params["members"] if one["host"] != self.target]
-        self.until("the other hosts", MEET, lambda: self.all_here(others))
+        self.locks.prepare(4)
+        others = [one.host for one in self.plan.members if one.host != self.target]
+        self.wait_for("the other hosts", MEET, lambda: self.promotion.all_here(others))
         self.catch_up()
-        self.flags.hoist("armed")
-        self.note("armed")
-
-    def all_here(self, others: list[str]) -> bool:
-        names = tuple(self.here(host) for host in others)
-        seen = self.look_here(*names)
-        return all(seen[name] for name in names)
+        self.locks.acquire("armed")
+        self.log_event("armed")
 
     def catch_up(self) -> None:
         """Have everything that the source has now, before anybody is kept out.
 
         Raises:
-            StepBackError: it takes too long, or this server has what its source lacks.
+            AbortError: it takes too long, or this server has what its source lacks.
         """
         mine = self.executed()
         before = self.look(self.source)
         theirs = self.executed_there(self.peer(self.source))
         own = mine.beyond(theirs)
         if own:
-            raise StepBackError(
+            raise AbortError(
                 f"{self.target} has transactions that {self.source} lacks: {own}. A switchover"
                 " would give them to everybody. Find out what they are, and seed it again or take"
                 " them over yourself"
             )
-        missing = gtids.missing(self.names.engine, before["position"], self.applied())
+        missing = gtids.missing(self.names.engine, before.position, self.applied())
         begin = time.monotonic()
-        self.until(
+        self.wait_for(
             f"{self.target} at the position of {self.source}",
-            self.params["catch_up"],
-            lambda: self.has_applied(before["position"]),
+            self.plan.catch_up,
+            lambda: self.has_applied(before.position),
         )
         seconds = time.monotonic() - begin
         self.point(
@@ -106,195 +109,144 @@ class TargetPart(Part):
             f"{missing} transactions were missing, none after {seconds:.1f} s",
             "none missing before the freeze",
         )
-        self.note("caught_up", f"{missing} transactions in {seconds:.1f} s")
+        self.log_event("caught_up", f"{missing} transactions in {seconds:.1f} s")
 
     def take_over(self) -> None:
         """The part that writers wait for.
 
         Raises:
-            StepBackError: the source went back, or something takes too long.
+            AbortError: the source went back, or something takes too long.
         """
-        wait = MEET + self.params["catch_up"] + self.params["drain"] + self.params["timeout"]
-        seen = self.until("the freeze", wait, self.frozen_there)
-        self.note("frozen_seen", seen["position"])
-        self.deadline = time.monotonic() + self.params["timeout"]
-        self.until(
+        wait = MEET + self.plan.catch_up + self.plan.drain + self.plan.timeout
+        seen = self.wait_for("the freeze", wait, self.frozen_there)
+        self.log_event("frozen_seen", seen.position)
+        self.deadline = time.monotonic() + self.plan.timeout
+        self.wait_for(
             "the last transaction",
             self.left(),
-            lambda: self.has_applied(seen["position"]),
+            lambda: self.has_applied(seen.position),
         )
-        self.point("S5", True, self.applied(), seen["position"])
-        self.note("applied_all")
-        self.tell("promoted")
-        self.promoted = True
-        self.run(role_statements.promote_steps(self.names))
-        self.flags.hoist("ready")
-        self.note("ready")
-        self.until("enough replicas", self.left(), self.enough)
-        self.flags.hoist("asks")
-        self.note("asks")
-        self.until(f"the word of {self.source}", self.left(), self.is_granted)
-        self.open()
+        self.point("S5", True, self.applied(), seen.position)
+        self.log_event("applied_all")
+        self.report_stage("promoted")
+        self.promotion.promoted = True
+        self.run_statements(role_statements.promote_steps(self.names))
+        self.locks.acquire("ready")
+        self.log_event("ready")
+        self.wait_for("enough replicas", self.left(), self.enough)
+        self.locks.acquire("asks")
+        self.log_event("asks")
+        self.wait_for(f"the word of {self.source}", self.left(), self.is_granted)
+        # The source has given its word, and gives it to no other.
+        self.promotion.open()
 
     def left(self) -> float:
         return max(0.1, self.deadline - time.monotonic())
 
-    def there(self, *names: str) -> dict[str, Any]:
+    def there(self, *names: str) -> locks.Seen:
         """What the source says.
 
         Raises:
-            StepBackError: its part has ended.
+            AbortError: its part has ended.
         """
         seen = self.look(self.source, *names)
-        if not seen["run"]:
-            raise StepBackError(f"the part on {self.source} has ended; it says why")
+        if not seen.runs:
+            raise AbortError(f"the part on {self.source} has ended; it says why")
         return seen
 
-    def frozen_there(self) -> dict[str, Any] | None:
-        here = self.here(self.source)
-        if not self.look_here(here)[here]:
-            raise StepBackError(f"the part on {self.source} has ended; it says why")
+    def frozen_there(self) -> locks.Seen | None:
+        here = self.presence(self.source)
+        if not self.look_here(here).flags[here]:
+            raise AbortError(f"the part on {self.source} has ended; it says why")
         seen = self.there("frozen")
-        return seen if seen["frozen"] else None
+        return seen if seen.flags["frozen"] else None
 
     def enough(self) -> bool:
         """Whether as many replicas can acknowledge as a commit will wait for.
 
         Raises:
-            StepBackError: the source is no longer frozen.
+            AbortError: the source is no longer frozen.
         """
         self.still_frozen(self.there("frozen"))
-        return self.enough_clients()
-
-    def enough_clients(self) -> bool:
-        status = self.semisync()
-        good = status["status"] == "ON" and int(status["clients"] or 0) >= self.params["wait_count"]
-        if good:
-            self.point(
-                "S6",
-                True,
-                f"status ON, {status['clients']} client(s)",
-                f"ON, at least {self.params['wait_count']}, before it opens",
-            )
-        return good
+        return self.promotion.enough_clients()
 
     def is_granted(self) -> bool:
         seen = self.there("frozen", "granted")
         self.still_frozen(seen)
-        return bool(seen["granted"])
+        return seen.flags["granted"]
 
-    def still_frozen(self, seen: dict[str, Any]) -> None:
-        if not seen["read_only"] or not seen["frozen"]:
-            raise StepBackError(f"{self.source} took its role back; it says why")
-
-    def open(self) -> None:
-        """Let writers in. The source has given its word, and gives it to nobody else."""
-        self.run([(role_statements.open_statement(), None)])
-        self.opened = True
-        self.note("open")
-
-    def first_commit(self) -> str:
-        """The journal's row, as the first commit that must be acknowledged; what is wrong with it
-        in words, or "".
+    def still_frozen(self, seen: locks.Seen) -> None:
         """
-        option_file = self.params["option_file"]
-        read_only_dropin.take_away(option_file["path"], option_file["kind"])
-        before = self.semisync()
-        try:
-            self.write(journal.DONE, FIRST_COMMIT)
-        except ServerError as error:
-            self.point("S7", False, str(error), "the first commit is acknowledged")
-            return f"{self.target} is open, but the first commit was not acknowledged: {error}"
-        rise = rises(before, self.semisync(), ("yes_tx", "no_tx"))
-        good = rise.get("yes_tx", 0) >= 1 and rise.get("no_tx", 0) == 0
-        self.point(
-            "S7",
-            good,
-            f"yes_tx rose by {rise.get('yes_tx')}, no_tx by {rise.get('no_tx')}",
-            "the first commit is acknowledged",
-        )
-        self.note("first_commit")
-        try:
-            # The way back is none any more; routers ask whether this server follows anybody.
-            self.run(role_statements.forget_steps(self.names))
-        except ServerError as error:
-            return f"{self.target} is open, but keeps its channel: {error}"
-        return "" if good else f"{self.target} is open, but its first commit was not acknowledged"
+        Raises:
+            AbortError: the source is not frozen any more.
+        """
+        if not seen.read_only or not seen.flags["frozen"]:
+            raise AbortError(f"{self.source} took its role back; it says why")
 
-    # Back
+    # Rollback
 
-    def back(self, reason: str) -> dict[str, Any]:
-        """Be a replica again, where it was not opened."""
-        self.note("back", reason)
+    def roll_back(self, reason: str) -> dict[str, object]:
+        """Be a replica again, unless it was opened."""
+        self.log_event("back", reason)
         deadline = time.monotonic() + BACK
         try:
             error = self.revive(deadline)
             if error:
                 raise error
-            if self.opened or not self.frozen():
+            if self.promotion.opened or not self.frozen():
                 return self.result(DONE, f"{reason}; but {self.target} takes writes")
             # The source need not wait for its time to be up.
-            locks.Flags(self.local, self.token).hoist("back")
-            if not self.promoted:
+            locks.Locks(self.local, self.token).acquire("back")
+            if not self.promotion.promoted:
                 return self.result(REFUSED, reason)
-            self.run(role_statements.return_steps(self.names))
-            self.until("the channel", BACK, self.replicates)
-        except (ServerError, StepBackError) as error:
+            self.run_statements(role_statements.return_steps(self.names))
+            self.wait_for("the channel", BACK, self.replicates)
+        except (ServerError, AbortError) as error:
             return self.result(
-                UNKNOWN if self.promoted else REFUSED,
-                f"{reason}. The way back failed on {self.params['host']}: {error}",
+                UNKNOWN if self.promotion.promoted else REFUSED,
+                f"{reason}. The way back failed on {self.host}: {error}",
             )
         finally:
             time.sleep(TOLD)
-            self.drop()
-        self.note("returned")
+            self.close()
+        self.log_event("returned")
         return self.result(UNDONE, reason)
 
     # After an interrupted run
 
-    def finish(self) -> dict[str, Any]:
-        """It was opened: be open, with replicas that acknowledge."""
-        try:
-            self.take_run_lock()
-            if self.frozen():
-                self.run(role_statements.promote_steps(self.names))
-                self.until("enough replicas", BACK, self.enough_clients)
-                self.open()
-            else:
-                self.run(role_statements.promote_steps(self.names)[1:])
-                self.until("enough replicas", BACK, self.enough_clients)
-            return self.result(DONE, self.first_commit())
-        except (StepBackError, ServerError) as error:
-            return self.result(UNKNOWN, str(error))
-        finally:
-            self.drop()
+    def finish(self) -> dict[str, object]:
+        return self.promotion.finish(self.promotion.first_commit)
 
-    def undo(self) -> dict[str, Any]:
+    def undo(self) -> dict[str, object]:
         """It was not opened: be a replica."""
         try:
             self.take_run_lock()
             if not self.frozen():
                 return self.result(UNKNOWN, f"{self.target} takes writes")
             if not self.follows(self.source):
-                peer = next(one for one in self.params["members"] if one["host"] == self.source)
-                self.run(role_statements.redirect_steps(self.names, peer["address"], peer["port"]))
-            self.run([role_statements.stop(self.names), *role_statements.return_steps(self.names)])
+                peer = self.plan.peer(self.source)
+                self.run_statements(
+                    role_statements.redirect_steps(self.names, peer.address, peer.port)
+                )
+            self.run_statements(
+                [role_statements.stop(self.names), *role_statements.return_steps(self.names)]
+            )
             # The source may open: this part holds the lock, and does not. One that came up again
             # by itself is open already, and has yet to ask.
-            self.flags.hoist(UNDOING)
-            self.until(f"the part on {self.source}", MEET + BACK, self.is_heard)
-            self.until(f"{self.source} as the open source", BACK, self.is_open_there)
+            self.locks.acquire(UNDOING)
+            self.wait_for(f"the part on {self.source}", MEET + BACK, self.is_heard)
+            self.wait_for(f"{self.source} as the open source", BACK, self.is_open_there)
             return self.result(UNDONE)
-        except (StepBackError, ServerError) as error:
+        except (AbortError, ServerError) as error:
             return self.result(UNKNOWN, str(error))
         finally:
-            self.drop()
+            self.close()
 
     def is_heard(self) -> bool:
-        return bool(self.look_here(HEARD)[HEARD])
+        return self.look_here(HEARD).flags[HEARD]
 
     def is_open_there(self) -> bool:
-        return not self.look(self.source)["read_only"]
+        return not self.look(self.source).read_only
 
     # The rest
 
@@ -302,11 +254,10 @@ class TargetPart(Part):
         channel = self.channel()
         return bool(channel and channel["io_running"] == channel["sql_running"] == "Yes")
 
-    def recover(self, stage: str) -> dict[str, Any]:
-        """What the guard does when the part has ended without a word."""
+    def recover(self, stage: str) -> dict[str, object]:
         if not self.frozen():
             return self.result(DONE)
-        self.promoted = True
+        self.promotion.promoted = True
         if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
-        return self.back(f"the part on {self.params['host']} ended without a word")
+        return self.roll_back(f"the part on {self.host} was killed")

@@ -15,7 +15,6 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
 
@@ -26,7 +25,7 @@ MEET = 30
 BACK = 30
 
 
-class Guard:
+class Watchdog:
     """The part's side of it.
 
     Args:
@@ -35,7 +34,7 @@ class Guard:
         seconds: after which a part that still runs is ended, from its first stage on.
     """
 
-    def __init__(self, recover: Callable[[str], Any], seconds: float) -> None:
+    def __init__(self, recover: Callable[[str], object], seconds: float) -> None:
         read_end, self.write_end = os.pipe()
         os.set_inheritable(self.write_end, False)
         part = os.getpid()
@@ -48,16 +47,16 @@ class Guard:
         finally:
             os.close(read_end)
 
-    def tell(self, stage: str) -> None:
+    def report_stage(self, stage: str) -> None:
         os.write(self.write_end, f"{stage}\n".encode("ascii"))
 
     def end(self) -> None:
-        """The part has come to its end: there is nothing to do for the guard."""
-        self.tell(END)
+        """The part has come to its end: there is nothing to do for the watchdog."""
+        self.report_stage(END)
         os.close(self.write_end)
 
 
-def serve(read_end: int, part: int, recover: Callable[[str], Any], seconds: float) -> None:
+def serve(read_end: int, part: int, recover: Callable[[str], object], seconds: float) -> None:
     """Wait for the part's end, and act where it came without a word."""
     stage, deadline = "", None
     while True:
@@ -84,6 +83,10 @@ def serve(read_end: int, part: int, recover: Callable[[str], Any], seconds: floa
             )
 
 
-def seconds(params: dict[str, Any]) -> float:
-    """After which a part that still runs hangs."""
-    return 2.0 * params["timeout"] + 2 * BACK + MEET
+def seconds(timeout: int) -> float:
+    """After which a part that still runs hangs.
+
+    Args:
+        timeout: of its plan.
+    """
+    return 2.0 * timeout + 2 * BACK + MEET

@@ -14,9 +14,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, cast
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, copying
@@ -75,7 +76,7 @@ class Replica:
         names: of this server.
     """
 
-    def __init__(self, module: Any, marker: Marker, names: Names) -> None:
+    def __init__(self, module: AnsibleModule, marker: Marker, names: Names) -> None:
         self.module, self.params, self.marker = module, module.params, marker
         self.names, self.unit = names, self.params["unit"]
 
@@ -209,7 +210,7 @@ class Replica:
             total=int(row["whole"] or 0) or self.params["expected_bytes"],
         )
 
-    def settle_clone(self, before: dict[str, Any]) -> None:
+    def settle_clone(self, before: Mapping[str, str]) -> None:
         """After the restart: was it a whole clone, and the replica's own plugins back in place."""
         server = self.wait()
         status = server.rows(

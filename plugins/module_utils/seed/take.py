@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any
+from collections.abc import Mapping
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
     Marker,
@@ -25,13 +26,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 DECLINE_SECONDS = 5
 
 
-def names_and_port(module: Any) -> tuple[Names, str]:
+def names_and_port(module: AnsibleModule) -> tuple[Names, str]:
     """What the replica's server calls things, and its port."""
     server = connection.Server(login.connect(module))
     return connection.identify(server), server.variables()["port"] or ""
 
 
-def decline(params: dict[str, Any]) -> None:
+def decline(params: Mapping[str, object]) -> None:
     """Tell the source that nobody comes for the stream it offers, so that its port is free for the
     next replica.
     """
@@ -40,15 +41,15 @@ def decline(params: dict[str, Any]) -> None:
     # It may have given up already.
     with contextlib.suppress(stream.StreamError):
         stream.connect(
-            params["source_host"],
-            params["port"],
-            params["certificate"],
-            params["token"],
+            str(params["source_host"]),
+            int(str(params["port"])),
+            str(params["certificate"]),
+            str(params["token"]),
             DECLINE_SECONDS,
         ).close()
 
 
-def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
+def seed(module: AnsibleModule, names: Names, port: str) -> tuple[Marker, bool]:
     """Seed, unless a seeding has ended since this one was planned; returns the marker and whether
     anything was done.
     """
@@ -78,7 +79,7 @@ def seed(module: Any, names: Names, port: str) -> tuple[Marker, bool]:
     return marker, True
 
 
-def take(module: Any) -> dict[str, Any]:
+def take(module: AnsibleModule) -> dict[str, object]:
     """Replace the replica's data with a copy of the source's; see part take of semisync_seed.
 
     Raises:

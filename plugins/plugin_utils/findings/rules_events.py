@@ -22,7 +22,7 @@ ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
 NAMED = 5
 
 
-def of_dead(last: object, source_id: str) -> list[dict[str, str]] | None:
+def of_dead(last: object, source_id: str) -> list[EventState] | None:
     """The events of a dead source, as the last look saw them; None where that was another server,
     or saw none.
 
@@ -33,7 +33,7 @@ def of_dead(last: object, source_id: str) -> list[dict[str, str]] | None:
     if not isinstance(last, dict) or not source_id:
         return None
     known = (str(last.get("server") or "").lower(), str(last.get("server_id")))
-    seen: list[dict[str, str]] | None = last.get("events")
+    seen: list[EventState] | None = last.get("events")
     return seen if source_id.lower() in known else None
 
 

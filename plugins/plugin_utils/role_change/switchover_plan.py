@@ -11,7 +11,10 @@ import dataclasses
 from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+    role_statements,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     FINISH,
     REPLICA,
@@ -146,7 +149,7 @@ def interrupted_problems(members: list[Member], row: JournalRow, looks: Looks) -
         has = looks[running[0]].get("lock_of") or "it"
         return [
             f"{running[0]}: another switchover is under way: {has} holds the lock"
-            f" {role_statements.RUN_LOCK}; wait until it has ended"
+            f" {locks.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]

@@ -40,6 +40,7 @@ class Mutant(NamedTuple):
 
 
 SURVIVORS = "plugins/plugin_utils/role_change/survivors.py"
+APPLYING = "plugins/module_utils/role_change/applying.py"
 TARGET = "plugins/module_utils/role_change/failover_target.py"
 LACKING = "return received(other).minus(received(member))"
 EXECUTED = """kind = kind_of(member)
@@ -55,7 +56,7 @@ MUTANTS = {
     ),
     "no-wait": Mutant(
         "what was received is not applied before the opening",
-        (Patch(TARGET, "    while left:\n", "    while left < 0:\n"),),
+        (Patch(APPLYING, "    while left:\n", "    while left < 0:\n"),),
         "backlog",
         # Whoever is to follow waits longer than the candidate, and would have applied all by then.
         held=120,

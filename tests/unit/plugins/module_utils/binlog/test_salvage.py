@@ -7,11 +7,13 @@ taken for read that was not.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access, salvage
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.binlog.test_log_file import (
     event,
@@ -32,28 +34,23 @@ cat {printed}
 class Module:
     """A host with a binary log of two files, and a program that prints it."""
 
-    def __init__(self, folder, **params):
+    def __init__(self, folder):
         self.folder = folder
         self.base = folder / "data" / "binlog"
         self.base.parent.mkdir()
         for number in (1, 2):
             Path(f"{self.base}.00000{number}").write_bytes(WHOLE)
         Path(f"{self.base}.index").write_text("./binlog.000001\n./binlog.000002\n")
-        self.params = {
-            "files": {
-                "basename": str(self.base),
-                "datadir": str(self.base.parent),
-                "pid_file": "mysqld.pid",
-                "program": str(folder / "bin" / "mysqld"),
-                "basedir": "",
-                "first": "binlog.000002",
-            },
-            "mariadb": False,
-            "received": f"{UUID}:1-20",
-        }
+        self.files = LogFiles(
+            basename=str(self.base),
+            datadir=str(self.base.parent),
+            pid_file="mysqld.pid",
+            program=str(folder / "bin" / "mysqld"),
+            basedir="",
+            first="binlog.000002",
+        )
         (folder / "bin").mkdir()
         self.program()
-        self.params.update(params)
 
     def program(self, before="", after=""):
         path = self.folder / "bin" / "mysqlbinlog"
@@ -67,27 +64,31 @@ class Module:
         return None
 
 
+def read(module):
+    return salvage.read(module, module.files, "mysql", f"{UUID}:1-20")
+
+
 @pytest.fixture(name="module")
 def fixture_module(tmp_path):
     return Module(tmp_path)
 
 
 def test_what_the_candidate_lacks_is_read_from_the_file_on_that_it_was_reading(module):
-    assert salvage.look(module)["case"] == ""
-    seen = salvage.read(module)
+    assert log_access.look(module, module.files)["case"] == ""
+    seen = read(module)
     assert (seen["case"], seen["count"], seen["seen"]) == ("", 6, 26)
     assert seen["gtids"] == [f"{UUID}:{number}" for number in range(21, 27)]
     assert seen["files"] == [f"{module.base}.000002"]
     assert [one.gtid for one in salvage.unpack(seen["payload"])] == seen["gtids"]
     asked = (module.folder / "asked").read_text().splitlines()
     assert asked == ["--no-defaults --verify-binlog-checksum -"]
-    module.params["files"]["first"] = ""
-    salvage.read(module)
+    module.files = dataclasses.replace(module.files, first="")
+    read(module)
     assert len((module.folder / "asked").read_text().splitlines()) == 3
 
 
 def test_the_program_is_given_a_copy_that_has_no_text_of_a_client(module):
-    salvage.read(module)
+    read(module)
     given = (module.folder / "given").read_bytes()
     assert given.startswith(b"\xfebin") and b"DO 1" in given
     for text in (b"GRANT", b"CREATE", b"INSERT", b"DELIMITER"):
@@ -96,10 +97,10 @@ def test_the_program_is_given_a_copy_that_has_no_text_of_a_client(module):
 
 def test_a_torn_end_is_left_out(module):
     path = Path(f"{module.base}.000002")
-    salvage.read(module)
+    read(module)
     whole = (module.folder / "given").read_bytes()
     path.write_bytes(WHOLE + event()[:30])
-    seen = salvage.read(module)
+    seen = read(module)
     assert (seen["case"], seen["end"], seen["torn"]) == ("", len(WHOLE), 30)
     assert len((module.folder / "given").read_bytes()) == len(whole)
     assert path.stat().st_size == len(WHOLE) + 30
@@ -119,7 +120,7 @@ def empty(module):
 
 
 def purged(module):
-    module.params["files"]["first"] = "binlog.000007"
+    module.files = dataclasses.replace(module.files, first="binlog.000007")
 
 
 def deleted(module):
@@ -136,7 +137,7 @@ def encrypted(module):
 
 def torn_within(module):
     Path(f"{module.base}.000001").write_bytes(WHOLE + event()[:30])
-    module.params["files"]["first"] = ""
+    module.files = dataclasses.replace(module.files, first="")
 
 
 def running(module):
@@ -158,15 +159,15 @@ def running(module):
 )
 def test_what_is_in_the_way_is_named(module, monkeypatch, change, case):
     # Of this process nobody would think that it is a server.
-    monkeypatch.setattr(salvage.process, "is_server", lambda _pid: True)
+    monkeypatch.setattr(log_access.process, "is_server", lambda _pid: True)
     change(module)
-    assert salvage.look(module)["case"] == salvage.read(module)["case"] == case
+    assert log_access.look(module, module.files)["case"] == read(module)["case"] == case
 
 
 def test_a_server_that_has_the_log_open_is_alive(module, monkeypatch):
-    monkeypatch.setattr(salvage.process, "is_server", lambda pid: pid == os.getpid())
+    monkeypatch.setattr(log_access.process, "is_server", lambda pid: pid == os.getpid())
     with open(f"{module.base}.000002"):
-        seen = salvage.look(module)
+        seen = log_access.look(module, module.files)
     assert seen["case"] == "alive" and "open" in seen["words"]
 
 
@@ -183,13 +184,13 @@ def test_a_server_that_has_the_log_open_is_alive(module, monkeypatch):
 )
 def test_what_was_not_read_to_its_end_is_not_taken_for_read(module, before, after, case):
     module.program(before.format(log=f"{module.base}.000002"), after)
-    seen = salvage.read(module)
+    seen = read(module)
     assert seen["case"] == case and "payload" not in seen
 
 
 def test_a_wrong_byte_is_damage(module):
     wrong_byte(module)
-    seen = salvage.read(module)
+    seen = read(module)
     assert seen["case"] == "damaged" and "checksum" in seen["words"]
 
 
@@ -199,18 +200,18 @@ def test_what_a_client_wrote_has_to_be_printed_once_and_in_its_order(module):
         kept = module.folder / "printed"
         kept.write_bytes(text)
         module.program(before=f"sed '{change}' {kept}; exit")
-        seen = salvage.read(module)
+        seen = read(module)
         assert seen["case"] == "not_understood" and "payload" not in seen, change
 
 
 def test_too_much_is_refused(module, monkeypatch):
     monkeypatch.setattr(salvage, "MOST_BYTES", 3000)
-    assert salvage.read(module)["case"] == "large"
+    assert read(module)["case"] == "large"
 
 
 def test_a_tail_that_is_more_than_a_host_reads_is_not_unpacked(monkeypatch):
     packed = salvage.pack([salvage.log_transactions.Transaction("u:1", [b"x" * 10000])])
     assert len(salvage.unpack(packed)) == 1
     monkeypatch.setattr(salvage, "MOST_BYTES", 100)
-    with pytest.raises(salvage.SalvageError, match="to be salvaged"):
+    with pytest.raises(log_access.SalvageError, match="to be salvaged"):
         salvage.unpack(packed)

@@ -8,7 +8,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import HEADER, PLAIN
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import (
+    HEADER,
+    PLAIN,
+    LogFiles,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import lost_power
 
 STOP, ROTATE, QUERY = 3, 4, 2
@@ -53,7 +57,7 @@ def test_a_machine_that_was_started_before_the_log_lost_nothing(tmp_path, monkey
     (tmp_path / "binlog.000001").write_bytes(file((QUERY, int(time.time()))))
     (tmp_path / "binlog.000007").write_bytes(file((QUERY, int(time.time()))))
     (tmp_path / "binlog.000009").write_bytes(b"\xfdbin" + bytes(90))
-    files = {"basename": str(tmp_path / "binlog"), "datadir": str(tmp_path)}
+    files = LogFiles(str(tmp_path / "binlog"), str(tmp_path))
     assert lost_power.lost(files, "") is None
     index = tmp_path / "binlog.index"
     index.write_text("./binlog.000001\n")

@@ -61,7 +61,7 @@ def test_what_the_help_says_is_what_it_would_be_started_with():
     options = offline_server.parse_help(MARIADB)
     assert options["datadir"] == "/var/lib/mysql/"
     assert "log-bin" not in options
-    there = offline_server.Place("mariadb", None, options)
+    there = offline_server.OfflineServer("mariadb", None, options)
     assert (there.identity(gtids.MariadbGtids), there.strict()) == ("7", False)
 
 
@@ -130,7 +130,7 @@ def test_a_unit_or_a_program_that_is_not_there_is_told(program):
 
 
 def test_its_uuid_is_read_from_its_file(tmp_path):
-    there = offline_server.Place("mysql", None, {"datadir": str(tmp_path)})
+    there = offline_server.OfflineServer("mysql", None, {"datadir": str(tmp_path)})
     assert there.identity(gtids.MysqlGtids) == ""
     (tmp_path / "auto.cnf").write_text(f"[auto]\nserver-uuid={UUID.upper()}\n")
     assert there.identity(gtids.MysqlGtids) == UUID

@@ -7,6 +7,7 @@ room, and it starts read-only.
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import types
 
@@ -14,6 +15,11 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import offline_server, prepare
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import read_only_dropin
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    HoldPlan,
+    OptionFile,
+    RejoinPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 UUID = "11111111-1111-1111-1111-111111111111"
@@ -27,9 +33,6 @@ class Module:
     """A host whose commands are carried out."""
 
     check_mode = False
-
-    def __init__(self, **params):
-        self.params = params
 
     def run_command(self, words, **_keywords):
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -50,13 +53,30 @@ def fixture_datadir(tmp_path):
     return folder
 
 
-def module(datadir, **more):
-    run = "2026-11-22T212901.605831Z"
-    return Module(datadir=str(datadir), run=run, since="2026-11-22T212700", **more)
+PLAN = RejoinPlan(
+    down=False,
+    missed=False,
+    leaves=False,
+    unit="mysql",
+    datadir=None,
+    option_file=None,
+    lines=[],
+    open_to_root=False,
+    truncate=False,
+    keep=True,
+    timeout=30,
+    run="2026-11-22T212901.605831Z",
+    since="2026-11-22T212700",
+)
+
+
+def keep(datadir, **more):
+    plan = dataclasses.replace(PLAN, datadir=str(datadir), **more)
+    return prepare.keep(Module(), plan)
 
 
 def test_old_data_are_copied_beside_the_data_directory_for_root_alone(datadir):
-    kept = prepare.keep(module(datadir))
+    kept = keep(datadir)
     copy = datadir.parent / "mysql-kept-2026-11-22T212901.605831Z"
     assert kept == {"kept": str(copy), "not_kept": ""}
     assert (copy / "app" / "t.ibd").read_bytes() == b"x" * 5000
@@ -67,17 +87,15 @@ def test_old_data_are_copied_beside_the_data_directory_for_root_alone(datadir):
 def test_a_copy_of_a_run_before_is_enough_and_one_of_another_incident_is_not(datadir):
     parent = datadir.parent
     (parent / "mysql-kept-2026-11-21T212901.605831Z").mkdir()
-    first = prepare.keep(module(datadir))["kept"]
+    first = keep(datadir)["kept"]
     assert first.endswith("2026-11-22T212901.605831Z")
     (datadir / "app" / "t.ibd").write_bytes(b"later")
-    again = module(datadir)
-    again.params["run"] = "2026-11-22T213000.000000Z"
-    assert prepare.keep(again)["kept"] == first
+    assert keep(datadir, run="2026-11-22T213000.000000Z")["kept"] == first
 
 
 def test_a_copy_that_was_interrupted_is_none(datadir):
     (datadir.parent / ("mysql-kept-2026-11-22T212800.000000Z" + prepare.PART)).mkdir()
-    kept = prepare.keep(module(datadir))["kept"]
+    kept = keep(datadir)["kept"]
     assert kept.endswith("212901.605831Z")
     assert not list(datadir.parent.glob("*" + prepare.PART))
 
@@ -85,7 +103,7 @@ def test_a_copy_that_was_interrupted_is_none(datadir):
 def test_where_there_is_no_room_it_is_said_and_nothing_is_copied(datadir, monkeypatch):
     full = types.SimpleNamespace(f_bavail=1, f_frsize=4096)
     monkeypatch.setattr(prepare.os, "statvfs", lambda _path: full)
-    kept = prepare.keep(module(datadir))
+    kept = keep(datadir)
     assert kept["kept"] == "" and "MB free" in kept["not_kept"]
     assert [path.name for path in datadir.parent.iterdir()] == ["mysql"]
 
@@ -96,34 +114,34 @@ def fixture_dead(tmp_path, datadir, monkeypatch):
     (datadir / "binlog.index").write_text("./binlog.000001\n")
     options = {"datadir": str(datadir), "log-bin": "binlog", "pid-file": str(tmp_path / "pid")}
     running = process.Running(None, [], None, [], "")
-    there = offline_server.Place("mysql", running, options)
+    there = offline_server.OfflineServer("mysql", running, options)
     monkeypatch.setattr(offline_server, "find", lambda *_words: there)
     ours = {"path": str(tmp_path / "zz-dbre-semisync.cnf"), "kind": "drop-in", "group": "mysqld"}
     monkeypatch.setattr(process, "read_options", lambda *_words: ours)
-    return Module(units=["mysql"], program="/usr/sbin/mysqld", option_file="")
+    return HoldPlan(False, ["mysql"], "/usr/sbin/mysqld", "")
 
 
 def test_a_dead_source_starts_read_only_whoever_starts_it(dead, tmp_path):
-    done = prepare.hold(dead)
+    done = prepare.hold(Module(), dead)
     text = (tmp_path / "zz-dbre-semisync-switchover.cnf").read_text()
     assert done == {"changed": True, "fence": str(tmp_path / "zz-dbre-semisync-switchover.cnf")}
     assert "[mysqld]\nread_only = ON\n" in text and "rejoin.yml" in text
     assert set(read_only_dropin.CLOSED) <= set(text.splitlines())
-    assert prepare.unfence(Module(option_file=process.read_options(None))) == {"changed": True}
+    assert prepare.unfence(Module(), OptionFile(**process.read_options(None))) == {"changed": True}
     assert not (tmp_path / "zz-dbre-semisync-switchover.cnf").exists()
 
 
 def test_nothing_is_written_where_it_runs_by_now_or_is_not_found(dead, tmp_path, monkeypatch):
-    monkeypatch.setattr(prepare.salvage, "running", lambda _files: "its process 7 is there")
+    monkeypatch.setattr(prepare.log_access, "running", lambda _files: "its process 7 is there")
     with pytest.raises(FailedError, match="runs by now"):
-        prepare.hold(dead)
+        prepare.hold(Module(), dead)
 
     def nowhere(*_words):
         raise offline_server.PlaceError("there is no unit mysql")
 
     monkeypatch.setattr(offline_server, "find", nowhere)
     with pytest.raises(FailedError, match="not read-only: there is no unit"):
-        prepare.hold(dead)
+        prepare.hold(Module(), dead)
     assert not (tmp_path / "zz-dbre-semisync-switchover.cnf").exists()
 
 
@@ -152,7 +170,7 @@ def test_a_replica_that_missed_the_failover_takes_no_more_and_applies_what_it_ha
     monkeypatch.setattr(prepare, "identify", lambda _server: names)
     monkeypatch.setattr(prepare, "global_text", lambda *_words: f"{UUID}:1-{server.applied}")
     monkeypatch.setattr(prepare, "POLL", 0)
-    prepare.take_no_more(Module(timeout=30))
+    prepare.take_no_more(Module(), PLAN)
     assert server.told == ["STOP REPLICA IO_THREAD"]
     # Whose applier has stopped is not waited for; the judge says so.
     assert server.applied == left

@@ -7,13 +7,17 @@ relaxed, and starts the IO thread again.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     drain,
     io_thread,
     io_thread_resume,
-    role_statements,
+    locks,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 UUID = "91c92dd4-e5a0-11f1-9b95-0242ac130002"
@@ -45,16 +49,36 @@ class Server:
 
 
 class Module:
-    def __init__(self, **params):
-        self.params = {
-            "held": True,
-            "durability": {},
-            "received": f"{UUID}:1-100",
-            "login_unix_socket": "",
-            "login_port": 3306,
-            "token": "feed",
-            **params,
-        }
+    params: ClassVar[dict[str, object]] = {"login_unix_socket": "", "login_port": 3306}
+
+
+def plan(**more):
+    given = {
+        "mode": "apply",
+        "part": "target",
+        "host": "db2",
+        "token": "feed",
+        "source": "db1",
+        "target": "db2",
+        "source_id": "1",
+        "target_id": "2",
+        "members": [],
+        "user": "repl",
+        "wait_count": 1,
+        "timeout": 10,
+        "drain": 0,
+        "catch_up": 10,
+        "schema": "important",
+        "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
+        "verdict": "",
+        "ends_lock": False,
+        "others": [],
+        "stall": 10,
+        "durability": {},
+        "received": f"{UUID}:1-100",
+        "held": True,
+    }
+    return FailoverPlan.from_dict({**given, **more})
 
 
 @pytest.fixture(name="left_behind")
@@ -69,42 +93,42 @@ def fixture_left_behind(monkeypatch):
 
 def test_a_round_ends_when_all_is_applied_and_leaves_somebody_behind(left_behind):
     server = Server()
-    done = drain.work(Module(), server, NAMES)["round"]
+    done = drain.apply_round(Module(), plan(), server, NAMES)["round"]
     assert (done["left"], done["applied"], done["stopped"], done["gone"]) == (0, 90, "", False)
     assert len(left_behind) == 1 and server.said == []
-    assert server.locks == [role_statements.flag_name("feed", drain.FLAG)]
+    assert server.locks == [locks.flag_name("feed", drain.FLAG)]
 
 
 def test_a_round_ends_when_its_time_is_up(left_behind, monkeypatch):
     monkeypatch.setattr(drain, "ROUND", 0)
-    done = drain.work(Module(), Server(), NAMES)["round"]
+    done = drain.apply_round(Module(), plan(), Server(), NAMES)["round"]
     assert (done["left"], done["applied"]) == (90, 0)
     assert len(left_behind) == 1
 
 
 def test_an_applier_that_is_stopped_is_started_on_mysql(left_behind):
     server = Server(sql="No")
-    assert drain.work(Module(), server, NAMES)["round"]["left"] == 0
+    assert drain.apply_round(Module(), plan(), server, NAMES)["round"]["left"] == 0
     assert server.said == ["START REPLICA SQL_THREAD"] and left_behind
 
 
 def test_where_nobody_came_in_time_nothing_is_done(left_behind):
     left_behind.clear()
     server = Server()
-    assert drain.work(Module(durability=DURABILITY), server, NAMES)["round"]["gone"]
+    assert drain.apply_round(Module(), plan(durability=DURABILITY), server, NAMES)["round"]["gone"]
     assert server.said == [] and left_behind == []
 
 
 def test_what_is_relaxed_is_put_back_by_whoever_is_left_behind(left_behind, monkeypatch):
     server, started = Server(), []
-    module = Module(durability=DURABILITY)
-    drain.work(module, server, NAMES)
+    module = Module()
+    drain.apply_round(module, plan(durability=DURABILITY), server, NAMES)
     assert server.said == [
         "SET GLOBAL innodb_flush_log_at_trx_commit = 2",
         "SET GLOBAL sync_binlog = 1000",
     ]
     server.said.clear()
-    monkeypatch.setattr(drain, "try_again", lambda _seconds, _attempt: (server, None))
+    monkeypatch.setattr(drain, "try_again", lambda _seconds, _attempt: server)
     monkeypatch.setattr(drain.locks, "close", lambda _server: None)
     monkeypatch.setattr(io_thread, "start_again", started.append)
     left_behind[0]()
@@ -115,6 +139,10 @@ def test_what_is_relaxed_is_put_back_by_whoever_is_left_behind(left_behind, monk
     assert started == [module]
 
 
+def gone(_seconds, _attempt):
+    raise ServerError(OSError("gone"))
+
+
 @pytest.mark.parametrize("durability,number", [({}, 0), (DURABILITY, 1)])
 def test_an_io_thread_that_was_down_before_is_left_down(
     left_behind, monkeypatch, durability, number
@@ -122,8 +150,9 @@ def test_an_io_thread_that_was_down_before_is_left_down(
     left_behind.clear()
     started = []
     monkeypatch.setattr(io_thread, "start_again", started.append)
-    monkeypatch.setattr(drain, "try_again", lambda _seconds, _attempt: (None, "gone"))
-    done = drain.work(Module(held=False, durability=durability), Server(), NAMES)["round"]
+    monkeypatch.setattr(drain, "try_again", gone)
+    made = plan(held=False, durability=durability)
+    done = drain.apply_round(Module(), made, Server(), NAMES)["round"]
     assert not done["gone"] and len(left_behind) == number
     for act in left_behind:
         act()
@@ -136,7 +165,7 @@ def test_where_nobody_can_be_left_behind_all_is_put_back_at_once(left_behind, mo
 
     put_back = []
     monkeypatch.setattr(io_thread_resume, "leave", leave)
-    monkeypatch.setattr(drain, "put_back", put_back.append)
-    module, server = Module(durability=DURABILITY), Server()
-    assert drain.work(module, server, NAMES)["round"]["gone"]
-    assert put_back == [module] and server.said == [] and left_behind == []
+    monkeypatch.setattr(drain, "put_back", lambda *given: put_back.append(given))
+    module, made, server = Module(), plan(durability=DURABILITY), Server()
+    assert drain.apply_round(module, made, server, NAMES)["round"]["gone"]
+    assert put_back == [(module, made)] and server.said == [] and left_behind == []

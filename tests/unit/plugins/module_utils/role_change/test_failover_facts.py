@@ -5,18 +5,32 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import failover_facts
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    failover_facts,
+    log_in,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FirstLookPlan,
+    Place,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+
+
+class Module:
+    params: ClassVar[dict[str, object]] = {"password": "x", "peer_ssl": "required"}
+
 
 INFO = {"channel": {"source_host": "10.0.0.1", "source_port": 3307}, "tls": {"on": True}}
 
 
 def test_each_place_is_tried_once_and_the_source_where_it_is_followed():
-    others = [{"address": "db1", "port": None}, {"address": "10.0.0.1", "port": "3307"}]
+    others = [Place("db1", None), Place("10.0.0.1", "3307")]
     found = failover_facts.places_of(others, INFO)
-    assert [(one["address"], one["port"]) for one in found] == [("db1", 3306), ("10.0.0.1", 3307)]
-    assert {one["tls"] for one in found} == {True}
+    assert [(one.address, one.port) for one in found] == [("db1", 3306), ("10.0.0.1", 3307)]
+    assert {one.tls for one in found} == {True}
     # One that follows nobody has no such place.
     assert failover_facts.places_of([], dict(INFO, channel=None)) == []
 
@@ -27,10 +41,9 @@ def test_a_place_that_refuses_has_answered_and_says_why(monkeypatch):
             address
         ]
 
-    monkeypatch.setattr(failover_facts.login, "connect_to", connect)
-    params = {"user": "repl", "password": "x"}
-    places = [{"address": name, "port": 3306, "tls": False} for name in ("db2", "db3")]
-    tried = failover_facts.try_all(places, params)
+    monkeypatch.setattr(log_in.login, "connect_to", connect)
+    places = [Place(name, 3306) for name in ("db2", "db3")]
+    tried = failover_facts.try_all(Module(), "repl", places)
     assert [one["answered"] for one in tried] == [True, False]
     assert "denied" in tried[0]["words"] and "gone" in tried[1]["words"]
 
@@ -40,7 +53,11 @@ def test_a_server_that_breaks_off_meanwhile_is_said_so(monkeypatch):
         raise ServerError(Exception(2013, "Lost connection"))
 
     monkeypatch.setattr(failover_facts.login, "connect", gone)
-    assert failover_facts.read(None, INFO) == {"failed": True, "msg": "(2013, 'Lost connection')"}
+    plan = FirstLookPlan([], "repl", None, None, None)
+    assert failover_facts.failover_facts(Module(), plan, INFO) == {
+        "failed": True,
+        "msg": "(2013, 'Lost connection')",
+    }
 
 
 @pytest.mark.parametrize(
@@ -53,11 +70,10 @@ def test_only_a_member_that_was_read_is_known_to_have_tls(monkeypatch, tls, know
         asked.append(words)
         raise ServerError(Exception(1045, "denied"))
 
-    monkeypatch.setattr(failover_facts.login, "connect_to", connect)
-    params = {"user": "repl", "password": "x", "peer_ssl": "required"}
-    peer = {"address": "db2", "port": 3306, "tls": tls}
-    failover_facts.reach(peer if known else dict(peer, known=False), params)
-    assert (asked[0][4], asked[0][6]) == (passed, params)
+    monkeypatch.setattr(log_in.login, "connect_to", connect)
+    place = Place("db2", 3306, tls, known)
+    failover_facts.reach_place(Module(), "repl", place)
+    assert (asked[0][4], asked[0][6]) == (passed, Module.params)
 
 
 def test_a_server_that_speaks_and_has_no_tls_for_us_has_answered():

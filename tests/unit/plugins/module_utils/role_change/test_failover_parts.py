@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -18,18 +18,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     failover_target,
     io_thread_resume,
     locks,
+    part_run,
     partial_transaction,
     participant,
+    promotion,
     read_only_dropin,
-    role_statements,
     watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    target_part as moving_target,
-)
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.part_run import (
-    FAILOVER_PARTS,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.role_change.dead_source import (  # noqa: E501
     DeadSource,
@@ -44,8 +40,10 @@ class Killed(BaseException):
 
 
 class Module:
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
+    params: ClassVar[dict[str, object]] = {"password": "secret"}
+
+    def __init__(self, host: str) -> None:
+        self.host = host
 
 
 class Warden:
@@ -53,7 +51,7 @@ class Warden:
 
     stage = ""
 
-    def tell(self, stage: str) -> None:
+    def report_stage(self, stage: str) -> None:
         self.stage = stage
 
 
@@ -70,7 +68,7 @@ class Play:
         play = self
 
         def note(this: Any, event: str, words: str = "") -> None:
-            host = this.params["host"]
+            host = this.plan.host
             assert len(world.writers()) <= 1
             this.timeline.append({"event": event, "words": words, "at": 0.0})
             play.act.pop((host, event), lambda: None)()
@@ -86,14 +84,14 @@ class Play:
             return name not in play.acted
 
         monkeypatch.setattr(
-            participant.Part, "local", lambda this: play.connection(this, this.params["host"])
+            participant.Participant, "local", lambda this: play.connection(this, this.plan.host)
         )
-        monkeypatch.setattr(participant.Part, "connect", connect)
-        monkeypatch.setattr(participant.Part, "note", note)
+        monkeypatch.setattr(participant.Participant, "connect", connect)
+        monkeypatch.setattr(participant.Participant, "log_event", note)
         monkeypatch.setattr(read_only_dropin, "take_away", lambda *_words: False)
         monkeypatch.setattr(io_thread_resume, "release", release)
-        monkeypatch.setattr(io_thread_resume, "address", lambda params: params["host"])
-        for place in (watchdog, failover_target, failover_replica, moving_target):
+        monkeypatch.setattr(io_thread_resume, "address", lambda module, _token: module.host)
+        for place in (watchdog, failover_target, failover_replica, promotion):
             for name, value in (("MEET", 1.0), ("BACK", 1), ("TOLD", 0.05)):
                 if hasattr(place, name):
                     monkeypatch.setattr(place, name, value)
@@ -103,7 +101,7 @@ class Play:
         this.__dict__.setdefault("made", []).append(made)
         return made
 
-    def params(self, host: str) -> dict[str, Any]:
+    def plan(self, host: str) -> FailoverPlan:
         hosts = list(self.world.servers)
         made = {
             "mode": "switch",
@@ -117,7 +115,6 @@ class Play:
             "members": [{"host": one, "address": one, "port": 3306, "tls": False} for one in hosts],
             "others": hosts[2:],
             "user": "repl",
-            "password": "secret",
             "wait_count": 1,
             "timeout": 0.5,
             "stall": 0.3,
@@ -125,19 +122,19 @@ class Play:
             "drain": 0,
             "schema": "important",
             "verdict": "proven",
+            "ends_lock": False,
             "received": f"{SOURCE}:1-{self.world[host].received}",
             "held": True,
             "durability": {},
             "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
         }
-        return dict(made, **self.more)
+        return FailoverPlan.from_dict(dict(made, **self.more))
 
     def one(self, host: str) -> None:
-        params = self.params(host)
-        kind, warden = FAILOVER_PARTS[params["part"]], Warden()
-        this = kind(Module(params), warden)
+        plan, warden = self.plan(host), Warden()
+        this = part_run.make(Module(host), plan, warden)
         try:
-            self.results[host] = this.go()
+            self.results[host] = this.run()
         except ServerError as error:
             self.results[host] = {"outcome": "failed", "reason": str(error)}
         except Killed:
@@ -145,7 +142,9 @@ class Play:
                 made.close()
             self.results[host] = {"outcome": "killed", "reason": ""}
             if warden.stage:
-                self.results[host]["guard"] = kind(Module(params)).recover(warden.stage)
+                self.results[host]["guard"] = part_run.make(Module(host), plan).recover(
+                    warden.stage
+                )
 
     def run(self) -> dict[str, str]:
         hosts = list(self.world.servers)[1:]
@@ -365,7 +364,7 @@ def test_events_that_nobody_saw_run_are_left_and_named(monkeypatch):
 def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
     for host in ("db2", "db3"):
         there = world()
-        locks.take(there.connect(host), role_statements.RUN_LOCK, 0)
+        locks.take(there.connect(host), locks.RUN_LOCK, 0)
         play = Play(there, monkeypatch)
         play.run()
         assert there.writers() == []
@@ -378,7 +377,7 @@ def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
 @pytest.mark.parametrize("host", ["db2", "db3"])
 def test_what_is_said_to_be_no_run_is_ended(monkeypatch, host):
     there = world()
-    locks.take(there.connect(host), role_statements.RUN_LOCK, 0)
+    locks.take(there.connect(host), locks.RUN_LOCK, 0)
     assert Play(there, monkeypatch, ends_lock=True).run() == {"db2": "done", "db3": "done"}
     assert there.writers() == ["db2"]
 
@@ -469,9 +468,9 @@ def test_a_replica_waits_while_somebody_works_on_the_target_and_no_longer(monkey
     for works in (True, False):
         there = world()
         play = Play(there, monkeypatch)
-        monkeypatch.setattr(io_thread_resume, "HELD", 0.3)
+        monkeypatch.setattr(io_thread_resume, "RESUME_AFTER", 0.3)
         if works:
-            flag = role_statements.flag_name("feed", drain.FLAG)
+            flag = locks.flag_name("feed", drain.FLAG)
             locks.take(there.connect("db2"), flag, 0)
         begin = time.monotonic()
         play.one("db3")
@@ -481,4 +480,4 @@ def test_a_replica_waits_while_somebody_works_on_the_target_and_no_longer(monkey
         # The time that applying may take, or that somebody may be away.
         assert (waited > 2) is works
         said = play.results["db3"]["reason"]
-        assert ("nobody works on db2" in said) is not works
+        assert ("no run works on db2" in said) is not works

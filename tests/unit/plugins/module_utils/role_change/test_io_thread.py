@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     io_thread,
     io_thread_resume,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import run_steps
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -21,13 +22,14 @@ from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.role_chan
 )
 
 NAMES = Names("mysql", (8, 4, 0), ())
+PLAN = IoThreadPlan("feed")
 
 
 class Module:
     check_mode = False
 
     def __init__(self, **params):
-        self.params = dict(params, token="feed", login_unix_socket="/run/x", login_port=3306)
+        self.params = dict(params, login_unix_socket="/run/x", login_port=3306)
 
 
 @pytest.fixture(name="server")
@@ -43,36 +45,36 @@ def fixture_server(monkeypatch):
 
 
 def test_it_is_stopped_alone_and_read_behind_the_stop(server):
-    result = io_thread.stop(Module(), server, NAMES)
+    result = io_thread.stop(Module(), PLAN, server, NAMES)
     assert server.fake.statements == ["STOP REPLICA IO_THREAD"]
     assert (result["stopped"], result["was"], result["changed"]) == (True, "Yes", True)
     assert result["channel"]["retrieved"].endswith(":1-120")
     assert (result["server_seconds"], result["applier_ids"]) == (900, [13])
     assert result["kernel_seconds"] > 0 and 0 <= time.time() - result["read_at"] < 60
     assert server.left
-    assert io_thread.start(Module(), server, NAMES)["changed"]
+    assert io_thread.start(Module(), PLAN, server, NAMES)["changed"]
     assert (server.fake.io, server.left) == (True, [])
-    assert not io_thread.start(Module(), server, NAMES)["changed"]
+    assert not io_thread.start(Module(), PLAN, server, NAMES)["changed"]
 
 
 def test_one_that_stands_still_is_read_and_left_alone(server):
     server.fake.io = False
-    result = io_thread.stop(Module(), server, NAMES)
+    result = io_thread.stop(Module(), PLAN, server, NAMES)
     assert (result["stopped"], result["changed"], server.fake.statements) == (True, False, [])
     assert not server.left
 
 
 def test_an_applier_that_was_restarted_has_another_number(server):
     run_steps(server, [("STOP REPLICA", None), ("START REPLICA", None)])
-    assert io_thread.stop(Module(), server, NAMES)["applier_ids"] == [14]
+    assert io_thread.stop(Module(), PLAN, server, NAMES)["applier_ids"] == [14]
     run_steps(server, [("STOP REPLICA SQL_THREAD", None)])
-    assert io_thread.stop(Module(), server, NAMES)["applier_ids"] == []
+    assert io_thread.stop(Module(), PLAN, server, NAMES)["applier_ids"] == []
 
 
 def test_check_mode_stops_nothing(server):
     module = Module()
     module.check_mode = True
-    result = io_thread.stop(module, server, NAMES)
+    result = io_thread.stop(module, PLAN, server, NAMES)
     assert (result["changed"], result["stopped"]) == (True, False)
     assert server.fake.statements == [] and not server.left
 
@@ -81,12 +83,12 @@ def test_a_thread_that_does_not_stop_is_not_called_stopped(server):
     server.fake.failing["^STOP"] = lambda: setattr(server.fake, "hangs", True)
     channels = server.channels
     server.channels = lambda names: [dict(channels(names)[0], io_running="Yes")]
-    assert not io_thread.stop(Module(), server, NAMES)["stopped"]
+    assert not io_thread.stop(Module(), PLAN, server, NAMES)["stopped"]
 
 
 def test_one_that_follows_nobody_is_said_so(server):
     server.fake.source = None
-    result = io_thread.stop(Module(), server, NAMES)
+    result = io_thread.stop(Module(), PLAN, server, NAMES)
     assert not result["stopped"] and "follows nobody" in result["msg"]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import syslog
 import time
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread_resume
@@ -15,11 +16,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import i
 
 @pytest.fixture(name="name")
 def fixture_name():
-    params = {"token": secrets.token_hex(8), "login_unix_socket": "/run/x", "login_port": 3306}
-    assert io_thread_resume.address(params) != io_thread_resume.address(
-        dict(params, login_port=3307)
+    token = secrets.token_hex(8)
+    one, other = (
+        SimpleNamespace(params={"login_unix_socket": "/run/x", "login_port": port})
+        for port in (3306, 3307)
     )
-    return io_thread_resume.address(params)
+    assert io_thread_resume.address(one, token) != io_thread_resume.address(other, token)
+    return io_thread_resume.address(one, token)
 
 
 def test_one_that_is_sent_away_does_nothing(name, tmp_path):

@@ -164,7 +164,7 @@ def test_a_file_is_read_from_where_the_last_look_left_it(tmp_path, happens, expe
     path.write_text(OLD)
     left = place(path)
     happens(path)
-    found = last_words.read(None, left)
+    found = last_words.read_log(None, None, left)
     assert (found and (found["off"], found["whole"])) == expected
     assert not (found and found["shutdown"])
 
@@ -175,7 +175,7 @@ def test_a_long_file_is_read_at_both_ends(tmp_path, monkeypatch):
     path.write_text(OLD)
     left = place(path)
     append(path, NEW + "\xff" * 5000 + "\n[Note] x: Normal shutdown\n")
-    found = last_words.read(None, left)
+    found = last_words.read_log(None, None, left)
     assert (found["off"], found["shutdown"], found["whole"]) == (True, True, False)
 
 
@@ -183,7 +183,6 @@ class Module:
     """A host whose journal says this, and reaches back so far."""
 
     def __init__(self, said, older="1789999999.0 db1 kernel: x\n", status=0):
-        self.params = {"unit": "mariadb"}
         self.said, self.older, self.status, self.asked = said, older, status, []
 
     def get_bin_path(self, name):
@@ -204,12 +203,17 @@ class Module:
     ],
 )
 def test_what_goes_to_standard_error_is_read_in_the_units_journal(module, expected):
-    found = last_words.read(module, {"path": "", "inode": None, "size": None, "at": AT})
+    found = last_words.read_log(
+        module, "mariadb", {"path": "", "inode": None, "size": None, "at": AT}
+    )
     assert (found and (found["off"], found["whole"])) == expected
     assert "--unit=mariadb.service" in module.asked[0] and "--since=@1790000000" in module.asked[0]
 
 
 def test_without_a_place_nothing_is_known():
-    assert last_words.read(Module(NEW), None) is None
-    assert last_words.read(Module(NEW), {"path": "", "inode": None, "size": None}) is None
-    assert last_words.read(None, {"path": "/x", "inode": None, "size": None}) is None
+    assert last_words.read_log(Module(NEW), "mariadb", None) is None
+    assert (
+        last_words.read_log(Module(NEW), "mariadb", {"path": "", "inode": None, "size": None})
+        is None
+    )
+    assert last_words.read_log(None, None, {"path": "/x", "inode": None, "size": None}) is None

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     participant,
     replica_part,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    ChannelTls,
+    OptionFile,
+    Peer,
+    SwitchoverPlan,
 )
 
 VERSIONS = {"mysql": "9.7.4", "mariadb": "10.11.19-MariaDB"}
@@ -57,23 +63,44 @@ class Server:
         return [dict(one, **errors, io_running=self.io, sql_running=self.sql)]
 
 
+PLAN = SwitchoverPlan(
+    mode="finish",
+    part="replica",
+    host="db3",
+    token="feed",
+    source="db1",
+    target="db2",
+    source_id="1",
+    target_id="2",
+    members=[Peer("db2", "db2", 3306, False)],
+    user="repl",
+    wait_count=1,
+    timeout=10,
+    drain=0,
+    catch_up=10,
+    schema="important",
+    option_file=OptionFile("x", "block", "mysqld"),
+    verdict="",
+    ends_lock=False,
+    connect_retry=1,
+    tls=ChannelTls(False),
+    long_transactions="refuse",
+    events=False,
+    event_states=None,
+    super_read_only=False,
+)
+
+
 class Module:
-    def __init__(self) -> None:
-        where = {"address": "db2", "port": 3306, "tls": False}
-        self.params = {
-            "host": "db3",
-            "source": "db1",
-            "target": "db2",
-            "token": "feed",
-            "mode": "finish",
-            "members": [dict(where, host="db2")],
-        }
+    params: ClassVar[dict[str, object]] = {"password": "secret"}
 
 
 def followed(monkeypatch: Any, server: Server) -> dict[str, Any]:
-    monkeypatch.setattr(participant.Part, "local", lambda _self: server)
+    monkeypatch.setattr(participant.Participant, "local", lambda _self: server)
     monkeypatch.setattr(participant.locks, "close", lambda _server: None)
-    result: dict[str, Any] = replica_part.ReplicaPart(Module()).follow("db2", journal.DONE)
+    result: dict[str, Any] = replica_part.ReplicaPart(Module(), PLAN).following.follow(
+        "db2", journal.DONE
+    )
     return result
 
 

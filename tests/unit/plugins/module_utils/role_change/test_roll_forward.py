@@ -11,14 +11,14 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_transactions
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import roll_forward
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
-    StepBackError,
+    AbortError,
 )
 
 
 @pytest.mark.parametrize("size,refused", [(99, False), (100, True)])
 def test_a_statement_that_the_server_does_not_take_is_named_with_the_way_out(size, refused):
     eyes = SimpleNamespace(rows=lambda _statement: [{"value": 100}])
-    part = SimpleNamespace(eyes=eyes, params={"host": "db2"})
+    part = SimpleNamespace(monitor=eyes, host="db2")
     transactions = [
         log_transactions.Transaction("one:1", []),
         log_transactions.Transaction("one:2", [b"x" * size]),
@@ -26,5 +26,5 @@ def test_a_statement_that_the_server_does_not_take_is_named_with_the_way_out(siz
     if not refused:
         roll_forward.fits(part, transactions)
         return
-    with pytest.raises(StepBackError, match=r"one:2 .* 100 on db2: SET GLOBAL"):
+    with pytest.raises(AbortError, match=r"one:2 .* 100 on db2: SET GLOBAL"):
         roll_forward.fits(part, transactions)

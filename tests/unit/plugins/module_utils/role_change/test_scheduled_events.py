@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,7 +101,6 @@ class Module:
 
     def __init__(self, printed: str) -> None:
         self.printed = printed
-        self.params = {"option_file": {"reader": "mysqld --print-defaults"}}
 
     def run_command(self, *_words: Any, **_keywords: Any) -> tuple[int, str, str]:
         return 0, self.printed, ""
@@ -122,7 +122,9 @@ def test_behind_a_fence_the_scheduler_is_as_the_option_files_want_it(
     names, printed, running, starts
 ):
     server = Server(scheduler=running)
-    steps = scheduled_events.scheduler_steps(Module(f"--port=3306 {printed}"), server, names)
+    steps = scheduled_events.scheduler_steps(
+        Module(f"--port=3306 {printed}"), "mysqld --print-defaults", server, names
+    )
     assert steps == ([("SET GLOBAL event_scheduler = 1", None)] if starts else [])
 
 
@@ -130,6 +132,7 @@ def test_behind_a_fence_the_scheduler_is_as_the_option_files_want_it(
 def test_an_old_source_whose_fence_kept_its_channel_from_starting_follows(running, starts):
     server = Server()
     server.channel = [{"name": "", "io_running": running, "sql_running": running}]
-    params = {"part": "source", "super_read_only": True, "scheduler_was_on": False}
-    assert (("START REPLICA", None) in cleanup.steps(params, server, MYSQL)) is starts
-    assert cleanup.steps(dict(params, part="replica"), server, MYSQL) == []
+    plan = SimpleNamespace(part="source", super_read_only=True, scheduler_was_on=False)
+    assert (("START REPLICA", None) in cleanup.steps(plan, server, MYSQL)) is starts
+    plan.part = "replica"
+    assert cleanup.steps(plan, server, MYSQL) == []

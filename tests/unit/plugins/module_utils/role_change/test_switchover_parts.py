@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     log_in,
+    part_run,
     participant,
+    promotion,
     read_only_dropin,
     replica_part,
     source_part,
-    source_rollback,
     target_part,
     watchdog,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.switchover_parts import (
-    PARTS,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.tests.unit.plugins.module_utils.role_change.world import (
     Connection,
@@ -37,8 +36,7 @@ class Killed(BaseException):
 
 
 class Module:
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
+    params: ClassVar[dict[str, object]] = {"password": "secret"}
 
 
 class Warden:
@@ -47,7 +45,7 @@ class Warden:
     def __init__(self) -> None:
         self.stage = ""
 
-    def tell(self, stage: str) -> None:
+    def report_stage(self, stage: str) -> None:
         self.stage = stage
 
 
@@ -67,10 +65,10 @@ class Play:
         play = self
 
         def local(this: Any) -> Connection:
-            return play.connection(this, this.params["host"])
+            return play.connection(this, this.plan.host)
 
         def note(this: Any, event: str, words: str = "") -> None:
-            host = this.params["host"]
+            host = this.plan.host
             play.most_writers = max(play.most_writers, len(world.writers()))
             this.timeline.append({"event": event, "words": words, "at": 0.0})
             play.act.pop((host, event), lambda: None)()
@@ -84,14 +82,14 @@ class Play:
         def connect(this: Any, host: str) -> Any:
             return play.connection(this, host)
 
-        monkeypatch.setattr(participant.Part, "local", local)
-        monkeypatch.setattr(participant.Part, "connect", connect)
-        monkeypatch.setattr(participant.Part, "note", note)
+        monkeypatch.setattr(participant.Participant, "local", local)
+        monkeypatch.setattr(participant.Participant, "connect", connect)
+        monkeypatch.setattr(participant.Participant, "log_event", note)
         monkeypatch.setattr(read_only_dropin, "put", lambda path, *_words: self.fenced.add(path))
         monkeypatch.setattr(
             read_only_dropin, "take_away", lambda path, *_words: self.fenced.discard(path)
         )
-        for place in (watchdog, source_part, source_rollback, target_part, replica_part):
+        for place in (watchdog, source_part, target_part, promotion, replica_part):
             for name, value in (("MEET", 1.5), ("BACK", 1), ("CLIENTS", 0.2), ("TOLD", 0.05)):
                 if hasattr(place, name):
                     monkeypatch.setattr(place, name, value)
@@ -103,10 +101,10 @@ class Play:
         this.made.append(made)
         return made
 
-    def params(self, host: str) -> dict[str, Any]:
+    def plan(self, host: str, **more: Any) -> SwitchoverPlan:
         hosts = list(self.world.servers)
         kind = {0: "source", 1: "target"}.get(hosts.index(host), "replica")
-        return {
+        made = {
             "mode": self.mode,
             "part": kind,
             "host": host,
@@ -117,7 +115,6 @@ class Play:
             "target_id": "two",
             "members": [{"host": one, "address": one, "port": 3306, "tls": False} for one in hosts],
             "user": "repl",
-            "password": "secret",
             "connect_retry": 1,
             "tls": {"ssl": False},
             "wait_count": 1,
@@ -127,16 +124,21 @@ class Play:
             "catch_up": 1,
             "schema": "important",
             "events": False,
+            "event_states": None,
+            "super_read_only": False,
+            "verdict": "",
+            "ends_lock": False,
             "option_file": {"path": host, "kind": "block", "group": "mysqld"},
             **self.more,
+            **more,
         }
+        return SwitchoverPlan.from_dict(made)
 
     def one(self, host: str) -> None:
-        params = self.params(host)
-        kind, warden = PARTS[params["part"]], Warden()
-        this = kind(Module(params), warden)
+        plan, warden = self.plan(host), Warden()
+        this = part_run.make(Module(), plan, warden)
         try:
-            self.results[host] = this.go()
+            self.results[host] = this.run()
         except ServerError as error:
             self.results[host] = {"outcome": "failed", "reason": str(error)}
         except Killed:
@@ -144,7 +146,7 @@ class Play:
                 made.close()
             self.results[host] = {"outcome": "killed", "reason": ""}
             if warden.stage and host not in self.cut:
-                self.results[host]["guard"] = kind(Module(params)).recover(warden.stage)
+                self.results[host]["guard"] = part_run.make(Module(), plan).recover(warden.stage)
 
     def run(self) -> dict[str, Any]:
         threads = [threading.Thread(target=self.one, args=(host,)) for host in self.world.servers]
@@ -382,14 +384,14 @@ def test_locks_on_another_server_do_not_outlive_a_host_that_lost_its_power(monke
     world = World("db1", "db2")
     play = Play(world, monkeypatch)
     monkeypatch.undo()
-    monkeypatch.setattr(participant.Part, "local", lambda _self: Connection(world["db1"]))
+    monkeypatch.setattr(participant.Participant, "local", lambda _self: Connection(world["db1"]))
     monkeypatch.setattr(participant.login, "connect_to", lambda *_where: Connection(world["db2"]))
     monkeypatch.setattr(log_in, "Server", lambda connection: connection)
-    params = dict(play.params("db1"), timeout=10, drain=30, catch_up=10)
-    PARTS["source"](Module(params)).connect("db2")
+    plan = play.plan("db1", timeout=10, drain=30, catch_up=10)
+    part_run.make(Module(), plan).connect("db2")
     assert world["db2"].statements == ["SET SESSION wait_timeout = %s"]
-    longest = watchdog.MEET + params["catch_up"] + params["drain"] + 2 * params["timeout"]
-    assert PARTS["source"](Module(params)).lifetime() > longest
+    longest = watchdog.MEET + plan.catch_up + plan.drain + 2 * plan.timeout
+    assert part_run.make(Module(), plan).lifetime() > longest
 
 
 @pytest.mark.parametrize("mode,source", [("undo", "db1"), ("finish", "db2")])

@@ -11,7 +11,7 @@ import syslog
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import Guard
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import Watchdog
 
 
 @pytest.fixture(name="logged")
@@ -26,9 +26,9 @@ def part(mark, tell, then, seconds=30.0):
     """A process that has a guard; the guard's word is a file."""
     child = os.fork()
     if child == 0:
-        warden = Guard(mark.write_text, seconds)
+        warden = Watchdog(mark.write_text, seconds)
         for stage in tell:
-            warden.tell(stage)
+            warden.report_stage(stage)
         then(warden)
         os._exit(0)
     os.waitpid(child, 0)
@@ -84,7 +84,7 @@ def fails(_stage):
 def test_what_became_of_a_killed_part_is_in_the_hosts_log(logged, recover, said):
     child = os.fork()
     if child == 0:
-        Guard(recover, 30.0).tell("begun")
+        Watchdog(recover, 30.0).report_stage("begun")
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
     assert said in appears(logged)

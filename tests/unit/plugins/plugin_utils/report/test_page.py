@@ -266,7 +266,7 @@ def test_a_benchmark_that_goes_on_says_so():
     ]
     assert (found["outcome"], found["headline"]) == (
         "attention",
-        "The benchmark four_phases has not ended",
+        "The benchmark four_phases is not complete",
     )
     assert benchmark["statement"][-1] == "asynchronous, 90 ms: not measured yet."
 
@@ -383,7 +383,7 @@ def test_every_event_of_a_role_change_has_words():
     for name in os.listdir(folder):
         if name.endswith(".py"):
             with open(os.path.join(folder, name)) as stream:
-                told |= set(re.findall(r'\.note\(\s*"(\w+)"', stream.read()))
+                told |= set(re.findall(r'\.log_event\(\s*"(\w+)"', stream.read()))
     assert len(told) > 15 and told == {*text_switchover.EVENTS, *text_failover.OWN_EVENTS}
     assert max(map(len, text_switchover.EVENTS.values())) <= 27
 
