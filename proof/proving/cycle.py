@@ -51,7 +51,7 @@ PLAYBOOK, CAUGHT_UP, CAUGHT_UP_LONG = 420, 60, 240
 FEWEST = 50
 WRONG = ("lost", "unexpected", "twice")
 # What a cycle judges, and what it judges with.
-JUDGED = ("plugins", "roles", "playbooks", "lab", "tests/support")
+JUDGED = ("plugins", "roles", "playbooks", "lab", "tests/support", "proof")
 REFUSED = "did not take over"
 # What certificate.json says of a failover that was done.
 DONE = "done"
