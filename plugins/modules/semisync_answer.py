@@ -103,7 +103,7 @@ import tempfile
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.login import (
     EXISTS,
     creation,
@@ -169,7 +169,7 @@ def others(where: dict[str, str]) -> list[str]:
 def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> dict[str, str]:
     if module.params["state"] == "absent":
         return {}
-    return place.files(
+    return units.files(
         int(variables["port"] or 0),
         module.params,
         module.params["program"],

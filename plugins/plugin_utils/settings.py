@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, overload
 
-import yaml
 from ansible.module_utils.common.validation import (
     check_type_bool,
     check_type_float,
     check_type_int,
 )
+from ansible.module_utils.common.yaml import yaml_load
 from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_keys import (
     DecimalKey,
     ListKey,
@@ -111,7 +111,7 @@ def defaults() -> dict[str, object]:
 @functools.lru_cache(maxsize=1)
 def public_names() -> frozenset[str]:
     """The name of every public variable; the specs are read once in a process."""
-    return frozenset(public_variables()) | TABLE.keys()
+    return frozenset(defaults()) | TABLE.keys()
 
 
 def public_variables(folder: str = ROLES) -> dict[str, dict[str, object]]:
@@ -121,7 +121,7 @@ def public_variables(folder: str = ROLES) -> dict[str, dict[str, object]]:
         path = os.path.join(folder, role, "meta", "argument_specs.yml")
         if os.path.exists(path):
             with open(path) as stream:
-                entries = (yaml.safe_load(stream) or {}).get("argument_specs", {})
+                entries = (yaml_load(stream) or {}).get("argument_specs", {})
             for entry in entries.values():
                 specs.update(entry.get("options") or {})
     return {name: spec for name, spec in specs.items() if name.startswith(PREFIX)}

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +15,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import row_text
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher import (
     address,
-    leave_behind,
+    not_known,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.standing import (
     read_standing,
@@ -30,6 +33,8 @@ POLL_SECONDS = 0.005
 LOOK_BACK = 1000
 # Errors that say that the schema or the table is not there (yet).
 MISSING = (1049, 1146)
+# Seconds a result waits to be asked for.
+HOLD_SECONDS = 60
 
 
 def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, object]:
@@ -87,6 +92,43 @@ def watch(module: AnsibleModule) -> dict[str, object]:
 
     watching = leave_behind(name, module.params["timeout"], work)
     return {"changed": False, "watching": watching, **standing}
+
+
+def leave_behind(name: str, seconds: int, work: Callable[..., Any]) -> bool:
+    """Start a process of its own that does the work, and return once the work says that it is
+    ready.
+
+    Args:
+        name: result of address().
+        seconds: how long the work takes at most.
+        work: function that takes a function to call when it is ready, and returns a dictionary.
+
+    Returns:
+        False where the process ended before it was ready.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(name)
+        listener.listen(1)
+        return detached.start_and_wait(
+            lambda starting: serve(listener, seconds, work, starting), [listener.fileno()]
+        )
+
+
+def serve(
+    listener: socket.socket,
+    seconds: float,
+    work: Callable[..., Any],
+    starting: detached.Starting,
+) -> None:
+    try:
+        result = work(starting.ready)
+    except Exception as error:  # nothing else would hear of it
+        result = not_known(f"the row could not be watched for: {error}")
+    starting.close()
+    connection = callers.accept(listener, seconds + HOLD_SECONDS)
+    connection.settimeout(HOLD_SECONDS)
+    connection.sendall(json.dumps(result).encode("utf-8"))
+    connection.close()
 
 
 def newest_id(server: Server, table: tuple[str, str]) -> int | None:

@@ -7,8 +7,6 @@ nowhere, or on a replica.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
@@ -24,7 +22,7 @@ ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
 NAMED = 5
 
 
-def of_dead(last: Any, source_id: str) -> list[Finding] | None:
+def of_dead(last: object, source_id: str) -> list[EventState] | None:
     """The events of a dead source, as the last look saw them; None where that was another server,
     or saw none.
 
@@ -35,7 +33,7 @@ def of_dead(last: Any, source_id: str) -> list[Finding] | None:
     if not isinstance(last, dict) or not source_id:
         return None
     known = (str(last.get("server") or "").lower(), str(last.get("server_id")))
-    seen: list[Finding] | None = last.get("events")
+    seen: list[EventState] | None = last.get("events")
     return seen if source_id.lower() in known else None
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import TypedDict
 
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AnswerStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
@@ -61,7 +61,7 @@ def peers(member: Member, members: Sequence[Member], settings: Settings) -> list
         theirs = other.settings or settings
         if other is not member and theirs["http_port"]:
             address = theirs["http_address"]
-            away = address in (*place.EVERYWHERE, "localhost") or address.startswith("127.")
+            away = address in (*units.EVERYWHERE, "localhost") or address.startswith("127.")
             wanted.append(place.peer(other.address if away else address, theirs["http_port"]))
     known = kept(member).get("peers") or []
     return sorted(known if set(wanted) <= set(known) else wanted)
@@ -77,7 +77,7 @@ def may_ask(member: Member, others: Sequence[str], settings: Settings) -> list[s
     routers = settings["http_allow"]
     if not routers:
         return []
-    own = [member.address] if place.is_address(member.address) else []
+    own = [member.address] if units.is_address(member.address) else []
     hosts = [other.rpartition(":")[0].strip("[]") for other in others]
     return list(dict.fromkeys([*routers, *own, *hosts]))
 
@@ -90,10 +90,10 @@ def let_in_by_systemd(allow: Sequence[str], address: str) -> list[str]:
         allow: of may_ask().
         address: at which it listens.
     """
-    if not allow or not all(map(place.is_address, allow)):
+    if not allow or not all(map(units.is_address, allow)):
         return []
     bare = address.strip("[]")
-    own = [bare] if place.is_address(bare) and bare not in place.EVERYWHERE else []
+    own = [bare] if units.is_address(bare) and bare not in units.EVERYWHERE else []
     return [*allow, *own]
 
 
@@ -121,7 +121,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> Answe
         return gone if now else wanted
     why = place.lacking(
         now,
-        place.files(
+        units.files(
             member.port,
             wanted,
             program(),
@@ -142,7 +142,7 @@ def problems(member: Member, settings: Settings) -> list[str]:
             f"{member.host}: semisync_http_port is {port}, at which its server listens; give the"
             " answer another"
         ]
-    strange = [one for one in settings["http_allow"] if not place.is_address(one)]
+    strange = [one for one in settings["http_allow"] if not units.is_address(one)]
     if port and strange:
         return [
             f"{member.host}: semisync_http_allow has {', '.join(strange)}, which is neither an"

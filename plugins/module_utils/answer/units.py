@@ -1,0 +1,163 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the files of the HTTP answer say. Only what sets it up imports this: a run that changes
+nothing would carry it to every host.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import (
+    ACCOUNT,
+    SYSTEM_USER,
+    paths,
+    unit,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import table_name
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
+
+# As others write it; nothing is bound here.
+EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104
+# What the service may do besides answering: nothing. It keeps the host's /tmp, where a server may
+# have its socket.
+HARDENED = """\
+UMask=0077
+TasksMax=256
+LimitNOFILE=512
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+ProtectSystem=strict
+ProtectHome=yes
+PrivateDevices=yes
+DevicePolicy=closed
+ProtectProc=invisible
+ProcSubset=pid
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RemoveIPC=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+"""
+
+
+def listening(address: str, port: int) -> str:
+    """ListenStream of the socket unit."""
+    if address in EVERYWHERE:
+        return str(port)
+    return f"[{address}]:{port}" if ":" in address.strip("[]") else f"{address}:{port}"
+
+
+def filter_lines(admitted: list[str]) -> str:
+    """Lines of both units that have systemd keep all others out; none where that is empty.
+
+    The service's do not hold for the socket that it is handed (systemd.resource-control(5)), and
+    hold for what it asks others.
+    """
+    if not admitted:
+        return ""
+    lines = ["IPAddressDeny=any", "IPAddressAllow=localhost"]
+    return "\n".join([*lines, *(f"IPAddressAllow={address}" for address in admitted)]) + "\n"
+
+
+def is_address(word: str) -> bool:
+    """Whether it is an address, or a network, as systemd takes it."""
+    try:
+        ipaddress.ip_network(word, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+class Wanted(TypedDict):
+    """What an answer is to be; see files()."""
+
+    port: int
+    address: str
+    schema: str
+    begins: bool
+    peers: list[str]
+    allow: list[str]
+    filter: list[str]
+
+
+def files(
+    server_port: int,
+    wanted: Wanted,
+    program: str,
+    places: str,
+    python: str,
+    server_socket: str,
+    show_channels: str,
+) -> dict[str, str]:
+    """Path -> text of every file but the password's.
+
+    Args:
+        server_port: of the MySQL or MariaDB server.
+        wanted: port, address, schema of the journal, begins: whether the cluster began with this
+            server as its source, peers: where the answers of the other hosts are, allow and filter:
+            see plans/answer.py, which decides them.
+        program: text of the service.
+        places: text of the module beside it.
+        python: that has PyMySQL.
+        server_socket: the server's unix socket.
+        show_channels: the server's statement that shows its channels.
+    """
+    where, name = paths(server_port), unit(server_port)
+    only = filter_lines(wanted["filter"])
+    settings = {
+        "allow": wanted["allow"],
+        "begins": wanted["begins"],
+        "channels": show_channels,
+        "journal": table_name(wanted["schema"]),
+        "password_file": where["password"],
+        "peers": wanted["peers"],
+        "socket": server_socket,
+        "user": ACCOUNT[0],
+    }
+    return {
+        where["program"]: program,
+        where["places"]: places,
+        where["settings"]: json.dumps(settings, indent=1, sort_keys=True) + "\n",
+        where["socket"]: f"""\
+# Written by the Ansible collection dbre.semisync. Edits are overwritten.
+[Unit]
+Description=Asks whether the server at port {server_port} takes writes, over HTTP
+
+[Socket]
+ListenStream={listening(wanted["address"], wanted["port"])}
+FreeBind=yes
+Backlog=1024
+{only}
+[Install]
+WantedBy=sockets.target
+""",
+        where["service"]: f"""\
+# Written by the Ansible collection dbre.semisync. Edits are overwritten.
+[Unit]
+Description=Answers whether the server at port {server_port} takes writes
+Requires={name}.socket
+After={name}.socket
+
+[Service]
+User={SYSTEM_USER}
+ExecStart={python} {where["program"]} {where["settings"]}
+Restart=on-failure
+RestartSec=1
+{HARDENED}{only}""",
+    }
