@@ -39,7 +39,7 @@ def state(module: AnsibleModule) -> State:
     return marker.patiently(lambda: read_once(module))
 
 
-def beside(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
+def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
     """The state with what its host says, and what takes more than one look.
 
     Args:
