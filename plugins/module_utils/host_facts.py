@@ -12,8 +12,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.host import error_log, process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    ack_wait,
     backlog,
-    calm,
     certificates,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
@@ -49,7 +49,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     """
     params, variables = module.params, info["variables"]
     # After the state, with its GTIDs: see there.
-    measured = calm.read(module, info)
+    measured = ack_wait.read(module, info)
     applies = backlog.read(module) if measure_backlog and info["channel"] else None
     on_host = process.read(module, variables, params["option_file"])
     result: Info = {

@@ -363,7 +363,7 @@ class State(ServerState, Past):
 
 
 class Calm(TypedDict):
-    """What is measured of a source (replication/calm.py)."""
+    """What is measured of a source (replication/ack_wait.py)."""
 
     calm_since: float | None
     binlog_filters: list[str] | None
