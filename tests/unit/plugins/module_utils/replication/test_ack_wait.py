@@ -70,7 +70,7 @@ class Source:
 def test_a_busy_source_is_looked_at_until_who_waited_is_confirmed(
     monkeypatch, waiting, confirmed, point, expected, looks
 ):
-    monkeypatch.setattr(calm, "identify", lambda _server: Names("mysql", (9, 7, 0), ()))
+    monkeypatch.setattr(ack_wait, "identify", lambda _server: Names("mysql", (9, 7, 0), ()))
     source = Source(waiting, confirmed)
     assert ack_wait.measure(source, point, lambda _seconds: None) == expected
     assert source.looks == looks
@@ -134,9 +134,9 @@ def test_a_source_is_calm_where_all_that_it_logged_is_committed(
     monkeypatch, variables, status, since, log, expected
 ):
     monkeypatch.setattr(ack_wait.login, "connect", lambda _module: log)
-    monkeypatch.setattr(calm, "identify", lambda _server: log.names)
-    monkeypatch.setattr(calm, "measure", lambda _server, _point: since)
-    monkeypatch.setattr(calm, "PAUSE", 0.01)
+    monkeypatch.setattr(ack_wait, "identify", lambda _server: log.names)
+    monkeypatch.setattr(ack_wait, "measure", lambda _server, _point: since)
+    monkeypatch.setattr(ack_wait, "PAUSE", 0.01)
     names = ("status", "wait_sessions")
     info = {
         "semisync": {
