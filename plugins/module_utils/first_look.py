@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils import everything
+from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
 from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import last_words
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
     """Everything about this server, and what the judge of a failover needs beside it."""
     try:
-        info = everything.state(module)
-    except everything.UNREADABLE as error:
-        failure = everything.unreadable(error, module.params)
+        info = host_facts.state(module)
+    except host_facts.UNREADABLE as error:
+        failure = host_facts.unreadable(error, module.params)
         seen: dict[str, object] = {}
         if failure["reason"] == "stopped":
             seen["ended"] = unit_exit.read_exit(module, plan.unit)
@@ -33,4 +33,7 @@ def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
             if plan.files:
                 seen["salvage"] = log_access.check_access(module, plan.files)
         module.fail_json(look=seen, **failure)
-    return {**everything.beside(module, info, True), "look": failover_facts(module, plan, info)}
+    return {
+        **host_facts.with_host_facts(module, info, True),
+        "look": failover_facts(module, plan, info),
+    }

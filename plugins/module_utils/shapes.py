@@ -161,7 +161,7 @@ class HeldRow(TypedDict):
 
 
 class Standing(TypedDict):
-    """The little that says who is a cluster's source (replication/standing.py)."""
+    """The little that says who is a cluster's source (replication/topology_facts.py)."""
 
     variables: Variables
     channel: Channel | None
@@ -363,7 +363,7 @@ class State(ServerState, Past):
 
 
 class Calm(TypedDict):
-    """What is measured of a source (replication/calm.py)."""
+    """What is measured of a source (replication/ack_wait.py)."""
 
     calm_since: float | None
     binlog_filters: list[str] | None

@@ -352,7 +352,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import everything
+from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import (
     WAIT_FOR,
@@ -386,13 +386,13 @@ def main() -> None:
         if params["wait_for"]:
             info, result["waited"] = read_when(module, params["wait_for"], params["wait_timeout"])
         else:
-            info = everything.state(module)
-    except everything.UNREADABLE as error:
-        module.fail_json(**everything.unreadable(error, params))
+            info = host_facts.state(module)
+    except host_facts.UNREADABLE as error:
+        module.fail_json(**host_facts.unreadable(error, params))
     if params["asked_at"] is not None:
         asked = time.monotonic() - begin
         result["clock_ahead"] = round(info["clock"] - asked - params["asked_at"], 3)
-    result.update(everything.beside(module, info, params["measure_backlog"]))
+    result.update(host_facts.with_host_facts(module, info, params["measure_backlog"]))
     module.exit_json(**result)
 
 

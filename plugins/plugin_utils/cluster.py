@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
@@ -26,9 +26,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     UNHEALTHY,
     UNKNOWN,
 )
-
-if TYPE_CHECKING:
-    from typing import NotRequired
 
 GROUPS: tuple[tuple[Side, str], ...] = (
     ("source", "semisync_source"),
@@ -52,38 +49,24 @@ class HeldError(RefusedError):
     """This host is no part of its cluster any more; see plans/held.py."""
 
 
-class TaskVars(TypedDict):
-    """What is read of a task's variables, as Ansible hands them to an action."""
-
-    inventory_hostname: str
-    hostvars: Mapping[str, Mapping[str, Any]]
-    groups: Mapping[str, list[str]]
-    ansible_play_hosts: list[str]
-    ansible_play_hosts_all: list[str]
-    ansible_run_tags: NotRequired[list[str]]
-    semisync_cluster: NotRequired[str]
-
-
 class TaskVariables(Mapping[str, Any]):
     """A task's variables, templated where they are read."""
 
-    def __init__(self, task_vars: TaskVars, templar: Any) -> None:
+    def __init__(self, task_vars: Mapping[str, Any], templar: Any) -> None:
         self.task_vars, self.templar = task_vars, templar
-        # Any name may be asked for.
-        self.all: Mapping[str, object] = cast("Mapping[str, object]", task_vars)
 
     def __getitem__(self, name: str) -> Any:
-        return self.templar.template(self.all[name])
+        return self.templar.template(self.task_vars[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.all)
+        return iter(self.task_vars)
 
     def __len__(self) -> int:
-        return len(self.all)
+        return len(self.task_vars)
 
 
 def members(
-    task_vars: TaskVars,
+    task_vars: Mapping[str, Any],
     info_from: str,
     active_only: bool = False,
     own: settings.Settings | None = None,
@@ -119,7 +102,9 @@ def members(
     return name, cluster
 
 
-def apart(task_vars: TaskVars, cluster: list[Member]) -> tuple[list[Member], list[held.Held]]:
+def apart(
+    task_vars: Mapping[str, Any], cluster: list[Member]
+) -> tuple[list[Member], list[held.Held]]:
     """held.apart(), where consent to overwrite a host's data ends its being held, and a verdict of
     this run that it may come back.
     """
@@ -135,13 +120,17 @@ def apart(task_vars: TaskVars, cluster: list[Member]) -> tuple[list[Member], lis
     return held.apart(cluster, given_up)
 
 
-def held_hosts(task_vars: TaskVars, info_from: str) -> list[held.Held]:
+def held_hosts(task_vars: Mapping[str, Any], info_from: str) -> list[held.Held]:
     """The hosts of this host's cluster that are held."""
     return apart(task_vars, known_members(task_vars, info_from)[1])[1]
 
 
 def inventory_problems(
-    task_vars: TaskVars, info_from: str, name: str, members: list[Member], alone: bool = False
+    task_vars: Mapping[str, Any],
+    info_from: str,
+    name: str,
+    members: list[Member],
+    alone: bool = False,
 ) -> list[str]:
     """problems.of_inventory() of what members() has left of a cluster."""
     away = [one.member.host for one in held_hosts(task_vars, info_from)]
@@ -149,7 +138,7 @@ def inventory_problems(
 
 
 def known_members(
-    task_vars: TaskVars,
+    task_vars: Mapping[str, Any],
     info_from: str,
     active_only: bool = False,
     own: settings.Settings | None = None,
@@ -177,7 +166,7 @@ def known_members(
     return name, cluster
 
 
-def hosts_of(task_vars: TaskVars) -> list[str]:
+def hosts_of(task_vars: Mapping[str, Any]) -> list[str]:
     """The hosts of this host's cluster; a cluster whose name cannot be read is nobody's."""
     name = str(
         task_vars["hostvars"][task_vars["inventory_hostname"]].get("semisync_cluster", DEFAULT)
@@ -198,7 +187,7 @@ def cluster_of(variables: Mapping[str, Any]) -> str | None:
         return None
 
 
-def judge_inputs(task_vars: TaskVars) -> None:
+def judge_inputs(task_vars: Mapping[str, Any]) -> None:
     """Judge every public variable that is set for a host of this host's cluster.
 
     Raises:
@@ -218,7 +207,7 @@ def judge_inputs(task_vars: TaskVars) -> None:
         raise RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")
 
 
-def unknown_variables(task_vars: TaskVars) -> list[str]:
+def unknown_variables(task_vars: Mapping[str, Any]) -> list[str]:
     """The variables of this host's cluster that begin as ours and are none, in words: once for all
     hosts that have one.
     """
@@ -229,7 +218,7 @@ def unknown_variables(task_vars: TaskVars) -> list[str]:
     return [f"{', '.join(those)}: {words}" for words, those in hosts.items()]
 
 
-def lost(task_vars: TaskVars, host: str) -> bool:
+def lost(task_vars: Mapping[str, Any], host: str) -> bool:
     """True for a host that began this play and has failed or become unreachable."""
     return (
         host in task_vars["ansible_play_hosts_all"] and host not in task_vars["ansible_play_hosts"]
@@ -254,7 +243,7 @@ def one_member(host: str, side: Side, variables: Mapping[str, Any], info_from: s
     return member
 
 
-def untouched(task_vars: TaskVars, cluster: list[Member]) -> str:
+def untouched(task_vars: Mapping[str, Any], cluster: list[Member]) -> str:
     """How a refusal begins: nothing was changed, but PyMySQL was installed on hosts without it."""
     installed = [
         member.host
@@ -265,7 +254,9 @@ def untouched(task_vars: TaskVars, cluster: list[Member]) -> str:
     return f"Nothing was changed{but}."
 
 
-def refuse(task_vars: TaskVars, name: str, cluster: list[Member], wrong: list[str]) -> None:
+def refuse(
+    task_vars: Mapping[str, Any], name: str, cluster: list[Member], wrong: list[str]
+) -> None:
     """Raise RefusedError where something is wrong with a cluster."""
     if wrong:
         raise RefusedError(f"{untouched(task_vars, cluster)} Cluster {name!r}: {'; '.join(wrong)}")
@@ -305,7 +296,7 @@ def said_by(text: str, host: str) -> str | None:
 
 
 def judged(
-    task_vars: TaskVars, info_from: str, judge: Callable[[list[Member]], list[str]]
+    task_vars: Mapping[str, Any], info_from: str, judge: Callable[[list[Member]], list[str]]
 ) -> tuple[str, list[Member], Member]:
     """(cluster's name, its Members, this host's Member), where nothing speaks against working on
     the cluster.
@@ -328,18 +319,18 @@ def judged(
     return name, cluster, of_host(task_vars, cluster)
 
 
-def of_host(task_vars: TaskVars, cluster: list[Member]) -> Member:
+def of_host(task_vars: Mapping[str, Any], cluster: list[Member]) -> Member:
     """This host among the Members."""
     return next(member for member in cluster if member.host == task_vars["inventory_hostname"])
 
 
-def speaker(task_vars: TaskVars, cluster: list[Member]) -> str | None:
+def speaker(task_vars: Mapping[str, Any], cluster: list[Member]) -> str | None:
     """The first host of a cluster that is still in the play: the one that acts once for all."""
     active = task_vars["ansible_play_hosts"]
     return next((member.host for member in cluster if member.host in active), None)
 
 
-def speaks(task_vars: TaskVars, cluster: list[Member], task: object) -> bool:
+def speaks(task_vars: Mapping[str, Any], cluster: list[Member], task: object) -> bool:
     """Whether this host is the one that acts for its cluster in this task. Where the one that did
     has failed by what it said, no other speaks again: it would take that one for lost.
     """
@@ -351,7 +342,7 @@ def speaks(task_vars: TaskVars, cluster: list[Member], task: object) -> bool:
 
 
 def canary(
-    task_vars: TaskVars, cluster: list[Member], written_from: str | None, info_from: str
+    task_vars: Mapping[str, Any], cluster: list[Member], written_from: str | None, info_from: str
 ) -> tuple[Canary | None, dict[str, Arrival | None]]:
     """(the source's canary result or None, replica -> its arrival) from each host's variables of
     those names.

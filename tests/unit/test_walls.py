@@ -29,7 +29,7 @@ HOST_PACKAGES = (
     "rejoin",
     "canary",
     "seed",
-    "everything",
+    "host_facts",
     "first_look",
     "bench/statistics",
     "bench/ping",

@@ -110,8 +110,8 @@ def files(
     Args:
         server_port: of the MySQL or MariaDB server.
         wanted: port, address, schema of the journal, begins: whether the cluster began with this
-            server as its source, peers: where the answers of the other hosts are, allow: who may
-            ask besides them, everybody if that is empty.
+            server as its source, peers: where the answers of the other hosts are, allow and filter:
+            see plans/answer.py, which decides them.
         program: text of the service.
         places: text of the module beside it.
         python: that has PyMySQL.

@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher impor
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.standing import (
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.topology_facts import (
     read_standing,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login

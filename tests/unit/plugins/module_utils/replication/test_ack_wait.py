@@ -7,7 +7,7 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import calm
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import ack_wait
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 CLOCK = 1790000000.5
@@ -36,7 +36,7 @@ def statuses(yes, no, waiting, status="ON"):
     ],
 )
 def test_who_waited_is_known_to_be_acknowledged_where_as_many_were(first, now, point, expected):
-    assert calm.released(first, now, point) is expected
+    assert ack_wait.released(first, now, point) is expected
 
 
 class Source:
@@ -63,16 +63,16 @@ class Source:
         (1, 1, "AFTER_SYNC", CLOCK, 2),
         (3, 1, "AFTER_SYNC", CLOCK, 4),
         # A source that stands still.
-        (1, 0, "AFTER_SYNC", None, round(calm.LONGEST / calm.PAUSE) + 1),
+        (1, 0, "AFTER_SYNC", None, round(ack_wait.LONGEST / ack_wait.PAUSE) + 1),
         (1, 1, "AFTER_COMMIT", None, 1),
     ],
 )
 def test_a_busy_source_is_looked_at_until_who_waited_is_confirmed(
     monkeypatch, waiting, confirmed, point, expected, looks
 ):
-    monkeypatch.setattr(calm, "identify", lambda _server: Names("mysql", (9, 7, 0), ()))
+    monkeypatch.setattr(ack_wait, "identify", lambda _server: Names("mysql", (9, 7, 0), ()))
     source = Source(waiting, confirmed)
-    assert calm.measure(source, point, lambda _seconds: None) == expected
+    assert ack_wait.measure(source, point, lambda _seconds: None) == expected
     assert source.looks == looks
 
 
@@ -133,17 +133,17 @@ FILTERS = ["binlog_ignore_db = x"]
 def test_a_source_is_calm_where_all_that_it_logged_is_committed(
     monkeypatch, variables, status, since, log, expected
 ):
-    monkeypatch.setattr(calm.login, "connect", lambda _module: log)
-    monkeypatch.setattr(calm, "identify", lambda _server: log.names)
-    monkeypatch.setattr(calm, "measure", lambda _server, _point: since)
-    monkeypatch.setattr(calm, "PAUSE", 0.01)
+    monkeypatch.setattr(ack_wait.login, "connect", lambda _module: log)
+    monkeypatch.setattr(ack_wait, "identify", lambda _server: log.names)
+    monkeypatch.setattr(ack_wait, "measure", lambda _server, _point: since)
+    monkeypatch.setattr(ack_wait, "PAUSE", 0.01)
     names = ("status", "wait_sessions")
     info = {
         "semisync": {
             "source": {"variables": variables, "status": dict(zip(names, status, strict=True))}
         }
     }
-    found = calm.read(None, info)
+    found = ack_wait.read(None, info)
     assert (found["calm_since"], found["binlog_filters"]) == expected
     if since is None or status == ("OFF", "2"):
         assert log.asked == []

@@ -12,8 +12,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.host import error_log, process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    ack_wait,
     backlog,
-    calm,
     certificates,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
@@ -39,7 +39,7 @@ def state(module: AnsibleModule) -> State:
     return marker.patiently(lambda: read_once(module))
 
 
-def beside(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
+def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
     """The state with what its host says, and what takes more than one look.
 
     Args:
@@ -49,7 +49,7 @@ def beside(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
     """
     params, variables = module.params, info["variables"]
     # After the state, with its GTIDs: see there.
-    measured = calm.read(module, info)
+    measured = ack_wait.read(module, info)
     applies = backlog.read(module) if measure_backlog and info["channel"] else None
     on_host = process.read(module, variables, params["option_file"])
     result: Info = {
