@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import secrets
 import time
@@ -13,6 +14,7 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import LoadRun
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     benchmark_points,
@@ -20,13 +22,18 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import (
     run_record,
     schedule,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_arguments import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_context import (
     ARGUMENTS,
     NEEDED,
+    BenchmarkContext,
+    BenchmarkOptions,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_context import (
-    CLIENT_FILE,
-    Known,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    MeasuredCell,
+    Restored,
+    Step,
+    Suite,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.step_options import (
     cell_of,
@@ -63,7 +70,8 @@ class ActionModule(ActionBase):
             argument_spec=ARGUMENTS,
             required_if=[("do", part, names) for part, names in NEEDED.items()],
         )
-        self.arguments, self.known = arguments, Known(task_vars, arguments)
+        self.arguments: BenchmarkOptions = arguments
+        self.known = BenchmarkContext(task_vars, self.arguments)
         result.update(getattr(self, arguments["do"])())
         return result
 
@@ -72,7 +80,7 @@ class ActionModule(ActionBase):
         side = "source" if host == self.known.source.host else "replica"
         return Lifeline(constants.DEFAULT_LOCAL_TMP, host, timer_prefixes(side))
 
-    def module(self, name: str, **options: Any) -> dict[str, Any]:
+    def module(self, name: str, **options: object) -> dict[str, Any]:
         """A module's result on this host; its failure is this task's."""
         result = self._execute_module(
             module_name=name, module_args=options, task_vars=self.known.task_vars
@@ -81,8 +89,8 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"{self.known.me}: {result.get('msg', result)}")
         return result
 
-    def plan(self) -> dict[str, Any]:
-        """Read the suite, and begin its run or go on with an interrupted one."""
+    def plan(self) -> dict[str, object]:
+        """Read the suite, and begin its run or resume an interrupted one."""
         known = self.known
         suite_id, wanted = known.read_suite()
         if known.me != known.source.host:
@@ -91,43 +99,22 @@ class ActionModule(ActionBase):
         known.refuse_missing_tools(wanted)
         for words in environment.defects(known.source.facts):
             display.warning(words)
-        moment = results.now()
-        result = run_record.begin(
-            known.name,
-            suite_id,
-            wanted,
-            self.arguments["profile"],
-            known.describe(),
-            moment,
-        )
+        moment, profile = results.now(), self.arguments["profile"]
+        described = known.describe()
+        result = run_record.begin(known.name, suite_id, wanted, profile, described, moment)
         run, interrupted = None, None
         if self.arguments["resume"]:
             run, interrupted = run_record.unfinished(known.folder, result)
-        steps = schedule.remaining_steps(
-            wanted, run_record.done(interrupted) if interrupted else set()
-        )
-        expected = schedule.expected_seconds(
-            wanted, steps, run_record.walls(interrupted) if interrupted else None
-        )
+        done = run_record.done(interrupted) if interrupted else set()
+        walls = run_record.walls(interrupted) if interrupted else None
+        steps = schedule.remaining_steps(wanted, done)
+        expected = schedule.expected_seconds(wanted, steps, walls)
         if interrupted:
             result = run_record.resume(result, interrupted)
         else:
             result["suite"]["expected_seconds"] = round(expected)
-        path = None
-        if not self._task.check_mode:
-            try:
-                folder = results.open_run(known.folder, moment, run or self.arguments["run"])
-            except ValueError as error:
-                raise AnsibleActionFail(str(error)) from error
-            path = os.path.join(folder, run_record.file_name(suite_id))
-            results.write_json(path, result)
-            run_record.remove_former(path, suite_id)
-        display.display(
-            f"{wanted['title']}\n  cluster {known.name}, {len(wanted['cells'])} cells,"
-            f" {wanted['repetitions']} repetitions, profile {self.arguments['profile']}, load from"
-            f" {known.client()}: {len(steps)} runs, about {schedule.in_words(expected)}"
-            + (f"; going on with the interrupted run {run}" if run else "")
-        )
+        path = None if self._task.check_mode else self.open(result, moment, run)
+        self.announce(wanted, len(steps), expected, run)
         return {
             "steps": steps,
             "path": path,
@@ -139,8 +126,31 @@ class ActionModule(ActionBase):
             "run": os.path.basename(os.path.dirname(path)) if path else None,
         }
 
+    def announce(self, suite: Suite, runs: int, expected: float, interrupted: str | None) -> None:
+        """Say what will be run, and for how many seconds."""
+        known = self.known
+        display.display(
+            f"{suite['title']}\n  cluster {known.name}, {len(suite['cells'])} cells,"
+            f" {suite['repetitions']} repetitions, profile {self.arguments['profile']}, load from"
+            f" {known.client()}: {runs} runs, about {schedule.in_words(expected)}"
+            + (f"; resuming the interrupted run {interrupted}" if interrupted else "")
+        )
+
+    def open(self, result: Benchmark, moment: datetime.datetime, interrupted: str | None) -> str:
+        """Write a run that begins, or is resumed; the path of its file."""
+        suite_id = result["suite"]["id"]
+        try:
+            name = interrupted or self.arguments["run"]
+            folder = results.open_run(self.known.folder, moment, name)
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from error
+        path = os.path.join(folder, run_record.file_name(suite_id))
+        results.write_json(path, result)
+        run_record.remove_former(path, suite_id)
+        return path
+
     def seen_as(self) -> str:
-        """As which host the source sees this one, a client's; empty where it does not tell."""
+        """As which host the source sees this one, a client's; empty if it does not tell."""
         login = self.known.source_login()
         where = {"source_host": login["login_host"], "source_port": login["login_port"]}
         result = self._execute_module(
@@ -150,67 +160,64 @@ class ActionModule(ActionBase):
         )
         return str(result.get("host") or "")
 
-    def prepare(self) -> dict[str, Any]:
+    def prepare(self) -> dict[str, object]:
         """Set this host up for a step."""
         known = self.known
         step, result = self.arguments["step"], known.kept()
-        cell = cell_of(result, step)
-        done: dict[str, Any] = {"changed": False}
         lifeline, begun = self.lifeline(known.me), clock()
         # A run that did not count may have restarted a server, with the values of its option files.
-        valid = known.registered(known.client(), "measured_from").get("valid")
-        anew = not valid or lifeline.lapsed()
+        anew = not known.measured() or lifeline.lapsed()
         seconds = schedule.longest_step(result["suite"]["time_limit"])
         if lifeline.hold(self, seconds):
             seconds = LEASE
         else:
             anew = True
             display.warning(schedule.unheard(known.me, seconds, LEASE))
+        done: dict[str, object] = {}
+        changed = False
         if step[known.side] or anew:
-            info = next(member.facts for member in known.servers if member.host == known.me)
-            options = setting_options(cell, known.side, info, len(known.replicas), seconds)
-            if known.side == "source":
-                options["schema"] = known.planned()["schema"]
-                if known.client() != known.source.host:
-                    options["account"] = known.account()
-            done["setting"] = self.module(SETTING, **self.arguments["login"], **options)
-            done["changed"] = done["setting"]["changed"]
+            setting = self.set_up(cell_of(result, step), seconds)
+            done["setting"], changed = setting, setting["changed"]
             lifeline.renewed(begun)
         if known.side == "source" and (step["delay"] or anew):
-            peers = known.peers(all_needed=bool(cell["delay_ms"]))
-            done["netem"] = self.module(NETEM, **netem_options(cell, peers, seconds))
-            done["changed"] = done["changed"] or done["netem"]["changed"]
-            if cell["delay_ms"] and done["netem"]["changed"]:
-                run_record.keep_netem(result, cell["delay_ms"], done["netem"])
-                known.keep(result)
-        return done
+            netem = self.delay(result, cell_of(result, step), seconds)
+            done["netem"], changed = netem, changed or netem["changed"]
+        return {"changed": changed, **done}
 
-    def measure(self) -> dict[str, Any]:
+    def set_up(self, cell: MeasuredCell, seconds: int) -> dict[str, Any]:
+        """The settings of a cell's server on this host; seconds until they are rolled back."""
+        known = self.known
+        info = next(member.facts for member in known.servers if member.host == known.me)
+        options = setting_options(cell, known.side, info, len(known.replicas), seconds)
+        if known.side == "source":
+            options["schema"] = known.planned()["schema"]
+            if known.client() != known.source.host:
+                options["account"] = known.account()
+        return self.module(SETTING, **self.arguments["login"], **options)
+
+    def delay(self, result: Benchmark, cell: MeasuredCell, seconds: int) -> dict[str, Any]:
+        """A cell's delay on the source, kept with the run; seconds until it is rolled back."""
+        delay_ms = cell["delay_ms"]
+        peers = self.known.peers(all_needed=bool(delay_ms))
+        netem = self.module(NETEM, **netem_options(cell, peers, seconds))
+        if delay_ms and netem["changed"]:
+            run_record.keep_netem(result, delay_ms, netem)
+            self.known.keep(result)
+        return netem
+
+    def measure(self) -> dict[str, object]:
         """Run one cell once and keep what it gave."""
         known = self.known
         step, result = self.arguments["step"], known.kept()
         cell = cell_of(result, step)
-        on_source = known.me == known.source.host
-        options = load_options(
-            cell,
-            result["suite"]["time_limit"],
-            known.planned()["schema"],
-            len(known.replicas),
-            known.peers() if on_source else [],
-        )
-        login = self.arguments["login"] if on_source else known.client_login()
         begin, moment, main = time.time(), results.now(), os.getppid()
-        loaded = self._execute_module(
-            module_name=LOAD, task_vars=known.task_vars, module_args={**login, **options}
-        )
-        if loaded.get("failed"):
-            run = run_record.failed_run(loaded.get("msg") or "the load failed")
-        else:
-            run = loaded["runs"][0]
+        run = self.load(cell, result["suite"]["time_limit"])
         if run["rtt_ms"] is None and run["valid"]:
             run = run_record.with_known_trip(run, result, cell)
         if not run_lives(main):
-            raise AnsibleActionFail("ansible-playbook was killed; the next run measures this again")
+            raise AnsibleActionFail(
+                "ansible-playbook was killed; the next benchmark measures this again"
+            )
         lapsed = [each.host for each in known.servers if self.lifeline(each.host).lapsed()]
         if lapsed:
             run = run_record.lapsed_run(run, lapsed, LEASE)
@@ -219,7 +226,21 @@ class ActionModule(ActionBase):
         self.show(result, step)
         return {"changed": True, "valid": run["valid"], "reason": run["reason"]}
 
-    def show(self, result: dict[str, Any], step: dict[str, Any]) -> None:
+    def load(self, cell: MeasuredCell, time_limit: int) -> LoadRun:
+        """Run a cell's load once on this host."""
+        known = self.known
+        on_source = known.me == known.source.host
+        schema, peers = known.planned()["schema"], known.peers() if on_source else []
+        options = load_options(cell, time_limit, schema, len(known.replicas), peers)
+        login = self.arguments["login"] if on_source else known.client_login()
+        loaded = self._execute_module(
+            module_name=LOAD, task_vars=known.task_vars, module_args={**login, **options}
+        )
+        if loaded.get("failed"):
+            return run_record.failed_run(loaded.get("msg") or "the load failed")
+        return loaded["runs"][0]
+
+    def show(self, result: Benchmark, step: Step) -> None:
         """A line for the run that has just ended."""
         steps = self.known.planned()["steps"]
         position = steps.index(step) + 1
@@ -229,13 +250,13 @@ class ActionModule(ActionBase):
         left = schedule.in_words(seconds)
         display.display(run_record.line(cell, run, position, len(steps), left))
 
-    def confirm(self) -> dict[str, Any]:
-        """Where the load came from another host: whether netem on this one dropped packets, which
-        that one cannot see.
+    def confirm(self) -> dict[str, object]:
+        """If the load came from another host: whether netem on this one dropped packets, which that
+        one cannot see.
         """
         now = self.module(ENVIRONMENT)["dropped"]
-        before = self.known.registered(self.known.me, "confirmed_from").get("dropped", 0)
-        # A netem that was put on anew counts from zero.
+        before = self.known.confirmed()
+        # A netem that was added anew counts from zero.
         lost = now - before if now >= before else now
         if lost:
             step, result = self.arguments["step"], self.known.kept()
@@ -245,38 +266,31 @@ class ActionModule(ActionBase):
             display.display(f"  {step['cell']} does not count: {reason}")
         return {"changed": False, "dropped": now}
 
-    def restore(self) -> dict[str, Any]:
-        """Put back whatever a step set on this host."""
+    def restore(self) -> dict[str, object]:
+        """Restore whatever a step set on this host."""
         try:
             done = self.put_back()
         finally:
-            # Where that failed, the host tries by itself when its timers run out.
+            # If that failed, the host tries by itself when its timers expire.
             self.lifeline(self.known.me).release()
-        done["changed"] = any(part["changed"] for part in done.values())
-        return done
+        return {**done, "changed": any(part["changed"] for part in done.values())}
 
-    def put_back(self) -> dict[str, Any]:
+    def put_back(self) -> dict[str, dict[str, Any]]:
         """The modules' results."""
-        known = self.known
-        done = {
-            "setting": self.module(
-                SETTING, state="absent", side=known.side, **self.arguments["login"]
-            )
-        }
+        known, login = self.known, self.arguments["login"]
+        done = {"setting": self.module(SETTING, state="absent", side=known.side, **login)}
         # Before the servers were read, any of them may be the one that a run delayed.
         if known.side == "source" or known.source.info is None:
             done["netem"] = self.module(
                 NETEM, state="absent", peers=known.peers(), ping_count=self.arguments["pings"]
             )
-            planned = known.planned().get("path")
-            if planned and os.path.exists(os.path.join(os.path.dirname(planned), CLIENT_FILE)):
-                os.unlink(os.path.join(os.path.dirname(planned), CLIENT_FILE))
+            known.forget_account()
         return done
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, object]:
         """Close the run: what it says, its checkpoints, and whether the pair is as it was."""
         known = self.known
-        result, path = known.kept(), known.planned()["path"]
+        result, path = known.kept(), known.path()
         info = self.module(
             INFO,
             wait_for={"clients": len(known.replicas), "source_status": True},
@@ -284,17 +298,17 @@ class ActionModule(ActionBase):
             **self.arguments["login"],
         )
         status = info["semisync"]["source"]["status"]
-        restored = {
-            "qdiscs_after": (known.registered(known.me, "restored_from").get("netem") or {}).get(
-                "qdiscs_after"
-            ),
+        restored: Restored = {
+            "qdiscs_after": known.qdiscs_after(),
             "status": status["status"],
             "clients": int(status["clients"] or 0),
             "replicas": len(known.replicas),
         }
-        run_record.finish(result, results.now())
+        ended = results.now()
+        run_record.finish(result, ended)
         known.keep(result)
-        rows = check.at(result["ended"], benchmark_points.points(result, known.me, restored))
+        points = benchmark_points.points(result, known.me, restored)
+        rows = check.at(results.stamp(ended), points)
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
         display.display(run_record.summary(result, path))

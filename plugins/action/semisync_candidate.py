@@ -12,10 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
-    candidate,
-    candidate_past,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
 
 display = Display()
 
@@ -47,10 +44,10 @@ class ActionModule(ActionBase):
         unclear = cluster.inventory_problems(
             task_vars, arguments["info_from"], name, members
         ) or problems.of_sides(members)
-        ranked = candidate.rank(members, arguments["needed"])
+        ranked = ranking.rank(members, arguments["needed"])
         folder = results.cluster_folder(arguments["results_dir"], name)
         last = results.read_json(os.path.join(folder, results.STATE), None)
-        ranked["statement"] += candidate_past.sentences(members, last, time.time())
+        ranked["statement"] += ranking.past(members, last, time.time())
         display.display(
             "\n".join(
                 [f"Candidates of cluster {name}, the best first"]
@@ -59,5 +56,5 @@ class ActionModule(ActionBase):
         )
         result.update(ranked, cluster=name, changed=False)
         if not ranked["candidates"]:
-            result.update(failed=True, msg=f"Cluster {name!r}: {candidate.why_none(ranked)}")
+            result.update(failed=True, msg=f"Cluster {name!r}: {ranking.why_none(ranked)}")
         return result

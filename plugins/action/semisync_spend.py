@@ -11,7 +11,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
+from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
 
 MODULE = "dbre.semisync.semisync_spend"
 REMEDY = (
@@ -42,7 +42,7 @@ class ActionModule(ActionBase):
         except cluster.HeldError as error:
             return dict(result, skipped=True, skip_reason=str(error))
         base = arguments.get("results_dir", "results")
-        shelf = Shelf(base, name, None, results.now(), self._task.check_mode)
+        shelf = ResultStore(base, name, None, results.now(), self._task.check_mode)
         done = boolean(arguments.get("done", False))
         path = None if done else shelf.spend(arguments["reason"])
         more = {"host": host, "token": secrets.token_hex(8)}

@@ -30,7 +30,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
+from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import HEALTHY, PASSED
 
 display = Display()
@@ -78,7 +78,7 @@ class ActionModule(ActionBase):
         except cluster.HeldError as error:
             return dict(result, skipped=True, skip_reason=str(error))
         try:
-            shelf = Shelf(
+            shelf = ResultStore(
                 arguments["results_dir"],
                 name,
                 arguments["run"],
@@ -101,7 +101,7 @@ class ActionModule(ActionBase):
         return result
 
     def judge(
-        self, shelf: Shelf, arguments: dict[str, Any], members: list[Member], task_vars: Any
+        self, shelf: ResultStore, arguments: dict[str, Any], members: list[Member], task_vars: Any
     ) -> dict[str, Any]:
         """The checkpoints and findings of a cluster, said and kept."""
         info_from, source = arguments["info_from"], source_of(members)
@@ -142,7 +142,7 @@ class ActionModule(ActionBase):
             **({} if health == HEALTHY else failure),
         }
 
-    def observe(self, shelf: Shelf, seen: dict[str, Any], member: Member) -> dict[str, Any]:
+    def observe(self, shelf: ResultStore, seen: dict[str, Any], member: Member) -> dict[str, Any]:
         """What can be seen only once in a cluster's life, kept for every later run."""
         if member.info is None:
             raise AnsibleActionFail(f"{member.host}: {member.error}")
@@ -152,7 +152,7 @@ class ActionModule(ActionBase):
         shelf.keep_observation(row)
         return {"checkpoint": row}
 
-    def judge_drill(self, shelf: Shelf, seen: dict[str, Any]) -> dict[str, Any]:
+    def judge_drill(self, shelf: ResultStore, seen: dict[str, Any]) -> dict[str, Any]:
         """The checkpoints of a drill, said and kept."""
         judged = drill_outcome.judge(
             seen["plan"],

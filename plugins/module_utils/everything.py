@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
@@ -71,7 +71,7 @@ def beside(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
     return result
 
 
-def unreadable(error: Exception, params: dict[str, Any]) -> dict[str, str]:
+def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:
     """What fail_json takes where it cannot be read: the words, and the kind of failure."""
     if isinstance(error, ServerError):
         return {"msg": login.explain(error, params), "reason": login.kind(error)}

@@ -33,4 +33,4 @@ def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
             if plan.files:
                 seen["salvage"] = log_access.look(module, plan.files)
         module.fail_json(look=seen, **failure)
-    return dict(everything.beside(module, info, True), look=failover_facts(module, plan, info))
+    return {**everything.beside(module, info, True), "look": failover_facts(module, plan, info)}

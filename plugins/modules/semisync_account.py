@@ -101,14 +101,14 @@ accounts:
 """
 
 import contextlib
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import account
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 
 def refuse_strangers(module: AnsibleModule, server: Server, takes_away: bool) -> None:
@@ -127,7 +127,17 @@ def refuse_strangers(module: AnsibleModule, server: Server, takes_away: bool) ->
         )
 
 
-def creation(server: Server, names: Names, params: dict[str, Any]) -> list[Any]:
+class Wanted(TypedDict):
+    """The account that is asked for; state is present, both or only."""
+
+    user: str
+    host: str
+    password: str
+    require_ssl: bool
+    state: str
+
+
+def creation(server: Server, names: Names, params: Wanted) -> list[Step]:
     """The statements that make the account."""
     user, host = params["user"], params["host"]
     exists = account.by_grant(names) and bool(
@@ -139,8 +149,8 @@ def creation(server: Server, names: Names, params: dict[str, Any]) -> list[Any]:
 
 
 def wanted_steps(
-    params: dict[str, Any], server: Server, names: Names, accounts: list[dict[str, Any]]
-) -> list[Any]:
+    params: Wanted, server: Server, names: Names, accounts: list[account.Known]
+) -> list[Step]:
     """The statements to run, of the whole account or of its password."""
     user, new = params["user"], params["password"]
     if params["state"] == "present":
@@ -153,7 +163,7 @@ def wanted_steps(
     ]
 
 
-def execute(server: Server, steps: list[Any], alone: bool) -> None:
+def execute(server: Server, steps: list[Step], alone: bool) -> None:
     """Run the statements; on this server alone also where it is super_read_only."""
     server.rows(f"SET SESSION sql_log_bin = {int(not alone)}")
     try:
@@ -163,7 +173,7 @@ def execute(server: Server, steps: list[Any], alone: bool) -> None:
         server.rows("SET SESSION sql_log_bin = 1")
 
 
-def accounts_of(server: Server, names: Names, user: str) -> list[dict[str, Any]]:
+def accounts_of(server: Server, names: Names, user: str) -> list[account.Known]:
     """The user's accounts."""
     rows = server.rows(account.accounts_query(names), (user,))
     return [
@@ -174,7 +184,7 @@ def accounts_of(server: Server, names: Names, user: str) -> list[dict[str, Any]]
     ]
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Create the account, or change its password on every host part it has."""
     params = module.params
     user, of_password, keep_old = (
@@ -192,11 +202,12 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
     if steps and not module.check_mode:
         execute(server, steps, alone=of_password)
     before = account.describe(user, accounts, params["password"])
-    after = account.predict(user, accounts or [{"host": params["host"]}], kept) if steps else before
+    hosts = [existing["host"] for existing in accounts] or [params["host"]]
+    after = account.predict(user, hosts, kept) if steps else before
     return {
         "changed": bool(steps),
         "accounts": [existing["host"] for existing in accounts],
-        "statements": [account.show(statement, arguments) for statement, arguments in steps],
+        "statements": [account.show(statement, arguments or ()) for statement, arguments in steps],
         "diff": {"before": before, "after": after},
     }
 

@@ -99,7 +99,7 @@ import tempfile
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.login import (
     EXISTS,
     creation,
@@ -165,7 +165,7 @@ def others(where: dict[str, str]) -> list[str]:
 def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> dict[str, str]:
     if module.params["state"] == "absent":
         return {}
-    return place.files(
+    return units.files(
         int(variables["port"] or 0),
         module.params,
         module.params["program"],
@@ -256,7 +256,7 @@ def said_now(server_port: int) -> Said | None:
     return now["said"] if now else None
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     variables = server.variables()
     port = int(variables["port"] or 0)
     now, said = place.read(port), None

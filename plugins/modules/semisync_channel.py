@@ -125,7 +125,6 @@ channel:
 """
 
 import os
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
@@ -180,7 +179,7 @@ def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | Non
     return steps
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring the channel to its state; what it was, and how it got there."""
     params, replica = module.params, Replica(module, server, names)
     before = replica.channel()

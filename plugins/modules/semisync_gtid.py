@@ -118,7 +118,6 @@ statements:
   elements: str
 """
 
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_run import (
@@ -139,7 +138,7 @@ CHANNEL_STEPS = {
 }
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Take the step."""
     step = module.params["step"]
     if step in MODE_STEPS:

@@ -105,8 +105,7 @@ status:
 import contextlib
 import re
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -121,7 +120,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side, Variables
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side, Values, Variables
 
 SETTLE_SECONDS = 10
 # A source on which nobody waits for so long has no writers that could be held up.
@@ -132,7 +131,7 @@ def plan(
     names: Names,
     side: Side,
     wanted_state: str,
-    variables: dict[str, Any],
+    variables: Mapping[str, int | str],
     plugins: dict[str, str],
     current: Variables,
 ) -> tuple[list[str], list[str]]:
@@ -149,17 +148,17 @@ def plan(
     return statements, assignments(later)
 
 
-def assignments(changes: dict[str, tuple[Any, Any]]) -> list[str]:
+def assignments(changes: plugin.Changes) -> list[str]:
     return [set_statement(name, changes[name][1]) for name in plugin.in_order(changes)]
 
 
-def statuses(server: Server, names: Names, side: Side) -> dict[str, Any]:
+def statuses(server: Server, names: Names, side: Side) -> Values:
     return by_key(names.statuses(side), server.semisync_status())
 
 
 def settle(
-    read: Callable[[], dict[str, Any]],
-    before: dict[str, Any],
+    read: Callable[[], Values],
+    before: Values,
     seconds: float = SETTLE_SECONDS,
     idle_seconds: float = IDLE_SECONDS,
     pause: float = 0.05,
@@ -190,7 +189,9 @@ def restart_io(names: Names) -> list[str]:
     return [f"{word} {names.replica_word} IO_THREAD" for word in ("STOP", "START")]
 
 
-def describe(plugins: dict[str, str], variables: Variables, wanted: dict[str, Any]) -> str:
+def describe(
+    plugins: dict[str, str], variables: Mapping[str, object], wanted: Mapping[str, int | str]
+) -> str:
     """One side of the diff: the plugins and the variables in question."""
     lines = [f"plugin {name}: {status}" for name, status in sorted(plugins.items())]
     lines += [f"{name} = {variables.get(name.lower())}" for name in sorted(wanted)]
@@ -200,18 +201,18 @@ def describe(plugins: dict[str, str], variables: Variables, wanted: dict[str, An
 def predict(
     plugins: dict[str, str],
     variables: Variables,
-    wanted: dict[str, Any],
+    wanted: Mapping[str, int | str],
     wanted_plugin: tuple[str, str] | None,
     wanted_state: str,
-) -> tuple[dict[str, str], Variables]:
+) -> tuple[dict[str, str], dict[str, object]]:
     """Plugins and variables as they would be after the statements, for the diff of check mode."""
-    plugins, variables = dict(plugins), dict(variables)
+    plugins = dict(plugins)
     if wanted_plugin and wanted_state == "present":
         plugins[wanted_plugin[0]] = "ACTIVE"
     elif wanted_plugin:
         plugins.pop(wanted_plugin[0], None)
-    variables.update((name.lower(), value) for name, value in wanted.items())
-    return plugins, variables
+    set_to = {name.lower(): value for name, value in wanted.items()}
+    return plugins, {**variables, **set_to}
 
 
 def execute(module: AnsibleModule, server: Server, statements: list[str]) -> None:
@@ -226,7 +227,7 @@ def execute(module: AnsibleModule, server: Server, statements: list[str]) -> Non
             module.fail_json(msg=f"the server refuses {statement}: {error}")
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring plugin and variables to what is wanted; what was done."""
     side, wanted, wanted_state = (
         module.params["side"],

@@ -150,7 +150,7 @@ def path_of(module: AnsibleModule) -> str:
     return pulse.PATTERN % module.params["token"]
 
 
-def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Insert until the file is gone or the time is up."""
     path = path_of(module)
     # Those of interrupted runs: their writers end.
@@ -221,7 +221,7 @@ def unreachable(module: AnsibleModule) -> str:
     return ""
 
 
-def wait(module: AnsibleModule) -> dict[str, Any]:
+def wait(module: AnsibleModule) -> dict[str, object]:
     """Wait until the newest rows are as wanted."""
     params, begin = module.params, time.monotonic()
 
@@ -252,7 +252,7 @@ def wait(module: AnsibleModule) -> dict[str, Any]:
     return {"changed": False, "rows": rows, "waited": round(time.monotonic() - begin, 3)}
 
 
-def end(module: AnsibleModule) -> dict[str, Any]:
+def end(module: AnsibleModule) -> dict[str, object]:
     """Take the file away, which ends the writer, and return what is in it."""
     path = path_of(module)
     if module.check_mode or not os.path.exists(path):

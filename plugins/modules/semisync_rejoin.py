@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The steps judge and report are in plugins/action/semisync_rejoin.py.
+# The controller's steps are in plugin_utils/role_change/rejoin.py.
 
 from __future__ import annotations
 
@@ -41,16 +41,9 @@ options:
     type: bool
     default: false
   info_from:
-    description: Name of the variable with each host's M(dbre.semisync.semisync_info) result.
-    type: str
-  looks_from:
-    description: Name of the variable with each host's result of O(step=look).
-    type: str
-  plan_from:
-    description: Name of the variable with the result of O(step=judge).
-    type: str
-  ready_from:
-    description: Name of the variable with the result of O(step=ready).
+    description:
+      - Name of the variable with each host's M(dbre.semisync.semisync_info) result. What earlier
+        steps returned is read from the variables that the role registers.
     type: str
   results_dir:
     description: Folder for results.
@@ -88,7 +81,6 @@ EXAMPLES = r"""
   dbre.semisync.semisync_rejoin:
     step: judge
     info_from: __semisync_info
-    looks_from: __semisync_rejoin_look
   register: __semisync_rejoin
 """
 
@@ -243,9 +235,6 @@ def main() -> None:
             },
             again={"type": "bool", "default": False},
             info_from={"type": "str"},
-            looks_from={"type": "str"},
-            plan_from={"type": "str"},
-            ready_from={"type": "str"},
             results_dir={"type": "path", "default": "results"},
             run={"type": "str"},
             plan={"type": "dict"},

@@ -233,7 +233,8 @@ reason:
   type: str
 """
 
-from typing import Any
+
+from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import (
@@ -267,9 +268,9 @@ METHOD_NEEDS: dict[tuple[str, str], tuple[str, ...]] = {
 }
 
 
-def missing_options(params: dict[str, Any]) -> list[str]:
+def missing_options(params: Mapping[str, object]) -> list[str]:
     """Options that this part needs with this method, and that are not given."""
-    needs = METHOD_NEEDS.get((params["part"], params["method"]), ())
+    needs = METHOD_NEEDS.get((str(params["part"]), str(params["method"])), ())
     return [name for name in needs if not params[name]]
 
 

@@ -131,7 +131,7 @@ rollback_at:
   returned: success
   type: str
 reason:
-  description: V(login) where the server let nobody in.
+  description: V(login) if the server refused the login.
   returned: on failure
   type: str
 """
@@ -333,7 +333,7 @@ def main() -> None:
     rollback_after = module.params["rollback_after"]
     if not 10 <= rollback_after <= 86400:
         module.fail_json(
-            msg=f"rollback_after is {rollback_after}; from 10 to 86400 seconds are possible"
+            msg=f"rollback_after is {rollback_after}; it must be from 10 to 86400 seconds"
         )
     connection.work(module, run, "the server refused a setting", connect)
 

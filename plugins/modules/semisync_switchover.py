@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The steps plan and report are in plugins/action/semisync_switchover.py.
+# The controller's steps are in plugin_utils/role_change/switchover.py and failover.py.
 
 from __future__ import annotations
 
@@ -37,29 +37,14 @@ options:
     choices: [switchover, failover]
     default: switchover
   info_from:
-    description: Name of the variable with each host's M(dbre.semisync.semisync_info) result.
+    description:
+      - Name of the variable with each host's M(dbre.semisync.semisync_info) result. What earlier
+        steps returned is read from the variables that the roles register.
     type: str
-  looks_from:
-    description: Name of the variable with each host's result of O(step=look), of a switchover.
-    type: str
-  reach_from:
-    description: Name of the variable with each host's result of O(step=reach).
-    type: str
-  frozen_from:
-    description: Name of the variable with each host's result of O(step=freeze).
-    type: str
-  salvage_from:
-    description: Name of the variable with each host's result of O(step=salvage).
-    type: str
-  plan_from:
-    description: Name of the variable with each host's result of O(step=plan), or of O(step=judge).
-    type: str
-  fenced_from:
-    description: As O(plan_from), before the source was fenced.
-    type: str
-  parts_from:
-    description: Name of the variable with each host's result of O(step=part).
-    type: str
+  fenced:
+    description: Whether O(step=plan) of a failover comes after the tasks that fence the source.
+    type: bool
+    default: false
   settled:
     description:
       - Whether O(step=report) comes after everything else. It keeps the first look at the source.
@@ -108,7 +93,6 @@ EXAMPLES = r"""
 - name: Hand the role over
   dbre.semisync.semisync_switchover:
     step: part
-    plan_from: __semisync_switchover
     password: "{{ semisync_replication_password }}"
   register: __semisync_switchover_part
 """
@@ -372,13 +356,7 @@ def main() -> None:
                 "default": "switchover",
             },
             info_from={"type": "str"},
-            looks_from={"type": "str"},
-            reach_from={"type": "str"},
-            frozen_from={"type": "str"},
-            salvage_from={"type": "str"},
-            plan_from={"type": "str"},
-            fenced_from={"type": "str"},
-            parts_from={"type": "str"},
+            fenced={"type": "bool", "default": False},
             settled={"type": "bool", "default": False},
             results_dir={"type": "path", "default": "results"},
             option_file={"type": "path"},

@@ -109,6 +109,7 @@ last_words:
 """
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -120,6 +121,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import (
     TIMER_PREFIX,
+    UnitState,
     parse_show,
     service_name,
     show_arguments,
@@ -150,7 +152,7 @@ class Unit:
     def run(self, *words: str, **keywords: Any) -> tuple[int, str, str]:
         return command.run(self.module, list(words), **keywords)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> UnitState:
         """See parse_show(); with the unit's last words where it does not run."""
         service = service_name(self.name)
         shown = self.run(self.systemctl, *show_arguments(service), check_rc=True)[1]
@@ -232,7 +234,8 @@ def main() -> None:
         timers = [timer.rpartition(".")[0] for timer in unit.timer.units()]
     except TimerError as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=changed, timers=timers, **(unit.state() if unit.name else {}))
+    state: Mapping[str, object] = unit.state() if unit.name else {}
+    module.exit_json(changed=changed, timers=timers, **state)
 
 
 if __name__ == "__main__":

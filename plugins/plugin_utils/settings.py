@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import yaml
 from ansible.module_utils.common.validation import (
     check_type_bool,
     check_type_float,
     check_type_int,
 )
+from ansible.module_utils.common.yaml import yaml_load
 from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_rows import (
     PREFIX,
     ROWS,
@@ -73,7 +73,7 @@ def defaults() -> dict[str, Any]:
 @functools.lru_cache(maxsize=1)
 def public_names() -> frozenset[str]:
     """The name of every public variable; the specs are read once in a process."""
-    return frozenset(public_variables()) | TABLE.keys()
+    return frozenset(defaults()) | TABLE.keys()
 
 
 def public_variables(folder: str = ROLES) -> dict[str, dict[str, Any]]:
@@ -83,7 +83,7 @@ def public_variables(folder: str = ROLES) -> dict[str, dict[str, Any]]:
         path = os.path.join(folder, role, "meta", "argument_specs.yml")
         if os.path.exists(path):
             with open(path) as stream:
-                entries = (yaml.safe_load(stream) or {}).get("argument_specs", {})
+                entries = (yaml_load(stream) or {}).get("argument_specs", {})
             for entry in entries.values():
                 specs.update(entry.get("options") or {})
     return {name: spec for name, spec in specs.items() if name.startswith(PREFIX)}

@@ -221,7 +221,7 @@ def test_a_killed_controller_leaves_a_timer_and_the_next_run_goes_on(pair):
     assert not pair.document()["complete"]
     done = pair.run(SUITE.format(seconds=3))
     assert done.returncode == 0, done.stdout
-    assert "going on with the interrupted run" in done.stdout and os.readlink(kept.parent) == run
+    assert "resuming the interrupted run" in done.stdout and os.readlink(kept.parent) == run
     assert pair.state() == before
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
@@ -144,7 +145,7 @@ class Adapter(Results):
 
     # What is kept on a controller, by number
 
-    def number_of(self, kept: dict[str, Any] | None) -> int:
+    def number_of(self, kept: Mapping[str, object] | None) -> int:
         """The number of a kept file; equal ones have the same."""
         if kept is None:
             return 0
@@ -217,13 +218,13 @@ class Adapter(Results):
         known = judged.evidence
         if judged.opened:
             return self.judge_again(s, judged, now)
-        chosen = cases.candidate_of(known) if survivors.readable(known.members) else None
-        every_case = [*failover_outcome.not_frozen(known), *cases.cases(known)]
+        decision = cases.decide(known, (), failover_outcome.not_frozen(known))
+        chosen, every_case = decision.chosen, decision.refused
         barred = [case.name for case in every_case if not case.acceptable]
         if barred or not chosen:
             return refusal(tuple(barred) or ("no candidate",))
         accepted = [case.name for case in every_case]
-        record = certificate.record("shop", "feed", known, accepted, chosen)
+        record = certificate.record("shop", "feed", known, decision._replace(accepted=accepted))
         points = [{"id": "C6", "good": not asked.stuck, "observed": "all", "expected": "all"}]
         if record["salvage"]:
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
@@ -270,14 +271,12 @@ class Adapter(Results):
             seconds(s[NOW]) + LATENCY,
         )
         known = judged.evidence
-        every_case = [*failover_outcome.not_frozen(known), *cases.cases(known)]
-        chosen = None
-        if all(case.acceptable for case in every_case) and not judged.opened:
-            chosen = cases.candidate_of(known)
-        if not chosen:
+        decision = cases.decide(known, (), failover_outcome.not_frozen(known))
+        every_case = decision.refused
+        if not all(case.acceptable for case in every_case) or judged.opened or not decision.chosen:
             return 0
         accepted = [case.name for case in every_case]
-        kept = certificate.record("shop", "feed", known, accepted, chosen)
+        kept = certificate.record("shop", "feed", known, decision._replace(accepted=accepted))
         return self.number_of(dict(kept, outcome=journal.BEGUN))
 
 

@@ -13,7 +13,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepar
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     read_only_dropin,
-    role_statements,
     source_part,
     target_part,
 )
@@ -55,7 +54,7 @@ def neither_word_nor_lock() -> None:
     take = locks.take
 
     def taken(server: Any, name: str, seconds: float) -> bool:
-        return take(server, name, seconds) or name == role_statements.RUN_LOCK
+        return take(server, name, seconds) or name == locks.RUN_LOCK
 
     put(locks, "take", taken)
 

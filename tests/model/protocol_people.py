@@ -12,7 +12,9 @@ import json
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
@@ -26,6 +28,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_plan,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import peers_of
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 from model.protocol_run import Fault, Run
@@ -131,8 +134,8 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
     """What was read of each beside its state; whom it reaches, by where it looks for them."""
     ways = {
         one.host: {
-            peer["host"]: "" if world.servers[peer["address"]].up else "refused"
-            for peer in failover_plan.peers(members, one)
+            peer.host: "" if world.servers[peer.address].up else "refused"
+            for peer in peers_of(members, one)
         }
         for one in members
     }
@@ -141,7 +144,7 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
             "reach": ways[one.host],
             "answered": [host for host, words in ways[one.host].items() if not words],
             "filters": [],
-            "running": role_statements.RUN_LOCK in world.servers[one.host].locks,
+            "running": locks.RUN_LOCK in world.servers[one.host].locks,
             "events": [],
             "event_scheduler": "ON",
             "first_gtids": None,
@@ -261,7 +264,7 @@ class Person:
             self.finish(members, opened)
             return
         evidence = self.evidence(members, None)
-        found = cases.cases(evidence)
+        found = cases.decide(evidence).cases
         never = [f"{one.name}: {one.words}" for one in found if not one.acceptable]
         if never:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {never}"]))
@@ -273,36 +276,17 @@ class Person:
         for member in members:
             member.info = read(self.world.servers[member.host])
         evidence = self.evidence(members, frozen)
-        found = [*failover_outcome.not_frozen(evidence), *cases.cases(evidence)]
+        decision = cases.decide(evidence, (), failover_outcome.not_frozen(evidence))
+        found = decision.refused
         never = [f"{one.name}: {one.words}" for one in found if not one.acceptable]
         accepted = [one.name for one in found]
-        chosen = None if never else cases.candidate_of(evidence)
+        chosen = None if never else decision.chosen
         if chosen is None:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {never}"]))
-        kept = certificate.record("c", TOKEN, evidence, accepted, chosen)
+        kept = certificate.record("c", TOKEN, evidence, decision._replace(accepted=accepted))
         self.begun = dict(kept, outcome=journal.BEGUN)
-        followers = cases.followers_of(evidence, chosen)
-        count = cases.new_wait_count(chosen)
-        count = count if len(followers) >= count else 0
-        plans = {
-            one.host: failover_plan.arguments(
-                one,
-                chosen,
-                followers,
-                members,
-                evidence.settings,
-                {
-                    "token": TOKEN,
-                    "wait_count": count,
-                    "verdict": kept["verdict"],
-                    "received": str(survivors.received(one)),
-                    "to_apply": survivors.to_apply(one),
-                    "held": True,
-                    "salvage": None,
-                },
-            )
-            for one in [chosen, *followers]
-        }
+        parts = failover_plan.parts(evidence, chosen, TOKEN, kept["verdict"], None)
+        plans = {host: dict(plan.to_dict(), held=True) for host, plan in parts.items()}
         done = self.run(plans, failing=True)
         for host in frozen:
             server = self.world.servers[host]
@@ -331,15 +315,9 @@ class Person:
         if wrong:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {wrong}"]))
         evidence = self.evidence(members, None)
-        followers = interrupted_failover.followers_of(opened, evidence)
         kept = interrupted_failover.certificate_of(opened, "c", TOKEN, NOW)
-        more = interrupted_failover.finishing(opened, kept, followers)
-        plans = {
-            one.host: failover_plan.arguments(
-                one, opened.target, followers, members, evidence.settings, more
-            )
-            for one in [opened.target, *followers]
-        }
+        parts = failover_plan.parts_left(opened, evidence, kept["token"], kept["verdict"])
+        plans = {host: plan.to_dict() for host, plan in parts.items()}
         done = self.run(plans, failing=True)
         self.report(kept, done, opened.target.host)
         self.story.append(f"failover.yml finishes {opened.target.host}: {said(done)}")

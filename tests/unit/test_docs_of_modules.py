@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, drill, gtid, removal
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import candidate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -94,7 +94,7 @@ def test_the_page_of_the_drill_names_every_part_of_a_drill():
 
 
 def test_the_page_of_the_candidate_names_every_key_and_no_other():
-    ranked = candidate.rank(samples.pair("mysql"), 1)
+    ranked = ranking.rank(samples.pair("mysql"), 1)
     assert documented("semisync_candidate") == {*ranked, "cluster"}
     words = text(PROJECT / "plugins" / "modules" / "semisync_candidate.py", "RETURN")
     assert [key for key in ranked["ranking"][0] if key not in words] == []

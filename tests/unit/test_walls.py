@@ -39,16 +39,16 @@ HOST_PACKAGES = (
 # A single file counts as a package of its own; those of the first row know nothing of each other.
 CONTROLLER_PACKAGES = (
     ("task_files", "setting_rows", "figures"),
-    ("settings", "results", "words", "lifeline", "keepers"),
+    ("settings", "results", "words", "lifeline"),
     ("member",),
     ("promise",),
     ("plans",),
     ("checks",),
     ("findings",),
-    ("verdict",),
+    ("store",),
     ("cluster",),
-    ("role_change",),
     ("inventory", "reach"),
+    ("role_change",),
     ("goals",),
     ("report",),
     ("bench",),
@@ -56,7 +56,7 @@ CONTROLLER_PACKAGES = (
 # The benchmarks have a room of their own: what they need is carried to no host for anything else.
 BENCH_DOORS = {
     "action/semisync_benchmark.py",
-    # It hands the page its chapter of benchmarks.
+    # It hands the core's page the benchmarks' chapter; the page itself knows nothing of them.
     "action/semisync_report.py",
     "modules/netem.py",
     "modules/semisync_benchmark.py",

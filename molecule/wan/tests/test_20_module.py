@@ -126,7 +126,7 @@ def test_without_ifb_it_goes_under_the_kernels_own_root(netem, source, figure):
         assert source.qdiscs() == before
         source.run(HTB)
         before = source.qdiscs()
-        assert "htb 1: of vec0 is an administrator's" in netem.refused(
+        assert "htb 1: of vec0 was set by an administrator" in netem.refused(
             peers=[REPLICA], delay_ms=DELAY
         )
         assert source.qdiscs() == before
@@ -169,7 +169,7 @@ def test_a_delay_that_is_not_felt_is_taken_off(netem, source):
         before = source.qdiscs()
         message = netem.refused(peers=[REPLICA], delay_ms=DELAY)
         assert (
-            "a filter of somebody else's takes them first" in message
+            "another filter of this host handles them first" in message
             and "was removed again" in message
         )
         assert source.qdiscs() == before and source.timers() == []
@@ -178,10 +178,10 @@ def test_a_delay_that_is_not_felt_is_taken_off(netem, source):
 
 
 REFUSED = [
-    ({"peers": [CONTROLLER]}, "is where this very SSH connection comes from"),
-    ({"peers": [REPLICA, CONTROLLER]}, "is where this very SSH connection comes from"),
+    ({"peers": [CONTROLLER]}, "own SSH connection comes from"),
+    ({"peers": [REPLICA, CONTROLLER]}, "own SSH connection comes from"),
     ({"peers": ["192.0.2.1"]}, "no route to the peer 192.0.2.1"),
-    ({"peers": ["10.99.0.10"]}, "is no other host"),
+    ({"peers": ["10.99.0.10"]}, "is not another host"),
     ({"peers": [REPLICA], "interface": "eth7"}, "there is no interface eth7 on this host"),
     ({"peers": [REPLICA], "delay_ms": -1}, "must be from 0 to 10000 milliseconds"),
     ({"peers": [REPLICA], "delay_ms": 60000}, "must be from 0 to 10000 milliseconds"),
@@ -208,11 +208,11 @@ def test_refused(source, play):
     before, program = source.qdiscs(), source.run("command -v tc").strip()
     tasks = [
         *(refused(*each) for each in REFUSED),
-        refused({"peers": [REPLICA]}, "takes CAP_NET_ADMIN, which this process lacks", **NOBODY),
+        refused({"peers": [REPLICA]}, "requires CAP_NET_ADMIN, which this process lacks", **NOBODY),
         {"ansible.builtin.command": f"mv {program} {program}.hidden"},
         refused(
             {"peers": [REPLICA]},
-            "there is no program tc on this host; it is in the package iproute2",
+            "the program tc is missing on this host; install the package iproute2",
         ),
     ]
     try:

@@ -9,7 +9,6 @@ Each host makes its own password, which never leaves it, so the statements go to
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import ACCOUNT
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.account import native_hash
@@ -22,7 +21,9 @@ def new_password() -> str:
     return "Aa1-" + secrets.token_urlsafe(24)
 
 
-def creation(names: Names, schema: str, password: str) -> list[tuple[str, tuple[Any, ...] | None]]:
+def creation(
+    names: Names, schema: str, password: str
+) -> list[tuple[str, tuple[object, ...] | None]]:
     """The statements that create the account."""
     by = f"WITH {names.account_plugin} BY" if names.account_plugin else "BY"
     if names.mariadb:
@@ -39,7 +40,7 @@ def creation(names: Names, schema: str, password: str) -> list[tuple[str, tuple[
     ]
 
 
-def removal() -> list[tuple[str, tuple[Any, ...] | None]]:
+def removal() -> list[tuple[str, tuple[object, ...] | None]]:
     return [("DROP USER %s@%s", ACCOUNT)]
 
 

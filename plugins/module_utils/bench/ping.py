@@ -36,7 +36,10 @@ class PingError(ValueError):
 
 
 def round_trips(
-    module: AnsibleModule, peers: list[str], count: int, wait: int = 2
+    module: AnsibleModule,
+    peers: list[str],
+    count: int,
+    wait: int = 2,
 ) -> dict[str, Trip]:
     """The round trips to each peer: address -> parse_ping().
 
@@ -53,10 +56,20 @@ def round_trips(
     program = module.get_bin_path("ping", opt_dirs=["/sbin", "/usr/sbin"])
     if not program:
         raise PingError(
-            "there is no program ping on this host; it is in the package iputils-ping (Debian,"
+            "the program ping is missing on this host; install the package iputils-ping (Debian,"
             " Ubuntu) or iputils"
         )
-    words = [program, "-n", "-c", str(count), "-i", INTERVAL, "-W", str(wait), "--"]
+    words = [
+        program,
+        "-n",
+        "-c",
+        str(count),
+        "-i",
+        INTERVAL,
+        "-W",
+        str(wait),
+        "--",
+    ]
     return {peer: parse_ping(command.run(module, [*words, peer])[1]) for peer in peers}
 
 

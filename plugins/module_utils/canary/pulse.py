@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Values
 
 # Root's own folder, empty after a start: nobody else can put a link there, and nothing is left for
 # ever.
@@ -29,9 +30,7 @@ def row_text(mark: str, token: str, number: int) -> str:
     return f"{mark} drill {token} {number}"
 
 
-def entry(
-    begun: float, seconds: float, before: dict[str, Any], after: dict[str, Any]
-) -> dict[str, Any]:
+def entry(begun: float, seconds: float, before: Values, after: Values) -> dict[str, object]:
     """One row from the counters around it.
 
     Args:
@@ -44,7 +43,7 @@ def entry(
         "at": begun,
         "latency_ms": round(seconds * 1000, 3),
         "status": after["status"],
-        "clients": int(after["clients"]),
+        "clients": int(after["clients"] or 0),
         **rises(before, after, COUNTERS),
     }
 

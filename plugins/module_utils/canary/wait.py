@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +15,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import row_text
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher import (
     address,
-    leave_behind,
+    not_known,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.standing import (
     read_standing,
@@ -30,15 +33,17 @@ POLL_SECONDS = 0.005
 LOOK_BACK = 1000
 # Errors that say that the schema or the table is not there (yet).
 MISSING = (1049, 1146)
+# Seconds a result waits to be asked for.
+HOLD_SECONDS = 60
 
 
-def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, Any]:
+def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, object]:
     return wait(module, server)
 
 
 def wait(
     module: AnsibleModule, server: Server, ready: Callable[[], Any] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Look for the last row until it is there or time is up; calls ready after the first look."""
     params, polls, start = module.params, 0, None
     table = (params["schema"], params["table"])
@@ -66,7 +71,7 @@ def wait(
     }
 
 
-def watch(module: AnsibleModule) -> dict[str, Any]:
+def watch(module: AnsibleModule) -> dict[str, object]:
     """Leave a process behind that waits for the rows, on a connection of its own; and say what the
     server says of its part in replication.
     """
@@ -82,11 +87,48 @@ def watch(module: AnsibleModule) -> dict[str, Any]:
     if module.check_mode or standing["channel"] is None:
         return {"changed": False, "watching": False, **standing}
 
-    def work(ready: Callable[[], Any]) -> dict[str, Any]:
+    def work(ready: Callable[[], Any]) -> dict[str, object]:
         return wait(module, Server(login.connect(module)), ready)
 
     watching = leave_behind(name, module.params["timeout"], work)
     return {"changed": False, "watching": watching, **standing}
+
+
+def leave_behind(name: str, seconds: int, work: Callable[..., Any]) -> bool:
+    """Start a process of its own that does the work, and return once the work says that it is
+    ready.
+
+    Args:
+        name: result of address().
+        seconds: how long the work takes at most.
+        work: function that takes a function to call when it is ready, and returns a dictionary.
+
+    Returns:
+        False where the process ended before it was ready.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(name)
+        listener.listen(1)
+        return detached.start_and_wait(
+            lambda starting: serve(listener, seconds, work, starting), [listener.fileno()]
+        )
+
+
+def serve(
+    listener: socket.socket,
+    seconds: float,
+    work: Callable[..., Any],
+    starting: detached.Starting,
+) -> None:
+    try:
+        result = work(starting.ready)
+    except Exception as error:  # nothing else would hear of it
+        result = not_known(f"the row could not be watched for: {error}")
+    starting.close()
+    connection = callers.accept(listener, seconds + HOLD_SECONDS)
+    connection.settimeout(HOLD_SECONDS)
+    connection.sendall(json.dumps(result).encode("utf-8"))
+    connection.close()
 
 
 def newest_id(server: Server, table: tuple[str, str]) -> int | None:

@@ -1,8 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process that a module leaves behind on its host to watch for a row, and that a later module
-call asks.
+"""Asks the process that a module left on its host to watch for a row; wait.py starts it.
 
 The two meet at an abstract unix socket: there is no file to clean up, and the process ends by
 itself when it has been asked, or some seconds after its time is up.
@@ -13,64 +12,23 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
-
-# Seconds a result waits to be asked for.
-HOLD_SECONDS = 60
+from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
 
 
-def address(token: str, params: dict[str, Any]) -> str:
+def address(token: str, params: Mapping[str, object]) -> str:
     """The socket's name: the token, and the server, because a host may have several."""
     server = f"{token} {params['login_unix_socket']} {params['login_port']}"
     return "\0dbre-semisync-" + hashlib.sha256(server.encode("utf-8")).hexdigest()[:32]
 
 
-def leave_behind(name: str, seconds: int, work: Callable[..., Any]) -> bool:
-    """Start a process of its own that does the work, and return once the work says that it is
-    ready.
-
-    Args:
-        name: result of address().
-        seconds: how long the work takes at most.
-        work: function that takes a function to call when it is ready, and returns a dictionary.
-
-    Returns:
-        False where the process ended before it was ready.
-    """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(name)
-        listener.listen(1)
-        return detached.start_and_wait(
-            lambda starting: serve(listener, seconds, work, starting), [listener.fileno()]
-        )
-
-
-def serve(
-    listener: socket.socket,
-    seconds: float,
-    work: Callable[..., Any],
-    starting: detached.Starting,
-) -> None:
-    try:
-        result = work(starting.ready)
-    except Exception as error:  # nothing else would hear of it
-        result = not_known(f"the row could not be watched for: {error}")
-    starting.close()
-    connection = callers.accept(listener, seconds + HOLD_SECONDS)
-    connection.settimeout(HOLD_SECONDS)
-    connection.sendall(json.dumps(result).encode("utf-8"))
-    connection.close()
-
-
-def not_known(reason: str) -> dict[str, Any]:
+def not_known(reason: str) -> dict[str, object]:
     """The result where nobody could look: the row may be there or not."""
     return {"arrived": False, "unknown": True, "msg": reason}
 
 
-def ask(name: str, seconds: float) -> dict[str, Any]:
+def ask(name: str, seconds: float) -> dict[str, object]:
     """What the process found, or a result that says why there is none; waits until it has found
     something.
 

@@ -26,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Values
 
 NOT_FOLLOWED = (
     "no row was written: no replica reads this server's binary log, and semi-sync is off; site.yml"
@@ -42,7 +43,7 @@ def columns(server: Server, schema: str, table: str) -> list[str]:
     return [row["name"] for row in rows]
 
 
-def counters(server: Server, names: Names) -> dict[str, Any]:
+def counters(server: Server, names: Names) -> Values:
     return by_key(names.statuses("source"), server.semisync_status())
 
 
@@ -93,7 +94,7 @@ def followed(server: Server, names: Names) -> bool:
     return enabled == "ON" or bool(server.senders())
 
 
-def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     params = module.params
     schema, table, rows = params["schema"], params["table"], params["rows"]
     # What is there before replication is would have to be brought to the replicas.
@@ -156,7 +157,7 @@ def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]
     }
 
 
-def nothing(server: Server, names: Names) -> dict[str, Any]:
+def nothing(server: Server, names: Names) -> dict[str, object]:
     """The result where no row is written."""
     return {
         "changed": False,

@@ -8,9 +8,13 @@ does.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import repeated
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
+
+if TYPE_CHECKING:
+    from typing import NotRequired
 
 TIMER_PREFIX = "dbre-semisync-rescue-"
 PROPERTIES = ("LoadState", "ActiveState", "SubState", "MainPID")
@@ -26,11 +30,24 @@ TIMES = {
 ATTEMPTS, PAUSE = 12, 10
 
 
-def show_arguments(unit: str) -> list[Any]:
+def show_arguments(unit: str) -> list[str]:
     return ["show", "--property=" + ",".join(PROPERTIES + tuple(TIMES.values())), unit]
 
 
-def parse_show(text: str, now: float, monotonic: float) -> dict[str, Any]:
+class UnitState(TypedDict):
+    """What systemd says of a unit; times in seconds since 1970, None for never."""
+
+    known: bool
+    active: str
+    sub: str
+    main_pid: int
+    times: dict[str, float | None]
+    running: bool
+    # Of one that does not run.
+    last_words: NotRequired[list[str]]
+
+
+def parse_show(text: str, now: float, monotonic: float) -> UnitState:
     """The unit's state and the times of its last changes.
 
     Args:
@@ -39,7 +56,7 @@ def parse_show(text: str, now: float, monotonic: float) -> dict[str, Any]:
         monotonic: seconds of the monotonic clock at the same moment.
     """
     values = dict(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
-    times = {}
+    times: dict[str, float | None] = {}
     for word, name in TIMES.items():
         micros = int(values.get(name) or 0)
         times[word] = round(now - monotonic + micros / 1e6, 6) if micros else None

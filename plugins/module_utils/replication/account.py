@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Iterable, Mapping
 
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Reader
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Reader, TypedDict
 
 # Plugins whose accounts have a password that the server keeps; '' is the native one of old servers.
 NATIVE, SHA2, SHA256 = "mysql_native_password", "caching_sha2_password", "sha256_password"
@@ -92,7 +93,14 @@ def matches(plugin: str, stored: str, password: str) -> bool | None:
     return None
 
 
-def parse_row(row: dict[str, Any]) -> dict[str, Any]:
+class Known(TypedDict):
+    """An account: its host, and what it accepts, the first one first: [(plugin, hash)]."""
+
+    host: str
+    accepts: list[tuple[str, str]]
+
+
+def parse_row(row: Mapping[str, str | None]) -> Known:
     """One account of accounts_query(): its host, and what it accepts, the first one first:
     [(plugin, hash)].
 
@@ -100,7 +108,7 @@ def parse_row(row: dict[str, Any]) -> dict[str, Any]:
     {} is the account's own one.
     """
     if row.get("priv"):
-        priv = json.loads(row["priv"])
+        priv = json.loads(row["priv"] or "{}")
         own = (priv.get("plugin", ""), priv.get("authentication_string", ""))
         accepts = [
             (entry.get("plugin", ""), entry.get("authentication_string", "")) if entry else own
@@ -112,7 +120,7 @@ def parse_row(row: dict[str, Any]) -> dict[str, Any]:
         second = json.loads(row.get("attributes") or "{}").get("additional_password")
         if second:
             accepts.append((plugin, second))
-    return {"host": row["host"], "accepts": accepts}
+    return {"host": row["host"] or "", "accepts": accepts}
 
 
 def accounts_query(names: Names) -> str:
@@ -128,11 +136,12 @@ def accounts_query(names: Names) -> str:
         columns += ", u.User_attributes AS attributes" if names.dual_passwords else ""
     else:
         columns += ", u.plugin AS plugin, u.authentication_string AS hash, u.Password AS password"
-    where = "WHERE u.User = %s AND u.Repl_slave_priv = 'Y' ORDER BY u.Host"
-    return " ".join(("SELECT", columns, "FROM", table, where))
+    where = "u.User = %s AND u.Repl_slave_priv = 'Y'"
+    # All of it is written above; nothing comes from outside.
+    return f"SELECT {columns} FROM {table} WHERE {where} ORDER BY u.Host"  # noqa: S608
 
 
-def check(names: Names, user: str, accounts: list[dict[str, Any]]) -> None:
+def check(names: Names, user: str, accounts: list[Known]) -> None:
     """Refuse what cannot be rotated.
 
     Raises:
@@ -159,14 +168,14 @@ def check(names: Names, user: str, accounts: list[dict[str, Any]]) -> None:
                 )
 
 
-def has_only(account: dict[str, Any], password: str) -> bool:
+def has_only(account: Known, password: str) -> bool:
     """Whether this password alone is accepted; False where nobody can say."""
     return len(account["accepts"]) == 1 and bool(matches(*(account["accepts"][0] + (password,))))
 
 
 def statements(
-    names: Names, user: str, account: dict[str, Any], password: str, keep_old: bool
-) -> list[Any]:
+    names: Names, user: str, account: Known, password: str, keep_old: bool
+) -> list[Step]:
     """What makes an account accept the new password: [(statement, arguments)], none where it does
     already.
 
@@ -193,7 +202,7 @@ def statements(
     if has_only(account, password):
         return []
     # MySQL keeps the second one when the first changes.
-    discard = (
+    discard: list[Step] = (
         [("ALTER USER %s@%s DISCARD OLD PASSWORD", name)] if second and not names.mariadb else []
     )
     if known and discard:
@@ -210,7 +219,7 @@ def by_grant(names: Names) -> bool:
 
 def creation(
     names: Names, user: str, host: str, password: str, require_ssl: bool, exists: bool = False
-) -> list[Any]:
+) -> list[Step]:
     """The statements that create an account with REPLICATION SLAVE alone; one that exists keeps its
     password.
 
@@ -243,7 +252,7 @@ def secret(plugin: str, password: str) -> str:
 
 def both(
     names: Names, plugin: str, stored: str, name: tuple[str, str], new: str
-) -> tuple[str, tuple[Any, ...]]:
+) -> tuple[str, tuple[object, ...]]:
     """(statement, arguments) that makes an account accept the new password beside its own."""
     if names.mariadb:
         plugin = plugin or NATIVE
@@ -255,7 +264,7 @@ def both(
     return alone(names, plugin) + " RETAIN CURRENT PASSWORD", (*name, new)
 
 
-def show(statement: str, arguments: tuple[Any, ...]) -> str:
+def show(statement: str, arguments: tuple[object, ...]) -> str:
     """The statement for people: whose account it is, and nothing of what it accepts."""
     return statement % (
         tuple(repr(part) for part in arguments[:2]) + (HIDDEN,) * (len(arguments) - 2)
@@ -277,14 +286,14 @@ def new_way(plugin: str) -> str:
     return f"{plugin} USING {'%s' if plugin == NATIVE else 'PASSWORD(%s)'}"
 
 
-def drop_second(names: Names, user: str, account: dict[str, Any]) -> str:
+def drop_second(names: Names, user: str, account: Known) -> str:
     """What a person runs to drop an account's second password."""
     if names.mariadb:
         return f"ALTER USER '{user}'@'{account['host']}' IDENTIFIED VIA … with the first alone"
     return f"ALTER USER '{user}'@'{account['host']}' DISCARD OLD PASSWORD"
 
 
-def describe(user: str, accounts: list[dict[str, Any]], password: str) -> str:
+def describe(user: str, accounts: list[Known], password: str) -> str:
     """The accounts for a diff: which passwords they accept, without a word of them."""
     words = {True: "the new password", False: "another password", None: "a password"}
     lines = []
@@ -296,12 +305,10 @@ def describe(user: str, accounts: list[dict[str, Any]], password: str) -> str:
     return "".join(lines)
 
 
-def predict(user: str, accounts: list[dict[str, Any]], keep_old: bool) -> str:
+def predict(user: str, hosts: Iterable[str], keep_old: bool) -> str:
     """The accounts as they should be afterwards, for the diff."""
     kept = " and the one before" if keep_old else ""
-    return "".join(
-        f"{user}@{account['host']} accepts the new password{kept}\n" for account in accounts
-    )
+    return "".join(f"{user}@{host} accepts the new password{kept}\n" for host in hosts)
 
 
 def strangers(sessions: list[Reader], user: str, expected: int) -> list[str]:

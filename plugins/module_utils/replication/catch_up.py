@@ -8,7 +8,6 @@ binary log.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -16,11 +15,39 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 POLL_SECONDS = 0.1
 
 
-def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]:
+class Target(TypedDict):
+    """What a replica is to apply: a set of GTIDs, or else a place in its source's binary log."""
+
+    target: str | None
+    file: str
+    position: int
+
+
+class Place(TypedDict):
+    """A place in a source's binary log."""
+
+    file: str
+    position: int
+
+
+class Look(TypedDict):
+    """How far a replica is."""
+
+    caught_up: bool
+    # Transactions; None where it is asked by file and position.
+    missing: int | None
+    place: Place | None
+    seconds_behind: int | None
+    # Why its applier has stopped, or "".
+    stopped: str
+
+
+def look(params: Target, server: Server, names: Names) -> Look:
     """How far the replica is: {'caught_up', 'missing', 'place', 'seconds_behind', 'stopped'}.
 
     Args:
@@ -48,7 +75,7 @@ def look(params: dict[str, Any], server: Server, names: Names) -> dict[str, Any]
     }
 
 
-def wait(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def wait(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Look until the replica is there, or time is up; what semisync_catch_up returns.
 
     Raises:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
@@ -24,10 +26,9 @@ TLS = (
     ("source_ssl_verify", "SSL_VERIFY_SERVER_CERT", "tls_verify"),
 )
 # A statement and its arguments.
-Step = Tuple[str, Optional[Tuple[Any, ...]]]
 
 
-def change_statement(names: Names, params: dict[str, Any]) -> Step:
+def change_statement(names: Names, params: Mapping[str, object]) -> Step:
     """(statement, arguments) of CHANGE REPLICATION SOURCE TO or CHANGE MASTER TO, by GTID."""
     statement, prefix = names.change_source
     options = [
@@ -62,12 +63,12 @@ def change_statement(names: Names, params: dict[str, Any]) -> Step:
     return f"{statement} {', '.join(words)}", tuple(arguments)
 
 
-def as_sql(value: bool | str) -> int | str:
+def as_sql(value: object) -> object:
     """A value as an argument of a statement: the servers know no booleans."""
     return int(value) if isinstance(value, bool) else value
 
 
-def login_changes(params: dict[str, Any], before: Channel, known: str | None) -> list[Any]:
+def login_changes(params: Mapping[str, object], before: Channel, known: str | None) -> list[Any]:
     """Options of a channel's login that differ from what is wanted: [(option, value)]; what is None
     is left alone.
 
@@ -163,7 +164,7 @@ def position_steps(names: Names, stopped: Channel) -> list[Step]:
     ]
 
 
-def follows(before: Channel | None, params: dict[str, Any]) -> bool:
+def follows(before: Channel | None, params: Mapping[str, object]) -> bool:
     """True where the channel already points at this source, and has met it."""
     return (
         before is not None
@@ -186,7 +187,7 @@ def reconnect_steps(names: Names) -> list[Step]:
     return [(f"{word} {names.replica_word} IO_THREAD", None) for word in ("STOP", "START")]
 
 
-def steps(names: Names, params: dict[str, Any], before: Channel | None) -> list[Step]:
+def steps(names: Names, params: Mapping[str, object], before: Channel | None) -> list[Step]:
     """The statements to run, in order."""
     stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"
     if params["state"] == "stopped":
@@ -202,7 +203,7 @@ def steps(names: Names, params: dict[str, Any], before: Channel | None) -> list[
     return [*first, change_statement(names, params), (start, None)]
 
 
-def show(statement: str, arguments: tuple[Any, ...] | None) -> str:
+def show(statement: str, arguments: tuple[object, ...] | None) -> str:
     """The statement for people: arguments in place, the password hidden."""
     if not arguments:
         return statement
@@ -234,7 +235,7 @@ def describe_tls(channel: Channel) -> str:
     return "Yes" + "".join(words)
 
 
-def predict(before: Channel | None, params: dict[str, Any]) -> str:
+def predict(before: Channel | None, params: Mapping[str, object]) -> str:
     """The channel as it should be afterwards, for the diff."""
     runs = "No" if params["state"] == "stopped" else "Yes"
     after: dict[str, object] = {**(before or {}), "io_running": runs}

@@ -173,7 +173,7 @@ class Replica:
                 )
         return True
 
-    def place(self) -> dict[str, Any]:
+    def place(self) -> dict[str, object]:
         """How far the applier is, by position and by GTID, at one moment: {'file', 'position',
         'gtid'}. The IO thread goes on, and acknowledges.
         """

@@ -136,7 +136,7 @@ def drain(module: AnsibleModule, server: Server) -> None:
         )
 
 
-def change_mode(module: AnsibleModule, server: Server) -> dict[str, Any]:
+def change_mode(module: AnsibleModule, server: Server) -> dict[str, object]:
     """Take a step of the modes, where the server has not come so far."""
     step, statement = module.params["step"], None
     variables = server.pairs("SHOW GLOBAL VARIABLES LIKE '%gtid\\_%'")
@@ -162,12 +162,12 @@ def change_mode(module: AnsibleModule, server: Server) -> dict[str, Any]:
 # --- a replica's channel ---
 
 
-def read_source(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def read_source(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """The GTIDs that belong to a place in this source's binary log."""
     return {"changed": False, "statements": [], "place": source_place(module, server, names)}
 
 
-def source_place(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def source_place(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Its end on MySQL; on MariaDB the replica's place."""
     if names.mariadb:
         place = module.params["replica_place"]
@@ -186,7 +186,7 @@ def source_place(module: AnsibleModule, server: Server, names: Names) -> dict[st
     }
 
 
-def read_replica(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def read_replica(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Start a channel that was left stopped, and say how far it is; MySQL's is asked later."""
     replica = Replica(module, server, names)
     started = replica.begin()
@@ -197,7 +197,7 @@ def read_replica(module: AnsibleModule, server: Server, names: Names) -> dict[st
     }
 
 
-def convert(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def convert(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Have the channel follow by GTID, where that is proven to be right."""
     replica = Replica(module, server, names)
     before = replica.channel()

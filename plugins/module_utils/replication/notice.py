@@ -9,7 +9,7 @@ nothing either.
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
@@ -35,7 +35,7 @@ UNDER_WAY = (
 READ_ONLY = (1290, 1836)
 
 
-def patience(timeout: Any) -> float:
+def patience(timeout: str | None) -> float:
     """How long the row may take.
 
     Args:
@@ -47,7 +47,7 @@ def patience(timeout: Any) -> float:
 
 def give(
     module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
 
     A change that no replica has heard of must not be made while the source promises anything: the
@@ -82,7 +82,7 @@ def give(
 
 def settle(
     module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Close this run's row; without one, what interrupted runs have left: the RETURN section of
     semisync_spend. Looks count again from here on.
 
@@ -132,18 +132,20 @@ def closing(left: dict[str, int], mine: str | None, in_force: bool) -> list[str]
     return [] if in_force else [run for run, age in left.items() if age >= STALE]
 
 
-def entry_of(params: dict[str, Any], variables: Variables, run: str, state: str) -> journal.Entry:
+def entry_of(
+    params: Mapping[str, object], variables: Variables, run: str, state: str
+) -> journal.Entry:
     """A row about this source."""
     number = journal.identity(variables)
     return journal.Entry(
         operation=journal.SETTINGS,
         run=run,
         state=state,
-        from_host=params["host"],
-        to_host=params["host"],
+        from_host=str(params["host"]),
+        to_host=str(params["host"]),
         from_id=number,
         to_id=number,
-        details=params["reason"],
+        details=str(params["reason"]),
     )
 
 

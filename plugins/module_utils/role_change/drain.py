@@ -56,7 +56,7 @@ def apply_round(
     there = io_thread_resume.release(address)
     if plan.held and not there:
         return {"changed": False, "round": dict(GONE)}
-    locks.take(server, role_statements.flag_name(plan.token, FLAG), 0)
+    locks.take(server, locks.flag_name(plan.token, FLAG), 0)
     if plan.held or plan.durability:
         try:
             io_thread_resume.leave(address, lambda: put_back(module, plan))

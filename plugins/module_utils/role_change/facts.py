@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    freeze,
+    client_sessions,
     read_only_dropin,
     run_lock,
-    scheduled_events,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
     Address,
@@ -34,6 +33,7 @@ def switchover_facts(
 ) -> dict[str, object]:
     """See the RETURN section of semisync_switchover."""
     has = run_lock.holder(server, plan.user)
+    scheduler = server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]
     return {
         "changed": False,
         "running": bool(has and not has.stranger),
@@ -41,9 +41,9 @@ def switchover_facts(
         "reach": {one.host: reach(module, plan.user, one) for one in plan.members},
         "filters": filters(server, names),
         "events": server.events(),
-        "long": freeze.long_transactions(server),
+        "long": client_sessions.long_transactions(server),
         "first_gtids": first_gtids(server, names),
-        "event_scheduler": scheduled_events.scheduler(server),
+        "event_scheduler": text(scheduler["value"]),
         "fence": read_only_dropin.stands(plan.option_file.path, plan.option_file.kind),
     }
 

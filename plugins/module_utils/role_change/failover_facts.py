@@ -81,9 +81,9 @@ def places_of(others: list[Place], info: State) -> list[Place]:
     server's own source is. Whether they have TLS is not known yet; likely they do as this one.
     """
     channel = info["channel"]
-    source = Place(channel["source_host"], channel["source_port"]) if channel else Place(None, None)
+    own = [Place(channel["source_host"], channel["source_port"])] if channel else []
     tls = bool(info["tls"]["on"])
-    listening = [place for place in [*others, source] if place.address]
+    listening = [place for place in [*others, *own] if place.address]
     # A dictionary, so that each is there once and in order.
     once = {(str(place.address), int(place.port or DEFAULT_PORT)): True for place in listening}
     return [Place(address, port, tls, known=False) for address, port in once]

@@ -9,65 +9,34 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
     role_statements,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.client_sessions import (
+    NEVER_ENDED,
+    Session,
+    in_words,
+    long_transactions,
+    privileged_users,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
-if TYPE_CHECKING:
-    from typing import TypedDict
-else:
-    TypedDict = dict
-
+# How often the source's position must be read alike, and seconds in between.
+READINGS, READING_PAUSE = 3, 0.002
 POLL_SECONDS = 0.1
 # Seconds until a statement that was killed has ended.
 KILLED_SECONDS = 5
 # ER_NO_SUCH_THREAD: it has ended already.
 NO_SUCH_THREAD = 1094
-# Sessions that no account is behind, or that replicas live by.
-NEVER_ENDED = ("system user", "event_scheduler", "unauthenticated user")
-
-
-class Session(TypedDict):
-    """A session of a client: its number, its account's name, and for how long."""
-
-    id: int
-    user: str
-    seconds: int
 
 
 class FrozenError(Exception):
     """Writers could not be kept out in time; the text says whom it may have waited for."""
-
-
-def long_transactions(server: Server, seconds: float = role_statements.LONG) -> list[Session]:
-    """Transactions that have been open for some time: id and user of the session, seconds."""
-    return [
-        {"id": int(row["id"]), "user": text(row["user"]), "seconds": int(row["seconds"])}
-        for row in server.rows(
-            "SELECT t.trx_mysql_thread_id AS id, p.USER AS user,"
-            " TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS seconds"
-            " FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p"
-            " ON p.ID = t.trx_mysql_thread_id"
-            " WHERE t.trx_started <= NOW() - INTERVAL %s SECOND AND p.USER NOT IN"
-            " ('system user', 'event_scheduler') ORDER BY t.trx_started",
-            (int(seconds),),
-        )
-    ]
-
-
-def in_words(sessions: list[Session]) -> str:
-    """Sessions for people, without their statements."""
-    return ", ".join(
-        f"session {one['id']} of {one['user']} for {one['seconds']} s" for one in sessions[:10]
-    )
 
 
 def kill(server: Server, number: int, what: str = "") -> None:
@@ -158,17 +127,6 @@ def busy(server: Server, but: int) -> list[Session]:
     ]
 
 
-def privileged_users(server: Server) -> list[str]:
-    """Names of accounts that may write to a server that is read_only."""
-    asked = filled(
-        "SELECT DISTINCT GRANTEE AS grantee FROM information_schema.USER_PRIVILEGES WHERE"
-        " PRIVILEGE_TYPE IN ({privileged})",
-        privileged=list(role_statements.PRIVILEGED),
-    )
-    rows = server.rows(asked)
-    return sorted({text(row["grantee"]).rpartition("@")[0].strip("'") for row in rows})
-
-
 def end_privileged(server: Server, keep: list[int]) -> list[Session]:
     """End the sessions that read_only does not keep out; which they were.
 
@@ -198,11 +156,11 @@ def stand_still(server: Server, names: Names, seconds: float) -> str:
         FrozenError: it goes on.
     """
     deadline, alike, last = time.monotonic() + seconds, 0, ""
-    while alike < role_statements.READINGS:
+    while alike < READINGS:
         seen = locks.look(server, "", (), names.logged_position).position
         alike, last = (alike + 1 if alike and seen == last else 1), seen
         # What stands still in the last moment stands still.
-        if alike < role_statements.READINGS and time.monotonic() >= deadline:
+        if alike < READINGS and time.monotonic() >= deadline:
             raise FrozenError("its position does not stand still although it is frozen")
-        time.sleep(role_statements.READING_PAUSE)
+        time.sleep(READING_PAUSE)
     return str(last)

@@ -14,10 +14,6 @@ import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.role_statements import (
-    RUN_LOCK,
-    flag_name,
-)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote, quote_text
@@ -25,6 +21,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
+
+# Held by every run on the server of the old and of the new source, on the connection that opens
+# and freezes: a run without it can do neither.
+RUN_LOCK = "dbre.semisync.switchover"
+
+
+def flag_name(token: str, flag: str) -> str:
+    """The lock that a part holds to say how far it is."""
+    return f"dbre.semisync.{token}.{flag}"
 
 
 class Locks:

@@ -19,7 +19,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
-    role_statements,
     run_lock,
     watchdog,
 )
@@ -270,7 +269,7 @@ class Participant(ABC):
         """
         if not self.has_run_lock(0):
             has = run_lock.holder(self.control, self.plan.user)
-            words = f"{role_statements.RUN_LOCK}{f' ({has.words})' if has else ''}"
+            words = f"{locks.RUN_LOCK}{f' ({has.words})' if has else ''}"
             raise AbortError(
                 f"another switchover is under way on {self.host}: it holds the lock {words}. Wait"
                 " until it has ended"

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
 
 # Modes of a plan, and the parts of hosts.
 SWITCH, FINISH, UNDO, APPLY, RENEW = "switch", "finish", "undo", "apply", "renew"
-SOURCE, TARGET, REPLICA = "source", "target", "replica"
+SOURCE, TARGET, REPLICA, FORMER = "source", "target", "replica", "former"
 
 
 class PlanError(Exception):
@@ -214,7 +215,7 @@ class SwitchoverPlan(RoleChangePlan, Plan):
     tls: ChannelTls = field(metadata={ONE_OF: ChannelTls})
     long_transactions: str
     events: bool
-    event_states: list[dict[str, str]] | None
+    event_states: list[EventState] | None
     super_read_only: bool
     without_target: bool = False
     scheduler_was_on: bool = False
@@ -243,7 +244,7 @@ class FailoverPlan(RoleChangePlan, Plan):
     held: bool
     to_apply: int = 0
     salvage: object = None
-    event_states: list[dict[str, str]] | None = None
+    event_states: list[EventState] | None = None
 
 
 # The other steps of a switchover and of a failover

@@ -27,22 +27,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 
-# Held by every run on the server of the old and of the new source, on the connection that opens
-# and freezes: who does not hold it can do neither.
-RUN_LOCK = "dbre.semisync.switchover"
-# A transaction that has been open so long is a long one, in seconds.
-LONG = 1
-# How often the source's position must be read alike, and seconds in between.
-READINGS, READING_PAUSE = 3, 0.002
 # An event that its source's server is to run (MySQL manual, "The INFORMATION_SCHEMA EVENTS Table").
 ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
-# Who may write to a server that is read_only.
-PRIVILEGED = ("SUPER", "READ_ONLY ADMIN", "READ ONLY ADMIN")
-
-
-def flag_name(token: str, flag: str) -> str:
-    """The lock that a part holds to say how far it is."""
-    return f"dbre.semisync.{token}.{flag}"
 
 
 def freeze_statement(names: Names) -> str:

@@ -14,9 +14,8 @@ import time
 from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    freeze,
+    client_sessions,
     locks,
-    role_statements,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -58,8 +57,7 @@ def holder(server: Server, ours: str) -> Holder | None:
         ServerError: the server is gone.
     """
     row = server.rows(
-        f"SELECT IS_USED_LOCK({quote_text(role_statements.RUN_LOCK)}) AS id,"
-        " CURRENT_USER() AS login"
+        f"SELECT IS_USED_LOCK({quote_text(locks.RUN_LOCK)}) AS id, CURRENT_USER() AS login"
     )[0]
     if row["id"] is None:
         return None
@@ -77,8 +75,8 @@ def stranger(server: Server, user: str, ours: tuple[str, ...]) -> bool:
     try:
         return not (
             user in ours
-            or user in freeze.NEVER_ENDED
-            or user in freeze.privileged_users(server)
+            or user in client_sessions.NEVER_ENDED
+            or user in client_sessions.privileged_users(server)
             or any(has_roles(server, statement, user) for statement in ROLES)
         )
     except ServerError:
@@ -108,7 +106,7 @@ def take(server: Server, seconds: float, ours: str, anybody: bool = False) -> bo
         ServerError: the server is gone.
     """
     deadline = time.monotonic() + PATIENCE
-    while not locks.take(server, role_statements.RUN_LOCK, seconds):
+    while not locks.take(server, locks.RUN_LOCK, seconds):
         has = holder(server, ours)
         if time.monotonic() >= deadline or (has and not (has.stranger or anybody)):
             return False

@@ -36,7 +36,7 @@ ENABLED, DISABLED = "ENABLED", "DISABLED"
 
 
 def take_over(
-    here: Sequence[Mapping[str, str]], before: Sequence[Mapping[str, str]] | None
+    here: Sequence[Mapping[str, str]], before: Sequence[Mapping[str, object]] | None
 ) -> tuple[list[Step], list[str]]:
     """(the statements that give the new source's events what they had on the old one, the names of
     those of which that is not known: they stay as they are, and run nowhere).

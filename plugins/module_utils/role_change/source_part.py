@@ -22,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     UNKNOWN,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    client_sessions,
     freeze,
     locks,
     read_only_dropin,
@@ -138,14 +139,14 @@ class SourcePart(Participant):
         then = self.plan.long_transactions
         left, seconds = freeze.drain(self.monitor, self.plan.drain, then)
         if left and then == "refuse":
-            self.point("S2", False, freeze.in_words(left), "no long transaction")
+            self.point("S2", False, client_sessions.in_words(left), "no long transaction")
             raise AbortError(
                 f"{self.host} has transactions that are open for longer than"
-                f" {role_statements.LONG} s, {self.plan.drain} s after they were waited for:"
-                f" {freeze.in_words(left)}. End them, wait longer"
+                f" {client_sessions.LONG} s, {self.plan.drain} s after they were waited for:"
+                f" {client_sessions.in_words(left)}. End them, wait longer"
                 " (semisync_switchover_drain), or say semisync_switchover_long_transactions=kill"
             )
-        ended = f"; ended: {freeze.in_words(left)}" if left else ""
+        ended = f"; ended: {client_sessions.in_words(left)}" if left else ""
         self.point("S2", True, f"none after {seconds:.1f} s{ended}", "no long transaction")
         self.log_event("drained", f"{seconds:.1f} s{ended}")
 
@@ -198,8 +199,8 @@ class SourcePart(Participant):
         self.point(
             "S4",
             waiting == 0,
-            f"{waiting} sessions wait; read {role_statements.READINGS} times alike: {self.position}"
-            + (f"; ended: {freeze.in_words(ended)}" if ended else ""),
+            f"{waiting} sessions wait; read {freeze.READINGS} times alike: {self.position}"
+            + (f"; ended: {client_sessions.in_words(ended)}" if ended else ""),
             "none waits, the position stands still",
         )
         if waiting:
@@ -337,7 +338,7 @@ class SourcePart(Participant):
                 if not locks.look(server, self.token, (UNDOING,), position).flags[UNDOING]:
                     raise AbortError(f"the part on {self.target} has not come so far")
                 self.answer()
-            elif not locks.take(server, role_statements.RUN_LOCK, 1):
+            elif not locks.take(server, locks.RUN_LOCK, 1):
                 raise AbortError(f"the part on {self.target} has not ended")
             if not locks.look(server, self.token, (), position).read_only:
                 return OPENED, f"{self.target} takes writes"

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, marker
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import account_name, filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 EVERYWHERE = "%"
 # Of a login that is refused, the host that it came from as accounts are compared with it.
@@ -24,7 +25,16 @@ REQUIRE = {"required": "SSL", "any": "NONE", "disabled": "NONE"}
 SEEN_SECONDS = 5
 
 
-def measure(server: Server) -> dict[str, Any]:
+class Amounts(TypedDict):
+    """What is to be copied; bytes as the server estimates them, unfit tables by name."""
+
+    bytes: int
+    tables: int
+    schemas: list[str]
+    unfit: list[str]
+
+
+def measure(server: Server) -> Amounts:
     """What is to be copied: {'bytes', 'tables', 'schemas', 'unfit'}; bytes as the server estimates
     them.
     """
@@ -58,15 +68,15 @@ def dynamic_plugins(server: Server) -> dict[str, str]:
     }
 
 
-def seen_as(params: dict[str, Any]) -> str:
+def seen_as(params: Mapping[str, object]) -> str:
     """As which host a source sees this one; empty if it does not tell.
 
     The account is not there, or has another password: the refusal names the host.
     """
     try:
         login.connect_to(
-            params["source_host"],
-            params["source_port"],
+            str(params["source_host"]),
+            int(str(params["source_port"])),
             copying.DONOR,
             "",
             False,
@@ -79,9 +89,7 @@ def seen_as(params: dict[str, Any]) -> str:
     return ""
 
 
-def donor_statements(
-    plugins: dict[str, str], host: str, password: str, tls: str
-) -> list[tuple[str, tuple[str] | None]]:
+def donor_statements(plugins: dict[str, str], host: str, password: str, tls: str) -> list[Step]:
     """What makes a MySQL server a donor: [(statement, arguments)].
 
     Outside the binary log: the other replicas have no use for the account.
@@ -94,7 +102,7 @@ def donor_statements(
     account = account_name(copying.DONOR, host)
     # The password is an argument of the statement; so its account has a doubled per cent sign.
     escaped = account.replace("%", "%%")
-    statements: list[tuple[str, tuple[str] | None]] = [
+    statements: list[Step] = [
         ("SET SESSION sql_log_bin = 0", None),
         (f"CREATE USER IF NOT EXISTS {escaped} IDENTIFIED BY %s", (password,)),
         (f"ALTER USER {escaped} IDENTIFIED BY %s REQUIRE {REQUIRE[tls]}", (password,)),
@@ -105,17 +113,17 @@ def donor_statements(
     return [("INSTALL PLUGIN clone SONAME 'mysql_clone.so'", None), *statements]
 
 
-def end_statements(hosts: list[str], uninstall: bool) -> list[tuple[str, None]]:
+def end_statements(hosts: list[str], uninstall: bool) -> list[Step]:
     """What takes that back: [(statement, no arguments)]. Into the binary log: the clone has the
     account too.
 
     Args:
         hosts: of the accounts that are there.
     """
-    drop: list[tuple[str, None]] = [
+    drop: list[Step] = [
         (f"DROP USER IF EXISTS {account_name(copying.DONOR, host)}", None) for host in hosts
     ]
-    return drop + ([("UNINSTALL PLUGIN clone", None)] if uninstall else [])
+    return [*drop, ("UNINSTALL PLUGIN clone", None)] if uninstall else drop
 
 
 def donor_hosts(server: Server) -> list[str]:
@@ -126,7 +134,7 @@ def donor_hosts(server: Server) -> list[str]:
     return [text(row["host"]) for row in rows]
 
 
-def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, Any]:
+def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Say how much there is to copy, and let the replica in; see part prepare of semisync_seed.
 
     Raises:
@@ -147,19 +155,23 @@ def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, An
         # Whose plugin it is, is noted before it is there.
         note(server).write()
     execute(module, server, statements)
-    result = dict(amounts, plugins=plugins, installed=installs, changed=bool(statements))
+    result: dict[str, object] = {
+        **amounts,
+        "plugins": plugins,
+        "installed": installs,
+        "changed": bool(statements),
+    }
     if params["method"] == "dump":
         # The sender reads them again when it sends: what it says is seen where it fails, alone.
-        result["left_out"] = accounts.read(server, names).left_out
-        if result["left_out"]:
-            module.warn(
-                "a dump leaves out privileges on what the source no longer has: "
-                + "; ".join(result["left_out"])
-            )
+        left_out = accounts.read(server, names).left_out
+        result["left_out"] = left_out
+        if left_out:
+            words = "a dump leaves out privileges on what the source no longer has: "
+            module.warn(words + "; ".join(left_out))
     return result
 
 
-def clear(module: AnsibleModule, server: Server, _names: Names) -> dict[str, Any]:
+def clear(module: AnsibleModule, server: Server, _names: Names) -> dict[str, object]:
     """Drop what a clone needed on its source; see part clear of semisync_seed."""
     if module.params["method"] != "clone":
         return {"changed": False}
@@ -177,7 +189,7 @@ def note(server: Server) -> marker.Donor:
     return marker.Donor(server.rows("SELECT @@GLOBAL.port AS port")[0]["port"])
 
 
-def execute(module: AnsibleModule, server: Server, statements: Any) -> None:
+def execute(module: AnsibleModule, server: Server, statements: Iterable[Step]) -> None:
     """Run statements, but not in check mode."""
     for statement, arguments in [] if module.check_mode else statements:
         try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -36,7 +35,7 @@ def ending(path: str) -> str:
     return next((str(text).strip() for text in words if text), "it ended without a word")
 
 
-def offered(module: AnsibleModule) -> dict[str, Any]:
+def offered(module: AnsibleModule) -> dict[str, object]:
     """Wait until the sender listens; see part offered of semisync_seed.
 
     Raises:

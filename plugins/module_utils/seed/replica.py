@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, cast
 
 from ansible.module_utils.basic import AnsibleModule
@@ -210,7 +210,7 @@ class Replica:
             total=int(row["whole"] or 0) or self.params["expected_bytes"],
         )
 
-    def settle_clone(self, before: dict[str, Any]) -> None:
+    def settle_clone(self, before: Mapping[str, str]) -> None:
         """After the restart: was it a whole clone, and the replica's own plugins back in place."""
         server = self.wait()
         status = server.rows(

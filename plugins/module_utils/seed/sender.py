@@ -11,37 +11,63 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from typing import IO, Any, cast
+from typing import IO, NamedTuple, cast
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 # Seconds to wait for the port, and then for the replica.
 WAIT_SECONDS = 120
 
 
-def command(method: str, info: dict[str, Any], path: str, folder: str) -> list[str]:
+class Serving(TypedDict):
+    """A stream that waits for its replica: paths of certificate and key, the replica's token."""
+
+    port: int
+    certificate: str
+    key: str
+    token: str
+
+
+class Copied(NamedTuple):
+    """What the program that copies is given.
+
+    Attributes:
+        program: its path.
+        options: names.dump_options.
+        schemas: those that are dumped.
+        datadir: the server's.
+    """
+
+    program: str
+    options: list[str]
+    schemas: list[str]
+    datadir: str
+
+
+def command(method: str, info: Copied, path: str, folder: str) -> list[str]:
     """The program whose output is the copy.
 
     Args:
         method: backup or dump.
-        info: {'program', 'options', 'datadir', 'schemas'}; the options are names.dump_options.
+        info: what is copied, and by which program.
         path: option file with the login.
         folder: an empty folder for the program's own notes.
     """
     if method == "backup":
         return [
-            info["program"],
+            info.program,
             "--defaults-extra-file=" + path,
             "--backup",
             "--stream=xbstream",
-            "--datadir=" + info["datadir"],
+            "--datadir=" + info.datadir,
             "--target-dir=" + folder,
         ]
     words = [
-        info["program"],
+        info.program,
         "--defaults-file=" + path,
         "--single-transaction",
         "--quick",
@@ -52,12 +78,10 @@ def command(method: str, info: dict[str, Any], path: str, folder: str) -> list[s
         "--max-allowed-packet=1G",
     ]
     # After "--" a schema's name is never an option, whatever a client has called it.
-    return [*words, *info["options"], "--databases", "--", *info["schemas"]]
+    return [*words, *info.options, "--databases", "--", *info.schemas]
 
 
-def serve(
-    params: dict[str, Any], head: bytes, words: list[str], folder: str, tail: bytes = b""
-) -> int:
+def serve(params: Serving, head: bytes, words: list[str], folder: str, tail: bytes = b"") -> int:
     """Wait for the replica, send the copy, and return how many bytes that were.
 
     Args:
@@ -131,7 +155,7 @@ def scratch() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def send(module: AnsibleModule) -> dict[str, Any]:
+def send(module: AnsibleModule) -> dict[str, object]:
     """Offer the copy, and send it to the one replica that asks for it; see part send of
     semisync_seed.
 
@@ -141,18 +165,18 @@ def send(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     server = connection.Server(login.connect_or_fail(module))
     names = connection.identify(server)
-    info = {
-        "program": params["tools"][params["method"]],
-        "options": names.dump_options or [],
-        "schemas": server.schemas(),
-        "datadir": server.variables()["datadir"],
-    }
+    info = Copied(
+        program=params["tools"][params["method"]],
+        options=names.dump_options or [],
+        schemas=server.schemas(),
+        datadir=server.variables()["datadir"] or "",
+    )
     brought = accounts.read(server, names) if params["method"] == "dump" else accounts.NONE
     head, tail = ("".join(part).encode("utf-8") for part in (brought.ahead, brought.behind))
     # The copy may take longer than the server leaves a connection alone.
     del server
     with login.client_file(params) as path, scratch() as folder:
         words = trust.words(command(params["method"], info, path, folder))
-        trust.hand_over(info["program"], path, folder)
+        trust.hand_over(info.program, path, folder)
         sent = serve(params, head, words, folder, tail)
     return {"changed": False, "sent": sent}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any
+from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
@@ -32,7 +32,7 @@ def names_and_port(module: AnsibleModule) -> tuple[Names, str]:
     return connection.identify(server), server.variables()["port"] or ""
 
 
-def decline(params: dict[str, Any]) -> None:
+def decline(params: Mapping[str, object]) -> None:
     """Tell the source that nobody comes for the stream it offers, so that its port is free for the
     next replica.
     """
@@ -41,10 +41,10 @@ def decline(params: dict[str, Any]) -> None:
     # It may have given up already.
     with contextlib.suppress(stream.StreamError):
         stream.connect(
-            params["source_host"],
-            params["port"],
-            params["certificate"],
-            params["token"],
+            str(params["source_host"]),
+            int(str(params["port"])),
+            str(params["certificate"]),
+            str(params["token"]),
             DECLINE_SECONDS,
         ).close()
 
@@ -79,7 +79,7 @@ def seed(module: AnsibleModule, names: Names, port: str) -> tuple[Marker, bool]:
     return marker, True
 
 
-def take(module: AnsibleModule) -> dict[str, Any]:
+def take(module: AnsibleModule) -> dict[str, object]:
     """Replace the replica's data with a copy of the source's; see part take of semisync_seed.
 
     Raises:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Optional, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
@@ -51,6 +51,9 @@ HELD = (
 )
 EVERYWHERE = " ON *.*"
 
+# A statement and its arguments.
+Step = Tuple[str, Optional[Tuple[object, ...]]]
+
 
 class Server:
     """A server behind a dictionary cursor: the few statements this collection reads with.
@@ -62,7 +65,9 @@ class Server:
     def __init__(self, cursor: Any) -> None:
         self.cursor = cursor
 
-    def rows(self, statement: str, arguments: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+    def rows(
+        self, statement: str, arguments: Sequence[object] | None = None
+    ) -> list[dict[str, Any]]:
         """The rows that a statement returns.
 
         Raises:
@@ -241,7 +246,7 @@ class Server:
         return [normalise_channel(row) for row in self.rows(names.show_channels)]
 
 
-def run_steps(server: Server, steps: Iterable[tuple[str, Sequence[Any] | None]]) -> None:
+def run_steps(server: Server, steps: Iterable[Step]) -> None:
     """Run statements, each with its arguments, in their order.
 
     Raises:
@@ -264,7 +269,7 @@ def open_to_root(server: Server) -> Iterator[None]:
             server.rows("SET GLOBAL super_read_only = ON")
 
 
-def readers_in(listed: list[dict[str, Any]]) -> list[Reader]:
+def readers_in(listed: Iterable[Mapping[str, object]]) -> list[Reader]:
     """Sessions that read the binary log, in a process list: user and host of each, and whether by
     TLS, which it does not tell.
     """
@@ -301,9 +306,9 @@ def identify(server: Server) -> Names:
 
 def work(
     module: AnsibleModule,
-    what: Callable[[Any, Server, Names], dict[str, Any]],
+    what: Callable[[AnsibleModule, Server, Names], Mapping[str, object]],
     failed: str,
-    connect: Callable[[Any], Any] = login.connect_or_fail,
+    connect: Callable[[AnsibleModule], Any] = login.connect_or_fail,
 ) -> None:
     """Leave the module with what its work returns, or fail in words.
 

@@ -9,7 +9,6 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 
 class ServerError(Exception):
@@ -48,7 +47,7 @@ def answers_within(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def give_up(_number: int, _frame: Any) -> None:
+    def give_up(_number: int, _frame: object) -> None:
         words = f"no answer within {seconds:g} s, although the connection was taken"
         raise ServerError(Exception(SERVER_LOST, words))
 

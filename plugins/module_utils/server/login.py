@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
     answers_within,
     driver_errors,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 try:
     from ansible_collections.community.mysql.plugins.module_utils.mysql import (
@@ -66,7 +67,7 @@ QUOTED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b":
 MEMORY = "/dev/shm"  # noqa: S108
 
 
-def argument_spec(**more: Any) -> Any:
+def argument_spec(**more: object) -> dict[str, object]:
     """community.mysql's login options, the TLS of logins on other members, and what the module
     itself has.
     """
@@ -84,7 +85,7 @@ def find_socket(
     host: str | None,
     port: int,
     candidates: tuple[str, ...] = SOCKETS,
-    exists: Any = os.path.exists,
+    exists: Callable[[str], bool] = os.path.exists,
 ) -> str | None:
     """The unix socket that 'localhost' means, as for the mysql client; None where a host or port
     was asked for.
@@ -97,7 +98,7 @@ def find_socket(
     return None
 
 
-def explain(error: ServerError, params: dict[str, Any]) -> str:
+def explain(error: ServerError, params: Mapping[str, object]) -> str:
     """One sentence that says what failed to connect and which variables to look at.
 
     Args:
@@ -199,7 +200,7 @@ def connect(module: AnsibleModule, autocommit: bool = True) -> Any:
 
 
 def open_connection(
-    module: AnsibleModule, section: dict[str, str], autocommit: bool, check_hostname: bool | None
+    module: AnsibleModule, section: Mapping[str, str], autocommit: bool, check_hostname: bool | None
 ) -> Any:
     """A dictionary cursor on the server at the module's place.
 
@@ -240,7 +241,7 @@ def connect_to(
     password: str,
     tls: bool | None,
     seconds: float,
-    wishes: dict[str, Any],
+    wishes: Mapping[str, object],
 ) -> Any:
     """A dictionary cursor on another host's server, where none of the module's login counts.
 
@@ -285,7 +286,7 @@ def connect_or_fail(module: AnsibleModule, autocommit: bool = True) -> Any:
         module.fail_json(msg=explain(error, module.params), reason=kind(error))
 
 
-def read_login_file(path: str | None) -> dict[str, Any]:
+def read_login_file(path: str | None) -> dict[str, str]:
     """What the [client] section of a login file says; nothing where there is no such file."""
     path = os.path.expanduser(path or "")
     if not os.path.isfile(path):
@@ -294,7 +295,7 @@ def read_login_file(path: str | None) -> dict[str, Any]:
         return client_section(handle.read().decode("utf-8", "replace"))
 
 
-def client_options(params: dict[str, Any]) -> str:
+def client_options(params: Mapping[str, object]) -> str:
     """Text of an option file with which the servers' own programs log in as the module did. It has
     a secret: write it only with secret_file(), or likewise.
 
@@ -317,7 +318,7 @@ def client_options(params: dict[str, Any]) -> str:
             ("port", params["login_port"]),
             ("protocol", "tcp"),
         ]
-    own = os.path.expanduser(params["config_file"] or "")
+    own = os.path.expanduser(str(params["config_file"] or ""))
     lines = ["!include " + own] if os.path.isfile(own) else []
     lines.append("[client]")
     lines += [f"{name}={quoted(str(value))}" for name, value in options if value not in (None, "")]
@@ -344,7 +345,7 @@ def secret_file(text: str, suffix: str = ".cnf") -> str:
 
 
 @contextlib.contextmanager
-def client_file(params: dict[str, Any]) -> Iterator[str]:
+def client_file(params: Mapping[str, object]) -> Iterator[str]:
     """The path of a file of client_options(), gone afterwards."""
     path = secret_file(client_options(params))
     try:
@@ -353,11 +354,12 @@ def client_file(params: dict[str, Any]) -> Iterator[str]:
         os.unlink(path)
 
 
-def client_section(text: str) -> dict[str, Any]:
+def client_section(text: str) -> dict[str, str]:
     """Options of [client], as the servers' own clients read them (MySQL manual, "Using Option
     Files").
     """
-    options, inside = {}, False
+    options: dict[str, str] = {}
+    inside = False
     for line in text.splitlines():
         line = line.strip()
         if line.startswith("["):
@@ -378,9 +380,17 @@ def option_value(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: ESCAPES.get(match.group(1), match.group(0)), text)
 
 
+class LoginParams(TypedDict):
+    """Where a module's login is."""
+
+    login_host: str | None
+    login_port: int
+    login_unix_socket: str | None
+
+
 def place(
-    params: dict[str, Any], section: dict[str, Any], exists: Any = os.path.exists
-) -> tuple[str, int, str | None]:
+    params: LoginParams, section: Mapping[str, str], exists: Callable[[str], bool] = os.path.exists
+) -> tuple[str | None, int, str | None]:
     """(host, port, unix socket) to connect to: what the module was given, else the login file, else
     where servers are.
     """

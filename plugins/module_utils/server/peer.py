@@ -8,6 +8,7 @@ server's address by now gets no password in clear, nor one that only TLS was to 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 # CR_SSL_CONNECTION_ERROR (MySQL manual, "Client Error Message Reference").
@@ -32,14 +33,15 @@ class Wishes(NamedTuple):
     verify: bool
 
 
-def wishes(tls: bool | None, params: dict[str, Any]) -> Wishes:
+def wishes(tls: bool | None, params: Mapping[str, object]) -> Wishes:
     """What TLS a connection to a member has.
 
     Args:
         tls: whether its server is known to have TLS; None if that is only likely.
         params: peer_ssl, peer_ssl_ca and peer_ssl_verify, of the module; see its documentation.
     """
-    mode, ca = params.get("peer_ssl") or "auto", params.get("peer_ssl_ca") or None
+    mode, given = params.get("peer_ssl") or "auto", params.get("peer_ssl_ca")
+    ca = str(given) if given else None
     if mode == "disabled":
         return Wishes(False, False, None, False)
     needed = mode == "required" or tls is True or (ca is not None and tls is None)

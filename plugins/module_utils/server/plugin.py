@@ -7,7 +7,8 @@ what is wanted.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Dict, Tuple, Union
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
@@ -20,17 +21,22 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     Names,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side, Values, Variables
 
 # Milliseconds a commit waits at most while a source begins to wait for its replicas.
 GENTLE_MS = 100
+
+# A variable's name -> (its value now, the wanted one).
+Changes = Dict[str, Tuple[Union[int, str, None], Union[int, str]]]
 
 
 class ConflictError(ValueError):
     """The plugins on the server cannot be brought to what is wanted; the text says the way out."""
 
 
-def check_mix(plugins: dict[str, Any], registered: dict[str, Any], generation: str = OLD) -> None:
+def check_mix(
+    plugins: Mapping[str, str], registered: Mapping[str, str], generation: str = OLD
+) -> None:
     """Refuse a server that has plugins of both name generations, loaded or registered for the next
     start.
 
@@ -63,7 +69,7 @@ def check_mix(plugins: dict[str, Any], registered: dict[str, Any], generation: s
         )
 
 
-def way_out(names: list[str], plugins: dict[str, Any]) -> str:
+def way_out(names: list[str], plugins: Mapping[str, str]) -> str:
     """The statements that remove plugins; MySQL knows no UNINSTALL of one that is not loaded (seen
     on 9.7.4).
     """
@@ -77,7 +83,7 @@ def way_out(names: list[str], plugins: dict[str, Any]) -> str:
     return "; ".join(loaded)
 
 
-def install_statements(names: Names, side: Side, plugins: dict[str, Any]) -> list[str]:
+def install_statements(names: Names, side: Side, plugins: Mapping[str, str]) -> list[str]:
     """Statements that install this side's plugin; none where it is active or built in.
 
     Raises:
@@ -95,7 +101,7 @@ def install_statements(names: Names, side: Side, plugins: dict[str, Any]) -> lis
     return [f"INSTALL PLUGIN {name} SONAME '{library}'"]
 
 
-def uninstall_statements(names: Names, side: Side, plugins: dict[str, Any]) -> list[str]:
+def uninstall_statements(names: Names, side: Side, plugins: Mapping[str, str]) -> list[str]:
     """Statements that remove this side's plugin; none where it is absent or built in."""
     plugin = names.plugin(side)
     if plugin is None or plugin[0] not in plugins:
@@ -103,7 +109,7 @@ def uninstall_statements(names: Names, side: Side, plugins: dict[str, Any]) -> l
     return [f"UNINSTALL PLUGIN {plugin[0]}"]
 
 
-def variable_changes(wanted: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
+def variable_changes(wanted: Mapping[str, int | str], current: Variables) -> Changes:
     """Variables whose run-time value differs: name -> (current value or None, wanted value)."""
     return {
         name: (current.get(name.lower()), value)
@@ -112,7 +118,7 @@ def variable_changes(wanted: dict[str, Any], current: dict[str, Any]) -> dict[st
     }
 
 
-def in_order(changes: dict[str, Any]) -> list[str]:
+def in_order(changes: Changes) -> list[str]:
     """The names of variable_changes() in the order to set them: the switch last, so that a source
     never begins to wait with a timeout or a wait point that is not the wanted one, and first where
     it is switched off.
@@ -127,8 +133,8 @@ def in_order(changes: dict[str, Any]) -> list[str]:
 
 
 def gentle_start(
-    names: Names, side: Side, changes: dict[str, Any], current: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    names: Names, side: Side, changes: Changes, current: Variables
+) -> tuple[Changes, Changes]:
     """Changes that switch a source on without making its writers wait for a replica that is behind,
     and what to set then.
 
@@ -155,10 +161,11 @@ def gentle_start(
     later = changes[timeout][1] if timeout in changes else now
     if later is None or int(later) <= GENTLE_MS:
         return changes, {}
-    return dict(changes, **{timeout: (now, GENTLE_MS)}), {timeout: (GENTLE_MS, int(later))}
+    gentle: Changes = {**changes, timeout: (now, GENTLE_MS)}
+    return gentle, {timeout: (GENTLE_MS, int(later))}
 
 
-def acknowledged(before: dict[str, Any], now: dict[str, Any]) -> bool:
+def acknowledged(before: Values, now: Values) -> bool:
     """True where a commit was acknowledged since a source was switched on.
 
     Its status is ON from the first moment, whether or not a replica can keep up.
@@ -173,6 +180,6 @@ def acknowledged(before: dict[str, Any], now: dict[str, Any]) -> bool:
     )
 
 
-def nobody_waits(now: dict[str, Any]) -> bool:
+def nobody_waits(now: Values) -> bool:
     """True where no commit waits for an acknowledgement, and none has given up waiting."""
     return now.get("status") == "ON" and int(now.get("wait_sessions") or 0) == 0

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable
+from collections.abc import Iterable, Mapping
 
 # What an option file may say for thousands (MySQL manual, "Program Option Modifiers"; MariaDB
 # likewise), as a shift.
@@ -34,13 +34,18 @@ def same_value(first: int | str | None, second: int | str | None) -> bool:
     return canonical_value(first) == canonical_value(second)
 
 
-def rises(before: dict[str, Any], after: dict[str, Any], names: Iterable[str]) -> dict[str, int]:
+def rises(
+    before: Mapping[str, str | int | None],
+    after: Mapping[str, str | int | None],
+    names: Iterable[str],
+) -> dict[str, int]:
     """How far each counter rose between two readings; one that either reading lacks stays out."""
-    return {
-        name: int(after[name]) - int(before[name])
-        for name in names
-        if before.get(name) is not None and after.get(name) is not None
-    }
+    risen = {}
+    for name in names:
+        first, last = before.get(name), after.get(name)
+        if first is not None and last is not None:
+            risen[name] = int(last) - int(first)
+    return risen
 
 
 def as_number(value: int | str | None) -> int | None:
@@ -53,6 +58,6 @@ def count(value: int | str | None) -> int:
     return int(value or 0)
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """What the drivers return as bytes or as text."""
     return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)

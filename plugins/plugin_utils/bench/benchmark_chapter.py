@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.analysis import (
     NOT_MEASURED,
+    figures_of,
     with_unit,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    MeasuredCell,
+    Ratio,
+    SuiteOfRun,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.run_record import upgraded
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
@@ -51,12 +58,8 @@ class BenchmarkChapter(Chapter):
             self.contents.append(("environment", "Environment"))
         self.attention = attention(self.benchmarks)
         self.sentences = [costliest_in_words(benchmark) for benchmark in self.benchmarks]
-        self.tiles = [
-            tile_of(benchmark, cell)
-            for benchmark in self.benchmarks
-            for cell in [costliest(benchmark)]
-            if cell
-        ]
+        compared = [(each, costliest(each)) for each in self.benchmarks]
+        self.tiles = [tile_of(each, *pair) for each, pair in compared if pair]
 
     def summary(self) -> list[tuple[str, list[str]]]:
         return [
@@ -69,7 +72,7 @@ class BenchmarkChapter(Chapter):
         self.pictures = [plots_benchmark.pictures(benchmark) for benchmark in self.benchmarks]
 
 
-def attention(benchmarks: list[dict[str, Any]]) -> str:
+def attention(benchmarks: list[Benchmark]) -> str:
     """What of them needs attention, as a headline; empty if nothing does."""
     cells = [cell for benchmark in benchmarks for cell in benchmark["cells"]]
     invalid = [cell for cell in cells if not cell["valid"] and cell["reasons"] != [NOT_MEASURED]]
@@ -77,55 +80,57 @@ def attention(benchmarks: list[dict[str, Any]]) -> str:
         return f"{len(invalid)} of {plural(len(cells), 'benchmark cell')} do not count"
     for benchmark in benchmarks:
         if not benchmark.get("complete"):
-            return f"The benchmark {benchmark['suite']['id']} has not ended"
+            return f"The benchmark {benchmark['suite']['id']} is not complete"
     return ""
 
 
-def name_of(suite: dict[str, Any]) -> str:
-    """A suite's title, and the name that it is run by where that is another."""
+def name_of(suite: SuiteOfRun) -> str:
+    """A suite's title, and the name that it is run by if that is another."""
     title, name = suite["title"], suite["id"]
     return title if title.lower() == name.lower() else f"{title} ({name})"
 
 
-def costliest(benchmark: dict[str, Any]) -> dict[str, Any] | None:
-    """The semi-sync cell with the longest delay that was compared with another, None where there is
+def costliest(benchmark: Benchmark) -> tuple[MeasuredCell, Ratio] | None:
+    """The semi-sync cell with the longest delay that was compared with another; None if there is
     none.
     """
     compared = [
-        cell
+        (cell, ratio)
         for cell in benchmark["cells"]
-        if cell["replication"] == "semisync" and cell["valid"] and cell["ratio"]
+        for ratio in [cell["ratio"]]
+        if ratio and cell["replication"] == "semisync" and cell["valid"]
     ]
-    return max(compared, key=lambda cell: cell["delay_ms"]) if compared else None
+    return max(compared, key=lambda pair: pair[0]["delay_ms"]) if compared else None
 
 
-def label_of(benchmark: dict[str, Any], name: str) -> str:
+def label_of(benchmark: Benchmark, name: str) -> str:
     return next((cell["label"] for cell in benchmark["cells"] if cell["id"] == name), name)
 
 
-def costliest_in_words(benchmark: dict[str, Any]) -> str:
-    cell = costliest(benchmark)
-    if cell is None:
+def costliest_in_words(benchmark: Benchmark) -> str:
+    pair = costliest(benchmark)
+    if pair is None:
         return f"{name_of(benchmark['suite'])}."
-    return (
-        f"{benchmark['suite']['id']}, {cell['label']}: {with_unit(cell['statistics'])};"
-        f' against "{label_of(benchmark, cell["ratio"]["to"])}" {cell["ratio"]["words"]}.'
-    )
+    cell, ratio = pair
+    base = label_of(benchmark, ratio["to"])
+    median = with_unit(figures_of(cell))
+    name = benchmark["suite"]["id"]
+    return f'{name}, {cell["label"]}: {median}; against "{base}" {ratio["words"]}.'
 
 
-def tile_of(benchmark: dict[str, Any], cell: dict[str, Any]) -> Tile:
+def tile_of(
+    benchmark: Benchmark,
+    cell: MeasuredCell,
+    ratio: Ratio,
+) -> Tile:
     """What the costliest cell of a suite costs, in a figure and a few words."""
-    ratio = cell["ratio"]
+    summary = figures_of(cell)
     against = f"{cell['label']} against {label_of(benchmark, ratio['to'])}"
     if ratio["difference"] == "none":
         return {"figure": "not measurable", "label": f"difference of {against}", "outcome": ""}
-    if ratio["value"] < 0.1 and cell["statistics"]["metric"] == "rate":
-        return {
-            "figure": f"{short(cell['statistics']['median'])}/s",
-            "label": cell["label"],
-            "outcome": "",
-        }
-    kind = "the time" if cell["statistics"]["metric"] == "seconds" else "the rate"
+    if ratio["value"] < 0.1 and summary["metric"] == "rate":
+        return {"figure": f"{short(summary['median'])}/s", "label": cell["label"], "outcome": ""}
+    kind = "the time" if summary["metric"] == "seconds" else "the rate"
     return {
         "figure": f"{short(ratio['value'])} \u00d7",
         "label": f"{kind}, {against}",

@@ -9,26 +9,114 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ansible.errors import AnsibleActionFail
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import NewAccount
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import Qdisc
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import environment, suite
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    Environment,
+    Machine,
+    Step,
+    Suite,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.environment import MachineOfRun
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.suite_file import SuiteError
+
+if TYPE_CHECKING:
+    from typing import NotRequired, TypedDict
+else:
+    TypedDict = dict
 
 CLIENT_FILE = ".client-password"
 
+# What each part needs besides.
+NEEDED = {
+    "plan": ["suite", "environment_from"],
+    "prepare": ["step", "environment_from", "plan_from", "measured_from"],
+    "measure": ["step", "environment_from", "plan_from"],
+    "confirm": ["step", "plan_from", "confirmed_from"],
+    "restore": ["environment_from", "plan_from"],
+    "finish": ["plan_from", "restored_from"],
+}
+ARGUMENTS: dict[str, dict[str, object]] = {
+    "do": {"type": "str", "choices": list(NEEDED), "required": True},
+    "suite": {"type": "str"},
+    "suite_folders": {"type": "list", "elements": "path", "default": []},
+    "profile": {"type": "str", "choices": ["full", "quick"], "default": "full"},
+    "repetitions": {"type": "int", "default": 0},
+    "resume": {"type": "bool", "default": True},
+    "info_from": {"type": "str", "required": True},
+    "environment_from": {"type": "str"},
+    "plan_from": {"type": "str"},
+    "measured_from": {"type": "str"},
+    "confirmed_from": {"type": "str"},
+    "restored_from": {"type": "str"},
+    "step": {"type": "dict"},
+    "pings": {"type": "int", "default": 0},
+    "login": {"type": "dict", "default": {}, "no_log": True},
+    "results_dir": {"type": "path", "default": "results"},
+    "run": {"type": "str"},
+}
 
-class Known:
+
+class BenchmarkOptions(TypedDict):
+    """semisync_benchmark's options; those that end in _from name variables."""
+
+    do: str
+    suite: str
+    suite_folders: list[str]
+    profile: str
+    repetitions: int
+    resume: bool
+    info_from: str
+    environment_from: str | None
+    plan_from: str | None
+    measured_from: str | None
+    confirmed_from: str | None
+    restored_from: str | None
+    step: Step
+    pings: int
+    login: dict[str, object]
+    results_dir: str
+    run: str | None
+
+
+class Planned(TypedDict):
+    """What plan() returned on the source; on a client host, as which host the source sees it."""
+
+    steps: NotRequired[list[Step]]
+    path: NotRequired[str | None]
+    schema: NotRequired[str]
+    seen_as: NotRequired[str]
+
+
+class Surroundings(TypedDict):
+    """What semisync_environment returned on a host."""
+
+    environment: NotRequired[Machine]
+    addresses: NotRequired[dict[str, str | None]]
+    tools: NotRequired[dict[str, str | None]]
+    rtt_ms: NotRequired[dict[str, float | None]]
+
+
+class BenchmarkContext:
     """A cluster, as a task on one of its hosts sees it.
 
     Args:
         task_vars: the task's variables.
-        arguments: its options; those that end in _from name variables.
+        arguments: its options.
     """
 
-    def __init__(self, task_vars: Any, arguments: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        task_vars: Mapping[str, Any],
+        arguments: BenchmarkOptions,
+    ) -> None:
         self.task_vars, self.arguments = task_vars, arguments
         try:
             self.name, members = cluster.members(task_vars, arguments["info_from"])
@@ -38,14 +126,47 @@ class Known:
         self.replicas = [member for member in members if member.side == "replica"]
         self.servers = [self.source, *self.replicas]
         self.folder = results.cluster_folder(arguments["results_dir"], self.name)
-        self.me = task_vars["inventory_hostname"]
-        self.side = "source" if self.me == self.source.host else "replica"
+        self.me: str = task_vars["inventory_hostname"]
+        self.side: Literal["source", "replica"] = "replica"
+        if self.me == self.source.host:
+            self.side = "source"
 
-    def registered(self, host: str, option: str) -> dict[str, Any]:
-        """A host's result in the variable that an option names; empty where there is none."""
-        return self.task_vars["hostvars"][host].get(self.arguments[option]) or {}
+    # What other tasks registered.
 
-    def read_suite(self) -> tuple[str, dict[str, Any]]:
+    def registered(
+        self,
+        host: str,
+        variable: str | None,
+    ) -> Mapping[str, Any]:
+        """A host's result in a variable; empty if there is none."""
+        return self.task_vars["hostvars"][host].get(variable) or {}
+
+    def planned(self, host: str = "") -> Planned:
+        """What plan() returned on a host, the source by default."""
+        return cast(
+            "Planned", self.registered(host or self.source.host, self.arguments["plan_from"])
+        )
+
+    def surroundings(self, host: str) -> Surroundings:
+        return cast("Surroundings", self.registered(host, self.arguments["environment_from"]))
+
+    def measured(self) -> bool:
+        """Whether the client's run before this one counted."""
+        run = self.registered(self.client(), self.arguments["measured_from"])
+        return bool(run.get("valid"))
+
+    def confirmed(self) -> int:
+        """Packets that netem had dropped on this host after the run before this one."""
+        return self.registered(self.me, self.arguments["confirmed_from"]).get("dropped", 0)
+
+    def qdiscs_after(self) -> list[Qdisc] | None:
+        """This host's qdiscs after the restore; None if it did not say."""
+        restored = self.registered(self.me, self.arguments["restored_from"])
+        return (restored.get("netem") or {}).get("qdiscs_after")
+
+    # The suite, and the run as it is kept.
+
+    def read_suite(self) -> tuple[str, Suite]:
         """(its id, the suite); plan() alone reads it, and keeps it for all other parts."""
         try:
             path = suite.find(self.arguments["suite"], self.arguments["suite_folders"])
@@ -57,23 +178,24 @@ class Known:
             wanted["repetitions"] = self.arguments["repetitions"]
         return os.path.splitext(os.path.basename(path))[0], wanted
 
-    def planned(self) -> dict[str, Any]:
-        """What plan() returned on the source."""
-        return self.registered(self.source.host, "plan_from")
+    def path(self) -> str:
+        """The path of benchmark-SUITE.json of this run."""
+        return self.planned().get("path") or ""
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> Benchmark:
         """benchmark-SUITE.json of this run."""
-        path = self.planned()["path"]
-        kept = results.read_json(path, None)
+        kept = results.read_json(self.path(), None)
         if kept is None:
-            raise AnsibleActionFail(f"{path} cannot be read, which plan has written for this run")
+            raise AnsibleActionFail(f"{self.path()}, which this run wrote, cannot be read")
         return kept
 
-    def keep(self, result: dict[str, Any]) -> None:
-        results.write_json(self.planned()["path"], result)
+    def keep(self, result: Benchmark) -> None:
+        results.write_json(self.path(), result)
 
-    def machine(self, host: str) -> dict[str, Any]:
-        return self.registered(host, "environment_from").get("environment", {})
+    # Hosts.
+
+    def machine(self, host: str) -> Machine:
+        return self.surroundings(host).get("environment", {})
 
     def peers(self, all_needed: bool = False) -> list[str]:
         """The replicas' addresses as they stand in the source's packets.
@@ -81,14 +203,15 @@ class Known:
         Args:
             all_needed: whether one that the source cannot resolve is an error.
         """
-        known = self.registered(self.source.host, "environment_from").get("addresses", {})
+        known = self.surroundings(self.source.host).get("addresses", {})
         lost = [member.host for member in self.replicas if not known.get(member.address)]
         if lost and all_needed:
             raise AnsibleActionFail(
-                f"{self.source.host} does not know the address of {', '.join(lost)}, so the way"
-                " there cannot be delayed"
+                f"{self.source.host} cannot resolve the address of {', '.join(lost)}, so the"
+                " traffic there cannot be delayed"
             )
-        return [known[member.address] for member in self.replicas if known.get(member.address)]
+        addresses = [known.get(member.address) for member in self.replicas]
+        return [address for address in addresses if address]
 
     def client(self) -> str:
         """The host that the load runs on: the cluster's first in group semisync_client, else the
@@ -100,35 +223,43 @@ class Known:
                 return host
         return self.source.host
 
-    def refuse_missing_tools(self, wanted: dict[str, Any]) -> None:
-        """Fail where the host that the load comes from cannot run it."""
-        tools = self.registered(self.client(), "environment_from").get("tools")
+    def refuse_missing_tools(self, wanted: Suite) -> None:
+        """Fail if the host that the load comes from cannot run it."""
+        client = self.client()
+        tools = self.surroundings(client).get("tools")
         if tools is None:
             raise AnsibleActionFail(
-                f"Nothing was changed. {self.client()}, from which the load is to come, is not part"
-                " of this run; see --limit"
+                f"Nothing was changed. The load is to run on {client}, which is not part of this"
+                " run; see --limit"
             )
-        missing = suite.lacking(wanted, self.client(), tools, self.source.facts["names"]["slapper"])
+        slapper = self.source.facts["names"]["slapper"]
+        missing = suite.lacking(wanted, client, tools, slapper)
         if missing:
             raise AnsibleActionFail(f"Nothing was changed. The suite's load cannot run: {missing}")
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Environment:
         """The run's environment."""
-        machines: list[tuple[str, str, Info | None, dict[str, Any]]] = [
-            (member.host, member.side, member.info, self.machine(member.host))
+        machines = [
+            MachineOfRun(member.host, member.side, member.info, self.machine(member.host))
             for member in self.servers
         ]
-        if self.client() != self.source.host:
-            machines.append((self.client(), "client", None, self.machine(self.client())))
-        trips = self.registered(self.source.host, "environment_from").get("rtt_ms", {})
+        client = self.client()
+        if client != self.source.host:
+            machines.append(MachineOfRun(client, "client", None, self.machine(client)))
+        trips = self.surroundings(self.source.host).get("rtt_ms", {})
         rtt_ms = {member.host: trips.get(member.address) for member in self.replicas}
         return environment.describe(machines, rtt_ms, environment.collection_version())
 
-    def account(self) -> dict[str, str]:
+    # The account of a client host.
+
+    def account_file(self) -> str:
+        return os.path.join(os.path.dirname(self.path()), CLIENT_FILE)
+
+    def account(self) -> NewAccount:
         """The account that a separate client host logs in with; its password is in a file that
-        restore() removes.
+        forget_account() removes.
         """
-        path = os.path.join(os.path.dirname(self.planned()["path"]), CLIENT_FILE)
+        path = self.account_file()
         if not os.path.exists(path):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w") as stream:
@@ -136,10 +267,15 @@ class Known:
         with open(path) as stream:
             password = stream.read()
         # From where the source saw it ask, or from everywhere if the source did not tell.
-        host = self.registered(self.client(), "plan_from").get("seen_as") or "%"
+        host = self.planned(self.client()).get("seen_as") or "%"
         return {"user": self.planned()["schema"], "host": host, "password": password}
 
-    def client_login(self) -> dict[str, Any]:
+    def forget_account(self) -> None:
+        """Remove the password, if there is one."""
+        if self.path() and os.path.exists(self.account_file()):
+            os.unlink(self.account_file())
+
+    def client_login(self) -> dict[str, object]:
         """Login options of a client host, which is another than the source."""
         account = self.account()
         return {
@@ -149,7 +285,7 @@ class Known:
             "config_file": "",
         }
 
-    def source_login(self) -> dict[str, Any]:
+    def source_login(self) -> dict[str, object]:
         """Where another host finds the source."""
         port = self.arguments["login"].get("login_port", 3306)
         return {"login_host": self.source.address, "login_port": port}

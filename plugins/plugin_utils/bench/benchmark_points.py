@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import Trip
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import resampling
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    Delayed,
+    MeasuredCell,
+    Restored,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
@@ -18,7 +25,11 @@ BACK_AT_BASELINE = 0.10
 DELAY_TOLERANCE = 0.03
 
 
-def points(result: dict[str, Any], source: str, restored: dict[str, Any]) -> list[Check]:
+def points(
+    result: Benchmark,
+    source: str,
+    restored: Restored,
+) -> list[Check]:
     """The checkpoints that a suite's cells carry, and those of its delays; none of a suite without.
 
     Args:
@@ -34,28 +45,32 @@ def points(result: dict[str, Any], source: str, restored: dict[str, Any]) -> lis
     return [*rows, restored_point(source, restored)] if rows else []
 
 
-def ratio_point(cell: dict[str, Any], source: str) -> Check:
+def ratio_point(cell: MeasuredCell, source: str) -> Check:
     """P8.1, P8.3 or P8.4: what a cell took, against its baseline."""
     title = f"mysqlslap, {cell['label']}"
     expected = "runs that count, and their ratio to the baseline"
-    if not cell["statistics"] or not cell["ratio"]:
+    point, summary, ratio = cell["checkpoint"] or "", cell["statistics"], cell["ratio"]
+    if not summary or not ratio:
         reasons = "; ".join(cell["reasons"]) or "no baseline"
-        return check.unseen(cell["checkpoint"], source, title, expected, reasons)
-    observed = (
-        f"median {short(cell['statistics']['median'])} s, {cell['ratio']['words']} (ratio"
-        f" {short(cell['ratio']['value'])})"
-    )
-    if cell["checkpoint"] != "P8.4":
-        return check.row(cell["checkpoint"], source, title, expected, observed, True)
-    good = cell["ratio"]["difference"] == "none" or cell["ratio"]["value"] <= 1 + BACK_AT_BASELINE
-    runs = cell["statistics"]["n"]
+        return check.unseen(point, source, title, expected, reasons)
+    median, value = short(summary["median"]), short(ratio["value"])
+    observed = f"median {median} s, {ratio['words']} (ratio {value})"
+    if point != "P8.4":
+        return check.row(point, source, title, expected, observed, True)
+    expected = "no slower than the baseline"
+    good = ratio["difference"] == "none" or ratio["value"] <= 1 + BACK_AT_BASELINE
+    runs = summary["n"]
     if not good and runs < resampling.ENOUGH:
-        reason = f"{observed}; too few runs ({runs}) to tell how much they differ by themselves"
-        return check.unseen("P8.4", source, title, "no slower than the baseline", reason)
-    return check.row("P8.4", source, title, "no slower than the baseline", observed, good)
+        reason = f"{observed}; too few runs ({runs}) to tell how much they vary by themselves"
+        return check.unseen(point, source, title, expected, reason)
+    return check.row(point, source, title, expected, observed, good)
 
 
-def delay_point(source: str, delays: list[float], netem: dict[str, Any]) -> Check:
+def delay_point(
+    source: str,
+    delays: list[float],
+    netem: Mapping[str, Delayed],
+) -> Check:
     """P8.2: each of the suite's delays was put on, and the way to every replica grew by it.
 
     Args:
@@ -72,18 +87,16 @@ def delay_point(source: str, delays: list[float], netem: dict[str, Any]) -> Chec
     return check.if_seen(known, words, "P8.2", source, title, expected, words, True)
 
 
-def delay_seen(delay_ms: float, netem: dict[str, Any] | None) -> tuple[bool | None, str]:
-    """(whether a delay was there or None where nobody measured it, what was seen of it)."""
+def delay_seen(delay_ms: float, netem: Delayed | None) -> tuple[bool | None, str]:
+    """(whether a delay was there, or None if it was not measured; what was seen of it)."""
     if not netem:
         return None, f"nothing was recorded of {delay_ms:g} ms"
     before, after = netem.get("rtt_before") or {}, netem.get("rtt_after") or {}
-    growths = {
-        peer: growth(before.get(peer), after.get(peer)) for peer in sorted({*before, *after})
-    }
+    peers = sorted({*before, *after})
+    growths = {peer: growth(before.get(peer), after.get(peer)) for peer in peers}
     measured = [value for value in growths.values() if value is not None]
-    good: bool | None = bool(netem.get("shown")) and all(
-        abs(value - delay_ms) <= DELAY_TOLERANCE * delay_ms for value in measured
-    )
+    right = all(abs(value - delay_ms) <= DELAY_TOLERANCE * delay_ms for value in measured)
+    good: bool | None = bool(netem.get("shown")) and right
     if good and (not measured or len(measured) < len(growths)):
         good = None
     trips = [
@@ -94,13 +107,14 @@ def delay_seen(delay_ms: float, netem: dict[str, Any] | None) -> tuple[bool | No
     return good, f"{', '.join(trips) or 'no answer to ping'}; {shown}"
 
 
-def growth(before: dict[str, Any] | None, after: dict[str, Any] | None) -> float | None:
-    """Milliseconds by which a round trip grew; None where one of the two was not measured."""
-    first, second = (before or {}).get("median"), (after or {}).get("median")
+def growth(before: Trip | None, after: Trip | None) -> float | None:
+    """Milliseconds by which a round trip grew; None if one of the two was not measured."""
+    first = before and before.get("median")
+    second = after and after.get("median")
     return None if first is None or second is None else second - first
 
 
-def restored_point(source: str, restored: dict[str, Any]) -> Check:
+def restored_point(source: str, restored: Restored) -> Check:
     """P8.5: the restore left no netem, and semi-sync is on with every replica."""
     qdiscs, status = restored["qdiscs_after"], restored["status"]
     if qdiscs is None:

@@ -7,19 +7,40 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import Any
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import yaml
 from ansible.release import __version__ as ansible_version
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    ControllerSoftware,
+    Environment,
+    HostOfRun,
+    Machine,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import known_bad
 
-MACHINE = ("kernel", "cpus", "cpu", "memory_mb", "virtualization", "fsync_us")
+
+class MachineOfRun(NamedTuple):
+    """A host of a run.
+
+    Attributes:
+        name: inventory name.
+        role: source, replica or client.
+        info: its server's semisync_info; None of a client, which has no server.
+        machine: semisync_environment's environment of it.
+    """
+
+    name: str
+    role: str
+    info: Info | None
+    machine: Machine
 
 
-def controller(collection: str) -> dict[str, str]:
+def controller(collection: str) -> ControllerSoftware:
     return {
         "ansible": ansible_version,
         "python": platform.python_version(),
@@ -31,9 +52,9 @@ def collection_version() -> str:
     """The version of the collection that this file is part of; of a checkout, the one that it will
     have.
     """
-    top = os.path.dirname(
-        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    )
+    top = os.path.abspath(__file__)
+    for _folder in ("bench", "plugin_utils", "plugins", "the collection"):
+        top = os.path.dirname(top)
     manifest = results.read_json(os.path.join(top, "MANIFEST.json"), None)
     if manifest:
         return manifest["collection_info"]["version"]
@@ -50,32 +71,31 @@ def defects(info: Info) -> list[str]:
     """
     version = parse_version(info["version"])
     return [
-        f"{info['engine']} {info['version']} has a known defect, which may be what is measured:"
+        f"{info['engine']} {info['version']} has a known defect that may distort the results:"
         f" {defect.what} ({defect.source})"
         for defect in known_bad.of_version(info["engine"], version)
     ]
 
 
 def describe(
-    machines: list[tuple[str, str, Info | None, dict[str, Any]]],
+    machines: Iterable[MachineOfRun],
     rtt_ms: dict[str, float | None],
     collection: str,
-) -> dict[str, Any]:
+) -> Environment:
     """The environment of a run.
 
     Args:
-        machines: (name, role, semisync_info's result or None, semisync_environment's environment)
-            of each host.
-        rtt_ms: replica -> round trip in milliseconds, None where nothing answered.
+        machines: its hosts.
+        rtt_ms: replica -> round trip in milliseconds, None if nothing answered.
         collection: its version.
     """
-    hosts: list[dict[str, Any]] = []
+    hosts: list[HostOfRun] = []
     known_defects: list[str] = []
-    for name, role, info, machine in machines:
-        entry = {"host": name, "role": role, **{key: machine.get(key) for key in MACHINE}}
-        if info:
-            entry.update(settings_of(info))
-            known_defects += defects(info) if role == "source" else []
+    for host in machines:
+        entry = machine_of(host)
+        if host.info:
+            add_settings(entry, host.info)
+            known_defects += defects(host.info) if host.role == "source" else []
         hosts.append(entry)
     return {
         "controller": controller(collection),
@@ -85,17 +105,30 @@ def describe(
     }
 
 
-def settings_of(info: Info) -> dict[str, Any]:
-    """What a server is, and how it is set, as far as a benchmark depends on it."""
-    variables, source = info["variables"], info["semisync"]["source"]["variables"]
+def machine_of(host: MachineOfRun) -> HostOfRun:
+    """A host's machine as it is kept."""
+    machine = host.machine
     return {
-        "engine": info["engine"],
-        "version": info["version"],
-        "sync_binlog": number(variables["sync_binlog"]),
-        "innodb_flush_log_at_trx_commit": number(variables["innodb_flush_log_at_trx_commit"]),
-        "wait_point": source.get("wait_point"),
-        "timeout_ms": number(source.get("timeout")),
+        "host": host.name,
+        "role": host.role,
+        "kernel": machine.get("kernel"),
+        "cpus": machine.get("cpus"),
+        "cpu": machine.get("cpu"),
+        "memory_mb": machine.get("memory_mb"),
+        "virtualization": machine.get("virtualization"),
+        "fsync_us": machine.get("fsync_us"),
     }
+
+
+def add_settings(entry: HostOfRun, info: Info) -> None:
+    """Add what a server is, and how it is set, as far as a benchmark depends on it."""
+    variables, source = info["variables"], info["semisync"]["source"]["variables"]
+    entry["engine"] = info["engine"]
+    entry["version"] = info["version"]
+    entry["sync_binlog"] = number(variables["sync_binlog"])
+    entry["innodb_flush_log_at_trx_commit"] = number(variables["innodb_flush_log_at_trx_commit"])
+    entry["wait_point"] = source.get("wait_point")
+    entry["timeout_ms"] = number(source.get("timeout"))
 
 
 def number(value: int | str | None) -> int | None:

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    MeasuredCell,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells import (
     colour,
     series_name,
@@ -15,22 +18,26 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells im
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 INK = plots.INK
 
 
-def draw_bars(cells: list[dict[str, Any]], narrow: bool) -> Any:
-    """A bar per cell with its median, interval and ratio, grouped by the number of clients where
-    there are several.
+def draw_bars(cells: list[MeasuredCell], narrow: bool) -> plots.Canvas:
+    """A bar per cell with its median, interval and ratio, grouped by the number of clients if there
+    are several.
     """
     groups = sorted({cell["load"]["clients"] for cell in cells})
     step, gap = (50, 34) if narrow else (36, 34)
-    height = step * len(cells) + (gap * len(groups) if len(groups) > 1 else 0) + 12
+    headings = gap * len(groups) if len(groups) > 1 else 0
+    height = step * len(cells) + headings + 12
     canvas = plots.Canvas(narrow, height)
     longest = max(wide_enough(plots.clean(cell["label"], 34), canvas.size) for cell in cells)
     left = 0 if narrow else min(300, int(longest) + 18)
     right = 84 if narrow else 290
     axes = canvas.axes(left, right, 4, 4, grid=None)
-    top = max(cell["statistics"]["high"] for cell in cells)
+    top = max(analysis.figures_of(cell)["high"] for cell in cells)
     axes.set(xlim=(0, top), ylim=(height - 8, 0))
     axes.axis("off")
     place = 4
@@ -52,8 +59,14 @@ def draw_bars(cells: list[dict[str, Any]], narrow: bool) -> Any:
     return canvas
 
 
-def draw_bar(canvas: Any, axes: Any, cell: dict[str, Any], place: int, grouped: bool) -> None:
-    summary = cell["statistics"]
+def draw_bar(
+    canvas: plots.Canvas,
+    axes: Axes,
+    cell: MeasuredCell,
+    place: int,
+    grouped: bool,
+) -> None:
+    summary = analysis.figures_of(cell)
     label = plots.clean(series_name(cell) if grouped else cell["label"], 34)
     middle = place + (31 if canvas.narrow else 14)
     thick = 18 if canvas.narrow else 22
@@ -66,7 +79,7 @@ def draw_bar(canvas: Any, axes: Any, cell: dict[str, Any], place: int, grouped: 
         solid_capstyle="butt",
     )
     value = axes.annotate(
-        analysis.with_unit(cell["statistics"]),
+        analysis.with_unit(summary),
         (summary["high"], middle),
         (8, 0),
         textcoords="offset points",
@@ -77,32 +90,52 @@ def draw_bar(canvas: Any, axes: Any, cell: dict[str, Any], place: int, grouped: 
     ratio = cell["ratio"]["words"] if cell["ratio"] else ""
     if canvas.narrow:
         axes.text(0, place + 10, label, fontsize=canvas.size, va="center")
-        if ratio and wide_enough(label + "  " + ratio, canvas.size) < canvas.width:
-            axes.annotate(
-                ratio,
-                (canvas.width / (canvas.width - 84.0), place + 10),
-                xycoords=axes.get_yaxis_transform(),
-                ha="right",
-                va="center",
-                fontsize=canvas.size,
-                color=INK["muted"],
-            )
+        if ratio and wide_enough(f"{label}  {ratio}", canvas.size) < canvas.width:
+            ratio_above(canvas, axes, ratio, place + 10)
         return
-    axes.annotate(
-        label,
-        (0, middle),
-        (-12, 0),
-        textcoords="offset points",
-        ha="right",
-        va="center",
-        fontsize=canvas.size,
-    )
+    write_beside(canvas, axes, label, middle)
     axes.annotate(
         ratio,
         (1, 0.5),
         (12, 0),
         xycoords=value,
         textcoords="offset points",
+        va="center",
+        fontsize=canvas.size,
+        color=INK["muted"],
+    )
+
+
+def write_beside(
+    canvas: plots.Canvas,
+    axes: Axes,
+    label: str,
+    place: float,
+) -> None:
+    """A bar's label, left of it."""
+    axes.annotate(
+        label,
+        (0, place),
+        (-12, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=canvas.size,
+    )
+
+
+def ratio_above(
+    canvas: plots.Canvas,
+    axes: Axes,
+    ratio: str,
+    place: float,
+) -> None:
+    """A ratio at the right end of a narrow picture, above its bar."""
+    axes.annotate(
+        ratio,
+        (canvas.width / (canvas.width - 84.0), place),
+        xycoords=axes.get_yaxis_transform(),
+        ha="right",
         va="center",
         fontsize=canvas.size,
         color=INK["muted"],

@@ -8,8 +8,12 @@ in none.
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.analysis import figures_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    MeasuredCell,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_bars import draw_bars
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_latency import draw_latency
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_lines import (
@@ -22,14 +26,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 Picture = plots.Picture
 
 
-def pictures(benchmark: dict[str, Any]) -> list[Picture]:
+def pictures(benchmark: Benchmark) -> list[Picture]:
     """All pictures of a suite, in the order to show them."""
     cells = [cell for cell in benchmark["cells"] if cell["valid"] and cell["statistics"]]
     name = re.sub(r"[^a-z0-9]+", "-", benchmark["suite"]["id"].lower()).strip("-") or "suite"
     if not cells:
         return []
     drawn: list[Picture] = [throughput(name, cells, benchmark)]
-    timed = [cell for cell in cells if cell.get("latency_ms")]
+    timed = [(cell, latency) for cell in cells for latency in [cell["latency_ms"]] if latency]
     if timed:
         drawn.append(
             plots.picture(
@@ -41,9 +45,13 @@ def pictures(benchmark: dict[str, Any]) -> list[Picture]:
     return drawn
 
 
-def throughput(name: str, cells: list[dict[str, Any]], benchmark: dict[str, Any]) -> Picture:
+def throughput(
+    name: str,
+    cells: list[MeasuredCell],
+    benchmark: Benchmark,
+) -> Picture:
     """The picture of what the suite varies: the distance, the clients, or neither."""
-    rates = cells[0]["statistics"]["metric"] == "rate"
+    rates = figures_of(cells[0])["metric"] == "rate"
     distant = {
         cell["delay_ms"] for cell in cells if cell["replication"] == "semisync" and cell["rtt_ms"]
     }

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    MeasuredCell,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.plots import INK
 
 
-def colour(cell: dict[str, Any]) -> str:
+def colour(cell: MeasuredCell) -> str:
     """Asynchronous, semi-sync, and semi-sync at a distance keep their colours through the whole
     page.
     """
@@ -25,12 +28,12 @@ def wide_enough(text: str, size: float) -> float:
     return 0.62 * size * len(text)
 
 
-def series_name(cell: dict[str, Any]) -> str:
+def series_name(cell: MeasuredCell) -> str:
     """A cell's label without its number of clients."""
     return re.sub(r"[,:]?\s*\d+\s+(clients?|threads?)\b", "", cell["label"]) or cell["label"]
 
 
-def rate_unit(cells: list[dict[str, Any]]) -> str:
+def rate_unit(cells: Sequence[MeasuredCell]) -> str:
     """What a rate counts."""
     tools = {cell["load"]["tool"] for cell in cells}
     return "inserts per second" if tools == {"client"} else "operations per second"

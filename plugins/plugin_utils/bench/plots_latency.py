@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import Latency
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    MeasuredCell,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells import (
     colour,
     wide_enough,
@@ -14,33 +18,43 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 INK = plots.INK
-COLUMNS = (("p50", "median"), ("p95", "p95"), ("p99", "p99"), ("max", "max"))
 
 
-def draw_latency(cells: list[dict[str, Any]], narrow: bool) -> Any:
+def columns(latency: Latency) -> list[tuple[str, float | None]]:
+    """The figures that are written beside a row, and their names."""
+    return [
+        ("median", latency["p50"]),
+        ("p95", latency["p95"]),
+        ("p99", latency["p99"]),
+        ("max", latency["max"]),
+    ]
+
+
+def draw_latency(cells: list[tuple[MeasuredCell, Latency]], narrow: bool) -> plots.Canvas:
     """A row per cell: median, p95, p99 and maximum on a logarithmic scale, and as figures."""
     step, head = (62, 30) if narrow else (36, 34)
     height = step * len(cells) + head + 46
     canvas = plots.Canvas(narrow, height)
-    longest = max(wide_enough(plots.clean(cell["label"], 30), canvas.size) for cell in cells)
+    labels = [plots.clean(cell["label"], 30) for cell, _latency in cells]
+    longest = max(wide_enough(label, canvas.size) for label in labels)
     left, right = (6, 12) if narrow else (min(260, int(longest) + 18), 290)
     axes = canvas.axes(left, right, head, 46, grid="x")
-    values = [
-        cell["latency_ms"][key]
-        for cell in cells
-        for key, dummy in COLUMNS
-        if cell["latency_ms"].get(key)
-    ]
+    values = [value for _cell, latency in cells for _name, value in columns(latency) if value]
     low, high = min(values) / 1.5, max(values) * 1.5
     axes.set_xscale("log")
     axes.set(xlim=(low, high), ylim=(step * len(cells), 0))
     canvas.note(0, 2, "milliseconds a transaction", color=INK["ink"], fontweight="bold")
-    for number, cell in enumerate(cells):
-        latency_row(canvas, axes, cell, number * step + (40 if narrow else step / 2.0), left)
+    for number, (cell, latency) in enumerate(cells):
+        place = number * step + (40 if narrow else step / 2.0)
+        draw_markers(axes, latency, colour(cell), place)
+        write_row(canvas, axes, cell, latency, place, left)
     if not narrow:
-        for number, (_dummy, words) in enumerate(COLUMNS):
-            canvas.note(canvas.width - 220 + 70 * number + 4, 8, words, ha="right")
+        for number, (name, _value) in enumerate(columns(cells[0][1])):
+            canvas.note(canvas.width - 220 + 70 * number + 4, 8, name, ha="right")
     axes.set_yticks([])
     ticks = [10.0**power for power in range(-3, 7) if low <= 10.0**power <= high]
     axes.set_xticks(ticks, [f"{short(tick)} ms" for tick in ticks])
@@ -51,13 +65,19 @@ def draw_latency(cells: list[dict[str, Any]], narrow: bool) -> Any:
     return canvas
 
 
-def latency_row(canvas: Any, axes: Any, cell: dict[str, Any], place: float, left: int) -> None:
-    latency, shade = cell["latency_ms"], colour(cell)
-    axes.plot([latency["p50"], latency["max"]], [place] * 2, color=shade, linewidth=2, alpha=0.45)
-    axes.plot([latency["p50"]], [place], "o", color=shade, markersize=11)
-    axes.plot([latency["p95"]], [place], "o", color=shade, markersize=7)
+def draw_markers(
+    axes: Axes,
+    latency: Latency,
+    shade: str,
+    place: float,
+) -> None:
+    """One row's figures as marks on the scale."""
+    median, longest = latency["p50"] or 0.0, latency["max"]
+    axes.plot([median, longest], [place] * 2, color=shade, linewidth=2, alpha=0.45)
+    axes.plot([median], [place], "o", color=shade, markersize=11)
+    axes.plot([latency["p95"] or 0.0], [place], "o", color=shade, markersize=7)
     axes.plot(
-        [latency["p99"]],
+        [latency["p99"] or 0.0],
         [place],
         "o",
         color=shade,
@@ -65,7 +85,18 @@ def latency_row(canvas: Any, axes: Any, cell: dict[str, Any], place: float, left
         markerfacecolor=INK["paper"],
         markeredgewidth=2,
     )
-    axes.plot([latency["max"]], [place], "|", color=shade, markersize=11, markeredgewidth=2)
+    axes.plot([longest], [place], "|", color=shade, markersize=11, markeredgewidth=2)
+
+
+def write_row(
+    canvas: plots.Canvas,
+    axes: Axes,
+    cell: MeasuredCell,
+    latency: Latency,
+    place: float,
+    left: int,
+) -> None:
+    """One row's label and figures as text."""
     label = plots.clean(cell["label"], 30)
     if canvas.narrow:
         axes.annotate(
@@ -76,7 +107,7 @@ def latency_row(canvas: Any, axes: Any, cell: dict[str, Any], place: float, left
             va="center",
         )
         axes.annotate(
-            f"{short(latency['p50'])} · p99 {short(latency['p99'])} ms",
+            f"{short(latency['p50'] or 0.0)} · p99 {short(latency['p99'] or 0.0)} ms",
             (1, place - 24),
             xycoords=axes.get_yaxis_transform(),
             fontsize=canvas.size,
@@ -95,15 +126,25 @@ def latency_row(canvas: Any, axes: Any, cell: dict[str, Any], place: float, left
         va="center",
         fontsize=canvas.size,
     )
-    inside = canvas.width - left - 290.0
-    for number, (key, _dummy) in enumerate(COLUMNS):
+    write_figures(canvas, axes, latency, place, canvas.width - left - 290.0)
+
+
+def write_figures(
+    canvas: plots.Canvas,
+    axes: Axes,
+    latency: Latency,
+    place: float,
+    inside: float,
+) -> None:
+    """One row's figures in columns beside the scale, which is so many pixels wide."""
+    for number, (name, value) in enumerate(columns(latency)):
         axes.annotate(
-            short(latency[key]),
+            short(value or 0.0),
             (1 + (74 + 70 * number) / inside, place),
             xycoords=axes.get_yaxis_transform(),
             ha="right",
             va="center",
             fontsize=canvas.size,
             annotation_clip=False,
-            fontweight="bold" if key == "p50" else "normal",
+            fontweight="bold" if name == "median" else "normal",
         )

@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis, throughput_limit
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    MeasuredCell,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells import (
     colour,
     rate_unit,
@@ -16,43 +21,59 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.plots_cells im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
 INK = plots.INK
 
 
-def draw_distance(cells: list[dict[str, Any]], benchmark: dict[str, Any], narrow: bool) -> Any:
+class Series(NamedTuple):
+    """A line of a picture.
+
+    Attributes:
+        name: beside it.
+        cells: in the order of its points.
+        shade: its colour.
+        dashed: whether another line has that colour.
+        drawn: it, as matplotlib has it.
+    """
+
+    name: str
+    cells: list[MeasuredCell]
+    shade: str
+    dashed: bool
+    drawn: Line2D
+
+
+def round_trip(cell: MeasuredCell) -> float:
+    return cell["rtt_ms"] or 0.0
+
+
+def draw_distance(
+    cells: list[MeasuredCell],
+    benchmark: Benchmark,
+    narrow: bool,
+) -> plots.Canvas:
     """Rate against measured round trip on a logarithmic scale; the model's limit as a line."""
     canvas = plots.Canvas(narrow, 380, 330)
     axes = canvas.axes(58, 16 if narrow else 170, 34, 48)
     known = [cell for cell in cells if cell["rtt_ms"] is not None]
-    end = max(cell["rtt_ms"] for cell in known) * 1.04
-    canvas.note(0, 2, rate_unit(cells) + ", logarithmic scale", color=INK["ink"], fontweight="bold")
+    end = max(round_trip(cell) for cell in known) * 1.04
+    canvas.note(0, 2, f"{rate_unit(cells)}, logarithmic scale", color=INK["ink"], fontweight="bold")
     for clients in sorted({cell["load"]["clients"] for cell in known}):
         modelled = limit_line(axes, known, clients, end, benchmark)
-        for kind, words in (("none", ""), ("async", "asynchronous"), ("semisync", "semi-sync")):
-            group = [
-                cell
-                for cell in known
-                if cell["replication"] == kind and cell["load"]["clients"] == clients
-            ]
-            group.sort(key=lambda cell: cell["rtt_ms"])
-            if group and kind != "none":
-                line(
-                    axes,
-                    group,
-                    INK[kind],
-                    [cell["rtt_ms"] for cell in group],
-                    joined=not (modelled and kind == "semisync"),
-                )
-                name_line(
-                    canvas,
-                    axes,
-                    group[-1],
-                    words if clients == 1 else f"{words}, {clients}",
-                    INK[kind],
-                )
+        for kind, words in (("async", "asynchronous"), ("semisync", "semi-sync")):
+            group = sorted(of_kind(known, kind, clients), key=round_trip)
+            if group:
+                places = [round_trip(cell) for cell in group]
+                joined = not (modelled and kind == "semisync")
+                draw_line(axes, group, INK[kind], places, joined=joined)
+                name = words if clients == 1 else f"{words}, {clients}"
+                name_line(canvas, axes, group[-1], name, INK[kind])
     axes.set_yscale("log")
-    low = min(cell["statistics"]["low"] for cell in known)
-    high = max(cell["statistics"]["high"] for cell in known)
+    low = min(analysis.figures_of(cell)["low"] for cell in known)
+    high = max(analysis.figures_of(cell)["high"] for cell in known)
     low, high = low / (3.2 if narrow else 1.8), high * 1.9
     axes.set(xlim=(-0.015 * end, end), ylim=(low, high))
     ticks = [10.0**power for power in range(-2, 8) if low <= 10.0**power <= high]
@@ -62,15 +83,26 @@ def draw_distance(cells: list[dict[str, Any]], benchmark: dict[str, Any], narrow
     return canvas
 
 
+def of_kind(
+    cells: Sequence[MeasuredCell],
+    kind: str,
+    clients: int,
+) -> list[MeasuredCell]:
+    """The cells of one kind of replication with as many clients."""
+    return [
+        cell for cell in cells if cell["replication"] == kind and cell["load"]["clients"] == clients
+    ]
+
+
 def limit_line(
-    axes: Any, cells: list[dict[str, Any]], clients: int, end: float, benchmark: dict[str, Any]
+    axes: Axes,
+    cells: list[MeasuredCell],
+    clients: int,
+    end: float,
+    benchmark: Benchmark,
 ) -> bool:
     """What the model allows that many clients at every round trip; whether it is known."""
-    far = [
-        cell
-        for cell in cells
-        if cell["replication"] == "semisync" and cell["load"]["clients"] == clients
-    ]
+    far = of_kind(cells, "semisync", clients)
     single = analysis.asynchronous_rate(far[0], cells, 1) if far else None
     alike = analysis.asynchronous_rate(far[0], cells, clients) if far else None
     if not single:
@@ -78,23 +110,27 @@ def limit_line(
     turns = throughput_limit.taken_in_turn(
         far[0]["load"], far[0].get("wait_point"), analysis.waits_together(benchmark)
     )
+
+    def limit(place: float) -> float:
+        bound = throughput_limit.limit(clients, place, single, alike, turns=turns)
+        return bound or 0.0
+
     places = [end * (step / 120.0) ** 2 for step in range(121)]
     axes.plot(
         places,
-        [throughput_limit.limit(clients, place, single, alike, turns=turns) for place in places],
+        [limit(place) for place in places],
         color=INK["muted"],
         linewidth=1.5,
         linestyle=(0, (4, 3)),
         zorder=1,
     )
-    place = end * 0.3
     in_turn = clients == 1 or turns != throughput_limit.NOTHING
     label = "limit: one commit a round trip" if in_turn else f"limit of {clients} clients"
     if any(cell["model"] and cell["model"]["share"] is None for cell in far):
         label += f"; {analysis.MODEL_FAILS}"
     axes.annotate(
         label,
-        (place, throughput_limit.limit(clients, place, single, alike, turns=turns)),
+        (end * 0.3, limit(end * 0.3)),
         (6, 12),
         textcoords="offset points",
         fontsize=plots.NARROW[1],
@@ -103,16 +139,16 @@ def limit_line(
     return True
 
 
-def line(
-    axes: Any,
-    group: list[dict[str, Any]],
+def draw_line(
+    axes: Axes,
+    group: list[MeasuredCell],
     shade: str,
-    places: list[Any],
+    places: list[float],
     dashed: bool = False,
     joined: bool = True,
-) -> Any:
-    """Medians with their intervals, joined where nothing else shows what lies between them."""
-    summaries = [cell["statistics"] for cell in group]
+) -> Line2D:
+    """Medians with their intervals, joined if nothing else shows what lies between them."""
+    summaries = [analysis.figures_of(cell) for cell in group]
     axes.vlines(
         places,
         [summary["low"] for summary in summaries],
@@ -134,14 +170,21 @@ def line(
     )[0]
 
 
-def name_line(canvas: Any, axes: Any, cell: dict[str, Any], words: str, shade: str) -> None:
+def name_line(
+    canvas: plots.Canvas,
+    axes: Axes,
+    cell: MeasuredCell,
+    words: str,
+    shade: str,
+) -> None:
     """A line's name at its end: beside it where there is room, above it on a telephone."""
-    text = f"{words}\n{analysis.with_unit(cell['statistics'])}"
-    place = (cell["rtt_ms"], cell["statistics"]["median"])
+    summary = analysis.figures_of(cell)
+    median = analysis.with_unit(summary)
+    place = (round_trip(cell), summary["median"])
     if canvas.narrow:
         below = cell["replication"] == "semisync"
         axes.annotate(
-            f"{words} {analysis.with_unit(cell['statistics'])}",
+            f"{words} {median}",
             place,
             (6, -10 if below else 10),
             textcoords="offset points",
@@ -153,7 +196,7 @@ def name_line(canvas: Any, axes: Any, cell: dict[str, Any], words: str, shade: s
         )
     else:
         axes.annotate(
-            text,
+            f"{words}\n{median}",
             place,
             (14, 0),
             textcoords="offset points",
@@ -166,74 +209,74 @@ def name_line(canvas: Any, axes: Any, cell: dict[str, Any], words: str, shade: s
         )
 
 
-def draw_clients(cells: list[dict[str, Any]], narrow: bool) -> Any:
+def draw_clients(cells: list[MeasuredCell], narrow: bool) -> plots.Canvas:
     """Rate against clients, a line for each configuration."""
-    series: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[MeasuredCell]] = {}
     for cell in cells:
-        series.setdefault(series_name(cell), []).append(cell)
-    canvas = plots.Canvas(narrow, 380, 330 + 18 * len(series))
-    axes = canvas.axes(58, 16 if narrow else 210, 40 + (18 * len(series) if narrow else 0), 48)
+        groups.setdefault(series_name(cell), []).append(cell)
+    legend = 18 * len(groups)
+    canvas = plots.Canvas(narrow, 380, 330 + legend)
+    axes = canvas.axes(58, 16 if narrow else 210, 40 + (legend if narrow else 0), 48)
     canvas.note(0, 2, rate_unit(cells), color=INK["ink"], fontweight="bold")
-    seen, lines = set(), []
-    for name, group in series.items():
+    shades: set[str] = set()
+    lines: list[Series] = []
+    for name, group in groups.items():
         group.sort(key=lambda cell: cell["load"]["clients"])
         shade = colour(group[0])
-        lines.append(
-            (
-                plots.clean(name, 40),
-                group,
-                shade,
-                shade in seen,
-                line(
-                    axes, group, shade, [cell["load"]["clients"] for cell in group], shade in seen
-                ),
-            )
-        )
-        seen.add(shade)
+        dashed = shade in shades
+        places = [float(cell["load"]["clients"]) for cell in group]
+        drawn = draw_line(axes, group, shade, places, dashed)
+        lines.append(Series(plots.clean(name, 40), group, shade, dashed, drawn))
+        shades.add(shade)
     every = sorted({cell["load"]["clients"] for cell in cells})
     axes.set_xscale("log")
     axes.set_xticks(every, [str(number) for number in every])
     axes.set_xticks([], minor=True)
-    top = max(cell["statistics"]["high"] for cell in cells) * 1.08
+    top = max(analysis.figures_of(cell)["high"] for cell in cells) * 1.08
     axes.set(ylim=(0, top), xlim=(every[0] / 1.15, every[-1] * 1.15))
     axes.yaxis.set_major_formatter(lambda value, dummy: short(value))
     axes.set_xlabel("clients at once, logarithmic scale", fontsize=canvas.size, labelpad=8)
     if narrow:
-        canvas.figure.legend(
-            [entry[-1] for entry in lines],
-            [entry[0] for entry in lines],
-            loc="upper left",
-            frameon=False,
-            fontsize=canvas.size,
-            bbox_to_anchor=(0, 1 - 18.0 / canvas.height),
-            borderaxespad=0,
-            borderpad=0,
-            labelspacing=0.35,
-            handlelength=2.4,
-        )
+        draw_legend(canvas, lines)
     else:
         name_lines(canvas, axes, lines, top)
     return canvas
 
 
+def draw_legend(canvas: plots.Canvas, lines: list[Series]) -> None:
+    """The names of all lines, above them."""
+    canvas.figure.legend(
+        [line.drawn for line in lines],
+        [line.name for line in lines],
+        loc="upper left",
+        frameon=False,
+        fontsize=canvas.size,
+        bbox_to_anchor=(0, 1 - 18.0 / canvas.height),
+        borderaxespad=0,
+        borderpad=0,
+        labelspacing=0.35,
+        handlelength=2.4,
+    )
+
+
 def name_lines(
-    canvas: Any,
-    axes: Any,
-    lines: list[tuple[str, list[dict[str, Any]], str, bool, Any]],
+    canvas: plots.Canvas,
+    axes: Axes,
+    lines: list[Series],
     top: float,
 ) -> None:
     """Names at the right end of each line, moved apart where the lines are not."""
     inside = canvas.height - 40 - 48.0
     apart = 20 / inside * top
-    places = sorted(
+    ends = sorted(
         (
-            (group[-1]["statistics"]["median"], name, shade, dashed)
-            for name, group, shade, dashed, dummy in lines
+            (analysis.figures_of(line.cells[-1])["median"], line.name, line.shade, line.dashed)
+            for line in lines
         ),
         reverse=True,
     )
-    last = None
-    for value, name, shade, dashed in places:
+    last: float | None = None
+    for value, name, shade, dashed in ends:
         last = value if last is None else min(value, last - apart)
         axes.annotate(
             ("\u25cb " if dashed else "\u25cf ") + name,

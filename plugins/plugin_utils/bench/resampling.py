@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import random
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import (
     median,
     percentile,
     stdev,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import Summary
 
 RESAMPLES = 2000
 SEED = 20130127
@@ -46,10 +46,8 @@ def interval(values: list[float], seed: int = SEED) -> tuple[float, float]:
     return percentile(medians, TAIL), percentile(medians, 100 - TAIL)
 
 
-def summary(values: list[float]) -> dict[str, Any] | None:
-    """What a list of figures comes to: n, median, low, high, min, max, stdev; None for an empty
-    one.
-    """
+def summary(values: list[float]) -> Summary | None:
+    """What a list of figures comes to; None for an empty one."""
     if not values:
         return None
     low, high = interval(values)
@@ -64,7 +62,7 @@ def summary(values: list[float]) -> dict[str, Any] | None:
     }
 
 
-def ratio(values: list[Any], baseline: list[Any]) -> tuple[float, float, float]:
+def ratio(values: list[float], baseline: list[float]) -> tuple[float, float, float]:
     """(value, low, high): how the medians of two samples relate, with its bootstrap 95 % interval.
 
     Raises:

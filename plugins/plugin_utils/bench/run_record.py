@@ -12,27 +12,27 @@ from __future__ import annotations
 import datetime
 import glob
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import validity
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import LoadRun
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysis
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    Cell,
+    Delayed,
+    Environment,
+    MeasuredCell,
+    Repetition,
+    Suite,
+    SuiteOfRun,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.suite import FORMER_NAMES
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 
 FORMAT = 2
-# What a run that does not count does not have.
-FIGURES = ("seconds", "operations", "rate", "latency_ms")
-# What makes a run the same as another: its cells' conditions, without what was measured.
-CONDITIONS = (
-    "id",
-    "replication",
-    "delay_ms",
-    "durability",
-    "wait_point",
-    "timeout_ms",
-    "load",
-)
 
 
 def file_name(suite_id: str) -> str:
@@ -42,11 +42,11 @@ def file_name(suite_id: str) -> str:
 def begin(
     cluster: str,
     suite_id: str,
-    suite: dict[str, Any],
+    suite: Suite,
     profile: str,
-    environment: dict[str, Any],
+    environment: Environment,
     moment: datetime.datetime,
-) -> dict[str, Any]:
+) -> Benchmark:
     """A run that has measured nothing yet.
 
     Args:
@@ -60,23 +60,12 @@ def begin(
     return {
         "format": FORMAT,
         "cluster": cluster,
-        "suite": {
-            "id": suite_id,
-            "title": suite["title"],
-            "reference": suite["reference"],
-            "profile": profile,
-            "expected_seconds": 0,
-            "repetitions": suite["repetitions"],
-            "warm_up": suite["warm_up"],
-            "time_limit": suite["time_limit"],
-            "what": suite["what"],
-            **({"metric": suite["metric"]} if suite["metric"] else {}),
-        },
+        "suite": suite_of_run(suite_id, suite, profile),
         "started": results.stamp(moment),
         "ended": None,
         "complete": False,
         "environment": environment,
-        "cells": [dict(cell, repetitions=[]) for cell in suite["cells"]],
+        "cells": [{**cell, "repetitions": []} for cell in suite["cells"]],
         "documented": [
             {
                 "what": entry.get("what", ""),
@@ -90,29 +79,65 @@ def begin(
     }
 
 
-def upgraded(result: Any) -> Any:
+def suite_of_run(
+    suite_id: str,
+    suite: Suite,
+    profile: str,
+) -> SuiteOfRun:
+    """What is kept of a suite besides its cells."""
+    kept: SuiteOfRun = {
+        "id": suite_id,
+        "title": suite["title"],
+        "reference": suite["reference"],
+        "profile": profile,
+        "expected_seconds": 0,
+        "repetitions": suite["repetitions"],
+        "warm_up": suite["warm_up"],
+        "time_limit": suite["time_limit"],
+        "what": suite["what"],
+    }
+    if suite["metric"]:
+        kept["metric"] = suite["metric"]
+    return kept
+
+
+def upgraded(result: Benchmark) -> Benchmark:
     """A stored run as this version writes it. Format 1 had the collection's suites under their
     former names, and called a suite's reference its document.
     """
     if not isinstance(result, dict) or result.get("format") != 1:
         return result
-    suite = dict(result["suite"])
-    former, reference = suite["id"], suite.pop("document", None)
+    suite = result["suite"].copy()
+    former, reference = suite["id"], cast("dict[str, str]", suite).pop("document", None)
     if former in FORMER_NAMES and suite["title"].upper().startswith(former.upper() + ":"):
         suite["id"] = FORMER_NAMES[former]
-        # The name of a file that nobody has, and the suite's own name a second time.
+        # The name of a file that no longer exists, and the suite's own name a second time.
         reference = former.upper() if reference else None
         suite["title"] = suite["title"][len(former) + 1 :].strip()
-    return dict(result, format=FORMAT, suite=dict(suite, reference=reference))
+    suite["reference"] = reference
+    return {**result, "format": FORMAT, "suite": suite}
 
 
-def conditions(result: dict[str, Any]) -> list[list[Any]]:
-    return [[cell[key] for key in CONDITIONS] for cell in result["cells"]]
-
-
-def servers(result: dict[str, Any]) -> list[list[Any]]:
+def conditions(result: Benchmark) -> list[tuple[object, ...]]:
+    """What makes a run the same as another: its cells' conditions, without what was measured."""
     return [
-        [host.get(key) for key in ("host", "role", "engine", "version")]
+        (
+            cell["id"],
+            cell["replication"],
+            cell["delay_ms"],
+            cell["durability"],
+            cell["wait_point"],
+            cell["timeout_ms"],
+            cell["load"],
+        )
+        for cell in result["cells"]
+    ]
+
+
+def servers(result: Benchmark) -> list[tuple[object, ...]]:
+    """The hosts of a run and what their servers are."""
+    return [
+        (host.get("host"), host.get("role"), host.get("engine"), host.get("version"))
         for host in result["environment"]["hosts"]
     ]
 
@@ -122,8 +147,8 @@ def former_file_names(suite_id: str) -> list[str]:
     return [file_name(former) for former, name in FORMER_NAMES.items() if name == suite_id]
 
 
-def unfinished(folder: str, fresh: dict[str, Any]) -> tuple[str | None, dict[str, Any] | None]:
-    """(run's name, what is kept) of the newest run of this suite, where it was interrupted; (None,
+def unfinished(folder: str, fresh: Benchmark) -> tuple[str | None, Benchmark | None]:
+    """(run's name, what is kept) of the newest run of this suite, if it was interrupted; (None,
     None) otherwise.
 
     Args:
@@ -142,7 +167,7 @@ def unfinished(folder: str, fresh: dict[str, Any]) -> tuple[str | None, dict[str
         return os.path.dirname(path), os.path.basename(path) == file_name(suite_id)
 
     for path in sorted(paths, key=order, reverse=True):
-        known = upgraded(results.read_json(path, None))
+        known: Benchmark | None = upgraded(results.read_json(path, None))
         if not known or known.get("format") != FORMAT:
             continue
         same = (
@@ -156,14 +181,15 @@ def unfinished(folder: str, fresh: dict[str, Any]) -> tuple[str | None, dict[str
     return None, None
 
 
-def resume(fresh: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+def resume(fresh: Benchmark, known: Benchmark) -> Benchmark:
     """The interrupted run, as it is resumed.
 
     Args:
         fresh: begin() of the suite as it is now.
         known: what unfinished() found, with the same cells.
     """
-    result = dict(fresh, started=known["started"], environment=known["environment"])
+    result = fresh.copy()
+    result["started"], result["environment"] = known["started"], known["environment"]
     result["suite"]["expected_seconds"] = known["suite"]["expected_seconds"]
     repetitions = {cell["id"]: cell["repetitions"] for cell in known["cells"]}
     for cell in result["cells"]:
@@ -179,7 +205,7 @@ def remove_former(path: str, suite_id: str) -> None:
             os.unlink(former)
 
 
-def done(result: dict[str, Any]) -> set[tuple[str, int]]:
+def done(result: Benchmark) -> set[tuple[str, int]]:
     """(cell's id, repetition) of each run that is kept; one that does not count is tried again."""
     return {
         (cell["id"], entry["number"])
@@ -189,44 +215,51 @@ def done(result: dict[str, Any]) -> set[tuple[str, int]]:
     }
 
 
+def cell_of(result: Benchmark, cell_id: str) -> MeasuredCell:
+    return next(cell for cell in result["cells"] if cell["id"] == cell_id)
+
+
 def add(
-    result: dict[str, Any],
+    result: Benchmark,
     cell_id: str,
     number: int,
-    run: dict[str, Any],
+    run: LoadRun,
     moment: datetime.datetime,
     seconds: float,
-) -> dict[str, Any]:
+) -> Benchmark:
     """Keep one run, in place of an earlier try of the same.
 
     Args:
         run: an entry of semisync_load's runs.
         seconds: that it took with everything around it.
     """
-    cell = next(cell for cell in result["cells"] if cell["id"] == cell_id)
-    entry = dict(
-        run,
-        at=results.stamp(moment),
-        warm_up=number == 0,
-        number=number,
-        wall_seconds=round(seconds, 2),
-    )
-    cell["repetitions"] = [other for other in cell["repetitions"] if other["number"] != number] + [
-        entry
-    ]
+    cell = cell_of(result, cell_id)
+    entry: Repetition = {
+        **run,
+        "at": results.stamp(moment),
+        "warm_up": number == 0,
+        "number": number,
+        "wall_seconds": round(seconds, 2),
+    }
+    others = [other for other in cell["repetitions"] if other["number"] != number]
+    cell["repetitions"] = [*others, entry]
     return analysis.analyse(result)
 
 
-def spoil(result: dict[str, Any], cell_id: str, number: int, reason: str) -> dict[str, Any]:
+def spoil(
+    result: Benchmark,
+    cell_id: str,
+    number: int,
+    reason: str,
+) -> Benchmark:
     """A run that was kept does not count after all: it keeps no figure."""
-    cell = next(cell for cell in result["cells"] if cell["id"] == cell_id)
-    for entry in cell["repetitions"]:
+    for entry in cell_of(result, cell_id)["repetitions"]:
         if entry["number"] == number and entry["valid"]:
-            entry.update(not_counting(entry, reason))
+            invalidate(entry, reason)
     return analysis.analyse(result)
 
 
-def walls(result: dict[str, Any]) -> dict[str, float]:
+def walls(result: Benchmark) -> dict[str, float]:
     """Seconds that the newest run of each cell took with everything around it."""
     return {
         cell["id"]: cell["repetitions"][-1]["wall_seconds"]
@@ -235,60 +268,101 @@ def walls(result: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def not_counting(run: dict[str, Any], reason: str) -> dict[str, Any]:
+def invalidate(run: LoadRun | Repetition, reason: str) -> None:
+    """Take the figures from a run, which does not count for this reason."""
+    run["seconds"] = run["operations"] = run["rate"] = run["latency_ms"] = None
+    run["valid"], run["reason"] = False, reason
+
+
+def not_counting(run: LoadRun, reason: str) -> LoadRun:
     """A run without its figures, and why it does not count."""
-    return {**run, **dict.fromkeys(FIGURES), "valid": False, "reason": reason}
+    copied = run.copy()
+    invalidate(copied, reason)
+    return copied
 
 
-def failed_run(reason: str) -> dict[str, Any]:
+def failed_run(reason: str) -> LoadRun:
     """An entry of semisync_load's runs for a load that could not be run."""
-    return not_counting({"commits": None, "rtt_ms": None, "counters": {}, "dropped": 0}, reason)
+    return {
+        "valid": False,
+        "reason": reason,
+        "commits": None,
+        "rtt_ms": None,
+        "counters": {},
+        "dropped": 0,
+        "seconds": None,
+        "operations": None,
+        "rate": None,
+        "latency_ms": None,
+    }
 
 
-def lapsed_run(run: dict[str, Any], hosts: list[str], seconds: int) -> dict[str, Any]:
-    """A run that does not count, because hosts put back meanwhile what was set for it."""
+def lapsed_run(
+    run: LoadRun,
+    hosts: list[str],
+    seconds: int,
+) -> LoadRun:
+    """A run that does not count, because hosts restored meanwhile what was set for it."""
     return not_counting(
         run,
-        f"no sign of life from this controller reached {', '.join(hosts)} for {seconds} s, so what"
-        " was set there for the run was put back by the host itself",
+        f"no sign of life from this controller reached {', '.join(hosts)} for {seconds} s, so the"
+        " settings for the run were rolled back there",
     )
 
 
 def with_known_trip(
-    run: dict[str, Any], result: dict[str, Any], cell: dict[str, Any]
-) -> dict[str, Any]:
-    """A client host's run with the round trip that the source measured; it does not count where
-    that does not show the delay.
+    run: LoadRun,
+    result: Benchmark,
+    cell: Cell,
+) -> LoadRun:
+    """A client host's run with the round trip that the source measured; it does not count if that
+    does not show the delay.
     """
-    run = dict(run, rtt_ms=known_trip(result, cell))
+    run = run.copy()
+    run["rtt_ms"] = known_trip(result, cell)
     # Packets that the source's netem dropped are counted afterwards: see confirm.
     reason = validity.disturbed(cell["delay_ms"], True, 0, run["rtt_ms"])
     return not_counting(run, reason) if reason else run
 
 
-def known_trip(result: dict[str, Any], cell: dict[str, Any]) -> float | None:
+def known_trip(result: Benchmark, cell: Cell) -> float | None:
     """The round trip that was measured on the source when the delay was set, in milliseconds; None
     where it was not. A client host's own would be another.
     """
     environment = result["environment"]
+    trips = list(environment["rtt_ms"].values())
     if cell["delay_ms"]:
-        netem = environment.get("netem", {}).get(f"{cell['delay_ms']:g}") or {}
-        trips = [trip["median"] for trip in (netem.get("rtt_after") or {}).values()]
-    else:
-        trips = list(environment["rtt_ms"].values())
+        netem = environment.get("netem", {}).get(f"{cell['delay_ms']:g}")
+        after = (netem and netem.get("rtt_after")) or {}
+        trips = [trip["median"] for trip in after.values()]
     known = [trip for trip in trips if trip is not None]
     return min(known) if known else None
 
 
-def keep_netem(result: dict[str, Any], delay_ms: float, netem: dict[str, Any]) -> None:
-    """Keep what the module netem said when it put a delay on: the evidence of P8.2."""
-    result["environment"].setdefault("netem", {})[f"{delay_ms:g}"] = {
-        key: netem.get(key)
-        for key in ("command", "shown", "way", "limit", "rtt_before", "rtt_after")
+def keep_netem(
+    result: Benchmark,
+    delay_ms: float,
+    netem: Mapping[str, Any],
+) -> None:
+    """Keep what the module netem returned when it added a delay: the evidence of P8.2."""
+    kept: Delayed = {
+        "command": netem.get("command"),
+        "shown": netem.get("shown"),
+        "way": netem.get("way"),
+        "limit": netem.get("limit"),
+        "rtt_before": netem.get("rtt_before"),
+        "rtt_after": netem.get("rtt_after"),
     }
+    result["environment"].setdefault("netem", {})[f"{delay_ms:g}"] = kept
 
 
-def line(cell: dict[str, Any], run: dict[str, Any], position: int, count: int, left: str) -> str:
+def line(
+    cell: MeasuredCell,
+    run: Repetition,
+    position: int,
+    count: int,
+    left: str,
+) -> str:
     """One run in a line for people: what it was, its figure, its share of the limit, and the time
     left.
 
@@ -299,42 +373,42 @@ def line(cell: dict[str, Any], run: dict[str, Any], position: int, count: int, l
     which = "warm-up" if run["warm_up"] else f"run {run['number']}"
     head = f"  [{position:{len(str(count))}d}/{count}] {cell['label']}, {which}: "
     if not run["valid"]:
-        return head + f"DOES NOT COUNT: {run['reason']}; {left} left"
-    parts = [f"{short(run['seconds'])} s, {short(run['rate'])}/s"]
-    if run.get("latency_ms"):
-        parts.append(f"median {short(run['latency_ms']['p50'])} ms")
-    if run.get("rtt_ms") is not None:
-        parts.append(f"round trip {short(run['rtt_ms'])} ms")
-    if cell.get("model") and not run["warm_up"]:
-        share = cell["model"]["share"]
+        return f"{head}DOES NOT COUNT: {run['reason']}; {left} left"
+    parts = [f"{short(run['seconds'] or 0.0)} s, {short(run['rate'] or 0.0)}/s"]
+    latency, trip, model = run.get("latency_ms"), run.get("rtt_ms"), cell.get("model")
+    if latency and latency["p50"] is not None:
+        parts.append(f"median {short(latency['p50'])} ms")
+    if trip is not None:
+        parts.append(f"round trip {short(trip)} ms")
+    if model and not run["warm_up"]:
+        share = model["share"]
         parts.append(analysis.MODEL_FAILS if share is None else f"{share * 100:.0f} % of the limit")
-    return head + ", ".join(parts) + f"; {left} left"
+    return f"{head}{', '.join(parts)}; {left} left"
 
 
-def finish(result: dict[str, Any], moment: datetime.datetime) -> dict[str, Any]:
+def finish(result: Benchmark, moment: datetime.datetime) -> Benchmark:
     """Close the run: what was published gets what was found here beside it."""
-    result.update(complete=True, ended=results.stamp(moment))
+    result["complete"], result["ended"] = True, results.stamp(moment)
     analysis.analyse(result)
     cells = {cell["id"]: cell for cell in result["cells"]}
     for entry in result["documented"]:
-        cell = cells.get(entry["cell"])
+        cell = cells.get(entry["cell"] or "")
         entry["found"] = in_words(cell) if cell else None
     return result
 
 
-def in_words(cell: dict[str, Any]) -> str:
-    """A cell's median with its unit; where single transactions were timed, their mean too."""
-    statistics = cell["statistics"]
+def in_words(cell: MeasuredCell) -> str:
+    """A cell's median with its unit; if single transactions were timed, their mean too."""
+    statistics, latency = cell["statistics"], cell.get("latency_ms")
     if not statistics:
         return f"does not count: {'; '.join(cell['reasons'])}"
     words = analysis.with_unit(statistics)
-    latency = cell.get("latency_ms")
     if latency:
-        words += f", mean {short(latency['mean'])} ms, p95 {short(latency['p95'])} ms"
+        words += f", mean {short(latency['mean'])} ms, p95 {short(latency['p95'] or 0.0)} ms"
     return words
 
 
-def summary(result: dict[str, Any], path: str) -> str:
+def summary(result: Benchmark, path: str) -> str:
     """The end of a run for people."""
     lines = [f"{result['suite']['title']} (cluster {result['cluster']})"]
     lines += ["  " + each for each in result["statement"]]

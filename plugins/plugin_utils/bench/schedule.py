@@ -5,7 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import Work
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    Cell,
+    Step,
+    Suite,
+)
 
 # For the expected duration, before anything was measured: statements a second of one client,
 # seconds for what surrounds a run, and the rows that mysqlslap inserts one by one before it begins.
@@ -15,70 +23,76 @@ GUESSED_RATE, GUESSED_AROUND, PRELOAD = 200.0, 6.0, 100
 MARGIN, LONGEST_HOLD = 120, 86400
 
 
-def preloaded(load: dict[str, Any]) -> int:
+def preloaded(load: Work) -> int:
     """Commits of a load's tool that are no part of what it measures."""
     return PRELOAD if load["tool"] == "mysqlslap" and not load.get("query") else 0
 
 
-def guess_seconds(cell: dict[str, Any]) -> float:
+def guess_seconds(cell: Cell) -> float:
     """How long one repetition of a cell may take, before anything was measured."""
-    load, wait = (
-        cell["load"],
-        cell["delay_ms"] / 1000.0 if cell["replication"] == "semisync" else 0.0,
-    )
+    load = cell["load"]
+    wait = cell["delay_ms"] / 1000.0 if cell["replication"] == "semisync" else 0.0
     around = GUESSED_AROUND + preloaded(load) * wait
-    if load.get("seconds"):
-        return load["seconds"] + around
-    return load["queries"] / GUESSED_RATE + load["queries"] / float(load["clients"]) * wait + around
+    seconds, queries = load.get("seconds"), load["queries"] or 0
+    if seconds:
+        return seconds + around
+    return queries / GUESSED_RATE + queries / float(load["clients"]) * wait + around
 
 
-def of_source(cell: dict[str, Any]) -> tuple[Any, ...]:
+def source_settings(cell: Cell) -> tuple[object, ...]:
     """What the source is set to for a cell, besides the delay."""
-    return (cell["replication"], cell["wait_point"], cell["timeout_ms"], *of_replica(cell))
+    return (
+        cell["replication"],
+        cell["wait_point"],
+        cell["timeout_ms"],
+        *replica_settings(cell),
+    )
 
 
-def of_replica(cell: dict[str, Any]) -> tuple[bool, tuple[tuple[str, int], tuple[str, int]]]:
+def replica_settings(cell: Cell) -> tuple[object, ...]:
     """What a replica is set to for a cell."""
-    return (cell["replication"] == "none", tuple(sorted((cell["durability"] or {}).items())))
+    durability = cell["durability"] or {}
+    return cell["replication"] == "none", tuple(sorted(durability.items()))
 
 
-def runs(suite: dict[str, Any]) -> list[tuple[dict[str, Any], int]]:
+def runs(suite: Suite) -> list[tuple[Cell, int]]:
     """(cell, repetition) of every run in order: a warm-up (0) of each load, then A B A B.
 
     The warm-up is not about the network: it runs under the first cell of its load.
     """
-    cells, warm_ups, warm = suite["cells"], [], []
+    warm_ups: list[tuple[Cell, int]] = []
+    warm: list[Work] = []
     if suite["warm_up"]:
-        for cell in cells:
+        for cell in suite["cells"]:
             if cell["load"] not in warm:
                 warm.append(cell["load"])
                 warm_ups.append((cell, 0))
-    return warm_ups + [
-        (cell, number) for number in range(1, suite["repetitions"] + 1) for cell in cells
-    ]
+    numbers = range(1, suite["repetitions"] + 1)
+    return warm_ups + [(cell, number) for number in numbers for cell in suite["cells"]]
 
 
-def remaining_steps(suite: dict[str, Any], done: set[tuple[str, int]]) -> list[dict[str, Any]]:
+def remaining_steps(suite: Suite, done: set[tuple[str, int]]) -> list[Step]:
     """The runs that are left to do, and what must be set before each.
 
     Args:
         done: (cell's id, repetition) of those that are kept already.
-
-    Returns:
-        a list of cell (id), repetition, warm_up, and for source, replica and delay whether that
-        one's settings change.
     """
-    left = [(cell, number) for cell, number in runs(suite) if (cell["id"], number) not in done]
-    steps: list[dict[str, Any]] = [
-        {"cell": cell["id"], "repetition": number, "warm_up": number == 0} for cell, number in left
-    ]
-    for key, kind in (
-        ("source", of_source),
-        ("replica", of_replica),
-        ("delay", lambda cell: cell["delay_ms"]),
-    ):
-        for index, step in enumerate(steps):
-            step[key] = index == 0 or kind(left[index][0]) != kind(left[index - 1][0])
+    steps: list[Step] = []
+    before: Cell | None = None
+    for cell, number in runs(suite):
+        if (cell["id"], number) in done:
+            continue
+        steps.append(
+            {
+                "cell": cell["id"],
+                "repetition": number,
+                "warm_up": number == 0,
+                "source": before is None or source_settings(before) != source_settings(cell),
+                "replica": before is None or replica_settings(before) != replica_settings(cell),
+                "delay": before is None or before["delay_ms"] != cell["delay_ms"],
+            }
+        )
+        before = cell
     return steps
 
 
@@ -89,35 +103,39 @@ def longest_step(time_limit: int) -> int:
     return min(2 * time_limit + MARGIN, LONGEST_HOLD)
 
 
-def unheard(host: str, seconds: int, otherwise: int) -> str:
-    """That a host gets no signs of life, and what that means.
+def unheard(
+    host: str,
+    seconds: int,
+    otherwise: int,
+) -> str:
+    """A warning that a host gets no signs of life.
 
     Args:
-        seconds: after which it puts everything back.
-        otherwise: those with signs of life.
+        seconds: after which it restores everything.
+        otherwise: the same with signs of life.
     """
     return (
-        f"{host} cannot be reached beside a task of this run, so no sign of life gets there: were"
-        f" this controller lost, the host would put everything back after {in_words(seconds)}, not"
-        f" {otherwise} s"
+        f"{host} gets no sign of life from this controller, because no second connection to it is"
+        f" possible during a task. If the controller is lost, {host} restores its settings only"
+        f" after {in_words(seconds)}, not {otherwise} s"
     )
 
 
 def expected_seconds(
-    suite: dict[str, Any], steps: list[dict[str, Any]], measured: dict[str, float] | None = None
+    suite: Suite | Benchmark,
+    steps: list[Step],
+    measured: Mapping[str, float] | None = None,
 ) -> float:
     """How many seconds the runs that are left will take.
 
     Args:
-        suite: suite.read(), or what is kept of its run: its cells are looked at.
+        suite: suite.read(), or its run as it is kept.
         steps: remaining_steps().
         measured: seconds that the last repetition of a cell took, with everything around it, by the
             cell's id.
     """
-    cells = {cell["id"]: cell for cell in suite["cells"]}
-    return sum(
-        (measured or {}).get(step["cell"]) or guess_seconds(cells[step["cell"]]) for step in steps
-    )
+    known, cell_of = measured or {}, {cell["id"]: cell for cell in suite["cells"]}
+    return sum(known.get(step["cell"]) or guess_seconds(cell_of[step["cell"]]) for step in steps)
 
 
 def in_words(seconds: float) -> str:

@@ -7,19 +7,27 @@ run of one cell.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Benchmark,
+    Cell,
+    MeasuredCell,
+    Step,
+)
 
 # What the cells before may have set on the source goes back to what it had, as durability does.
 OF_SOURCE = ("timeout", "wait_point")
 PINGS = 5
 
 
-def cell_of(result: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
+# Options of a module, by name.
+Options = dict[str, object]
+
+
+def cell_of(result: Benchmark, step: Step) -> MeasuredCell:
     """The cell that a step runs, as plan kept it."""
     return next(cell for cell in result["cells"] if cell["id"] == step["cell"])
 
@@ -32,18 +40,20 @@ def timer_prefixes(side: str) -> list[str]:
     ]
 
 
-def own_variables(info: Info, side: str) -> dict[str, Any]:
+def own_variables(info: Info, side: str) -> dict[str, str | int | None]:
     """What a server had before the run, under our keys."""
-    values = {key: info["variables"][key] for key in DURABILITY}
+    values: dict[str, str | int | None] = {key: info["variables"][key] for key in DURABILITY}
     if side == "source":
         variables = info["semisync"]["source"]["variables"]
-        values.update((key, variables[key]) for key in OF_SOURCE if variables.get(key) is not None)
+        known = [key for key in OF_SOURCE if variables.get(key) is not None]
+        values.update((key, variables[key]) for key in known)
     return values
 
 
-def cell_variables(cell: dict[str, Any]) -> dict[str, Any]:
+def cell_variables(cell: Cell) -> dict[str, str | int | None]:
     """What a cell sets, under our keys."""
-    values = dict(cell["durability"] or {})
+    values: dict[str, str | int | None] = {}
+    values.update(cell["durability"] or {})
     if cell["wait_point"]:
         values["wait_point"] = cell["wait_point"]
     if cell["timeout_ms"] is not None:
@@ -52,8 +62,12 @@ def cell_variables(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def setting_options(
-    cell: dict[str, Any], side: str, info: Info, replicas: int, seconds: int
-) -> dict[str, Any]:
+    cell: Cell,
+    side: str,
+    info: Info,
+    replicas: int,
+    seconds: int,
+) -> Options:
     """semisync_setting's options for a cell.
 
     Args:
@@ -71,7 +85,11 @@ def setting_options(
     }
 
 
-def netem_options(cell: dict[str, Any], peers: list[str], seconds: int) -> dict[str, Any]:
+def netem_options(
+    cell: Cell,
+    peers: list[str],
+    seconds: int,
+) -> Options:
     """The module netem's options for a cell; as setting_options()."""
     if not cell["delay_ms"]:
         return {"state": "absent", "peers": peers, "ping_count": 0}
@@ -85,8 +103,12 @@ def netem_options(cell: dict[str, Any], peers: list[str], seconds: int) -> dict[
 
 
 def load_options(
-    cell: dict[str, Any], time_limit: int, schema: str, replicas: int, peers: list[str]
-) -> dict[str, Any]:
+    cell: Cell,
+    time_limit: int,
+    schema: str,
+    replicas: int,
+    peers: list[str],
+) -> Options:
     """semisync_load's options for one run.
 
     Args:
@@ -95,6 +117,10 @@ def load_options(
         replicas: how many the source has.
         peers: addresses to which the round trip is measured.
     """
+    # What only the limit of a cell depends on is nothing for the tool.
+    work = {
+        key: value for key, value in cell["load"].items() if value is not None and key != "same_row"
+    }
     return {
         "iterations": 1,
         "warmup": 0,
@@ -104,10 +130,5 @@ def load_options(
         "replicas": replicas,
         "delay_ms": cell["delay_ms"],
         "peers": peers,
-        # What only the limit of a cell depends on is nothing for the tool.
-        **{
-            key: value
-            for key, value in cell["load"].items()
-            if value is not None and key != "same_row"
-        },
+        **work,
     }

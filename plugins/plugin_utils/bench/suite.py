@@ -8,9 +8,18 @@ whether its cells can run. See docs/benchmarks.md.
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import validity
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import Work
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
+    Cell,
+    RawCell,
+    RawSuite,
+    RawWork,
+    Suite,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.suite_file import (
     SuiteError,
     read_values,
@@ -25,17 +34,12 @@ FORMER_NAMES = {
     "b4": "clients",
     "wan": "distance",
 }
-DEFAULTS: dict[str, Any] = {
-    "what": "",
-    "reference": None,
-    "repetitions": 5,
-    "warm_up": True,
-    "time_limit": 300,
-    "documented": [],
-    "needs_client": False,
-    "metric": None,
+LOAD_DEFAULTS: RawWork = {
+    "tool": "mysqlslap",
+    "clients": 10,
+    "queries": 1000,
+    "load_type": "mixed",
 }
-LOAD_DEFAULTS = {"tool": "mysqlslap", "clients": 10, "queries": 1000, "load_type": "mixed"}
 
 
 def find(name: str, folders: list[str]) -> str:
@@ -60,13 +64,17 @@ def find(name: str, folders: list[str]) -> str:
         name = FORMER_NAMES.get(name, name)
     if name not in known:
         raise SuiteError(
-            f"there is no suite {name!r}; there is: {', '.join(sorted(known))}, or the path of a"
-            " file of yours"
+            f"there is no suite {name!r}; there is: {', '.join(sorted(known))}. You can also name"
+            " the path of a file of your own"
         )
     return known[name]
 
 
-def read(text: str, name: str, profile: str) -> dict[str, Any]:
+def read(
+    text: str,
+    name: str,
+    profile: str,
+) -> Suite:
     """A suite with its defaults filled in, each cell with all its conditions.
 
     Args:
@@ -77,73 +85,97 @@ def read(text: str, name: str, profile: str) -> dict[str, Any]:
     Raises:
         SuiteError: as read_values(), or its cells do not fit together.
     """
-    suite = read_values(text, name)
+    raw = read_values(text, name)
     if profile != "full":
-        changed = (suite.get("profiles") or {}).get(profile, {})
-        load = changed.pop("load", {})
-        suite["load"] = dict(suite.get("load") or {}, **load)
-        # A cell's own amount of work is shortened too.
-        for cell in suite["cells"]:
-            cell["load"] = dict(cell.get("load") or {}, **load)
-        suite.update(changed)
-    if "document" in suite:
-        suite.setdefault("reference", suite.pop("document"))
-    suite = dict(DEFAULTS, **suite)
-    suite["cells"] = [filled(cell, suite) for cell in suite["cells"]]
+        raw = shortened(raw, profile)
+    suite: Suite = {
+        "title": raw["title"],
+        "what": raw.get("what", ""),
+        "reference": raw.get("reference", raw.get("document")),
+        "metric": raw.get("metric"),
+        "repetitions": raw.get("repetitions", 5),
+        "warm_up": raw.get("warm_up", True),
+        "time_limit": raw.get("time_limit", 300),
+        "documented": raw.get("documented", []),
+        "cells": [filled(cell, raw) for cell in raw["cells"]],
+    }
     for cell_name, problem in problems_of(suite["cells"]):
         raise SuiteError(f"{name}: cell {cell_name}: {problem}")
     return suite
 
 
-def filled(cell: dict[str, Any], suite: dict[str, Any]) -> dict[str, Any]:
+def shortened(raw: RawSuite, profile: str) -> RawSuite:
+    """A suite as its profile changes it, if it has one of that name."""
+    changed = raw.get("profiles", {}).get(profile, {})
+    work = changed.get("load", {})
+    # A cell's own amount of work is shortened too.
+    cells = [
+        cast("RawCell", {**cell, "load": joined(cell.get("load"), work)}) for cell in raw["cells"]
+    ]
+    load = joined(raw.get("load"), work)
+    return cast("RawSuite", {**raw, **changed, "load": load, "cells": cells})
+
+
+def joined(first: RawWork | None, second: RawWork) -> RawWork:
+    """A load with the other's values in place of its own."""
+    return cast("RawWork", {**(first or {}), **second})
+
+
+def filled(cell: RawCell, suite: RawSuite) -> Cell:
     """A cell with the suite's conditions where it has none of its own."""
-    own, general = cell.get("load") or {}, dict(LOAD_DEFAULTS, **(suite.get("load") or {}))
-    # What was said for one tool is nothing for another.
-    load = dict(
-        LOAD_DEFAULTS if own.get("tool", general["tool"]) != general["tool"] else general, **own
-    )
-    if load["tool"] == "client":
-        load["clients"] = 1 if "clients" not in (cell.get("load") or {}) else load["clients"]
+    return {
+        "id": cell.get("id", ""),
+        "label": cell.get("label") or cell.get("id", ""),
+        "checkpoint": cell.get("checkpoint"),
+        "replication": cell.get("replication", ""),
+        "baseline": cell.get("baseline"),
+        "load": work_of(cell.get("load", {}), suite.get("load", {})),
+        "delay_ms": cell.get("delay_ms", suite.get("delay_ms", 0.0)),
+        "durability": cell.get("durability", suite.get("durability")),
+        "wait_point": cell.get("wait_point", suite.get("wait_point")),
+        "timeout_ms": cell.get("timeout_ms", suite.get("timeout_ms")),
+    }
+
+
+def work_of(own: RawWork, of_suite: RawWork) -> Work:
+    """A cell's load with the suite's values where it has none of its own."""
+    general = joined(LOAD_DEFAULTS, of_suite)
+    # What was said for one tool means nothing for another.
+    same_tool = own.get("tool", general["tool"]) == general["tool"]
+    load = cast("Work", joined(general if same_tool else LOAD_DEFAULTS, own))
+    if load["tool"] == "client" and "clients" not in own:
+        load["clients"] = 1
     if load["tool"] != "mysqlslap":
         load.pop("load_type", None)
     if load.get("seconds"):
         load["queries"] = None
-    conditions = {
-        "id": cell.get("id"),
-        "label": cell.get("label") or cell.get("id"),
-        "checkpoint": cell.get("checkpoint"),
-        "replication": cell.get("replication"),
-        "baseline": cell.get("baseline"),
-        "load": load,
-    }
-    for key, otherwise in (
-        ("delay_ms", 0.0),
-        ("durability", None),
-        ("wait_point", None),
-        ("timeout_ms", None),
-    ):
-        conditions[key] = cell.get(key, suite.get(key, otherwise))
-    return conditions
+    return load
 
 
-def problems_of(cells: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def problems_of(cells: list[Cell]) -> list[tuple[str, str]]:
     """(cell, what is wrong with it) of cells that do not fit together."""
     known = [cell["id"] for cell in cells]
     problems = []
     for number, cell in enumerate(cells, 1):
         name = cell["id"] or f"number {number}"
+        unfit = validity.unfit(cell["load"])
         if not cell["id"] or not cell["replication"]:
             problems.append((name, "id and replication are needed"))
         elif known.count(cell["id"]) > 1:
-            problems.append((name, "there are two of this id"))
+            problems.append((name, "another cell has the same id"))
         elif cell["baseline"] and cell["baseline"] not in known:
-            problems.append((name, f"its baseline {cell['baseline']!r} is no cell"))
-        elif validity.unfit(cell["load"]):
-            problems.append((name, validity.unfit(cell["load"])))
+            problems.append((name, f"its baseline {cell['baseline']!r} is not a cell of the suite"))
+        elif unfit:
+            problems.append((name, unfit))
     return problems
 
 
-def lacking(suite: dict[str, Any], host: str, tools: dict[str, Any], slapper: str) -> str:
+def lacking(
+    suite: Suite,
+    host: str,
+    tools: Mapping[str, str | None],
+    slapper: str,
+) -> str:
     """Tools that the load needs and the host lacks, as text; empty if none.
 
     Args:
@@ -156,12 +188,12 @@ def lacking(suite: dict[str, Any], host: str, tools: dict[str, Any], slapper: st
         "sysbench": "install it there, or put a host that has it into group semisync_client",
         "driver": "install PyMySQL (python3-pymysql) there",
     }
-    wanted = {
-        slapper if cell["load"]["tool"] == "mysqlslap" else cell["load"]["tool"]
-        for cell in suite["cells"]
-    }
-    missing = [tool for tool in [*sorted(wanted - {"client"}), "driver"] if not tools.get(tool)]
+    tools_of_cells = {cell["load"]["tool"] for cell in suite["cells"]}
+    wanted = {slapper if tool == "mysqlslap" else tool for tool in tools_of_cells}
+    needed = [*sorted(wanted - {"client"}), "driver"]
+    names = {"driver": "MySQL driver for Python"}
     return "; ".join(
-        f"{host} has no {'MySQL driver for Python' if tool == 'driver' else tool}: {remedies[tool]}"
-        for tool in missing
+        f"{host} has no {names.get(tool, tool)}: {remedies[tool]}"
+        for tool in needed
+        if not tools.get(tool)
     )

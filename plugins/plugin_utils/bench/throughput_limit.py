@@ -13,7 +13,8 @@ RTT * commits / operations.
 
 from __future__ import annotations
 
-from typing import Any
+from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import Work
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import Repetition
 
 # What the clients' commits take turns in.
 NOTHING, COMMITS, ACKNOWLEDGEMENTS = "nothing", "commits", "acknowledgements"
@@ -41,8 +42,12 @@ def limit(
         turns: see taken_in_turn().
     """
     trip = waiting * rtt_ms / 1000.0
-    each = trip + (1.0 / single_rate if single_rate else 0.0)
-    bounds = [(1 if turns == COMMITS else clients) / each] if each > 0 else []
+    local = 1.0 / single_rate if single_rate else 0.0
+    commit = trip + local
+    bounds: list[float] = []
+    if commit > 0:
+        at_once = 1 if turns == COMMITS else clients
+        bounds.append(at_once / commit)
     if turns == ACKNOWLEDGEMENTS and trip > 0:
         bounds.append(1 / trip)
     if async_rate:
@@ -50,7 +55,11 @@ def limit(
     return min(bounds) if bounds else None
 
 
-def taken_in_turn(load: dict[str, Any], wait_point: str | None, waits_together: bool = True) -> str:
+def taken_in_turn(
+    load: Work,
+    wait_point: str | None,
+    waits_together: bool = True,
+) -> str:
     """What the clients' commits take turns in.
 
     Args:
@@ -68,14 +77,16 @@ def holds(share: float) -> bool:
     return share <= REFUTED
 
 
-def waiting_share(repetitions: list[dict[str, Any]], preloaded: int = 0) -> float:
+def waiting_share(repetitions: list[Repetition], preloaded: int = 0) -> float:
     """Commits an operation, at most 1; 1 where commits were not counted.
 
     Args:
         repetitions: their operations and commits.
         preloaded: commits of each before its clock ran.
     """
-    known = [entry for entry in repetitions if entry.get("commits")]
-    operations = sum(entry.get("operations") or 0 for entry in known)
-    commits = sum(max(0, entry["commits"] - preloaded) for entry in known)
+    known = [
+        (entry["commits"], entry["operations"] or 0) for entry in repetitions if entry["commits"]
+    ]
+    operations = sum(count for _commits, count in known)
+    commits = sum(max(0, (count or 0) - preloaded) for count, _operations in known)
     return min(1.0, commits / float(operations)) if operations else 1.0

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
 
@@ -54,7 +54,7 @@ def peers(member: Member, members: Sequence[Member], settings: Settings) -> list
         theirs = other.settings or settings
         if other is not member and theirs["http_port"]:
             address = theirs["http_address"]
-            away = address in (*place.EVERYWHERE, "localhost") or address.startswith("127.")
+            away = address in (*units.EVERYWHERE, "localhost") or address.startswith("127.")
             wanted.append(place.peer(other.address if away else address, theirs["http_port"]))
     known = kept(member).get("peers") or []
     return sorted(known if set(wanted) <= set(known) else wanted)
@@ -63,7 +63,7 @@ def peers(member: Member, members: Sequence[Member], settings: Settings) -> list
 def allowed(member: Member, settings: Settings) -> list[str]:
     """Addresses and networks that may ask: with the host's own, by which it may ask itself."""
     named = list(settings["http_allow"])
-    own = [member.address] if named and place.is_address(member.address) else []
+    own = [member.address] if named and units.is_address(member.address) else []
     return named + [address for address in own if address not in named]
 
 
@@ -85,7 +85,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> dict[
         return dict(wanted, step="absent" if now else "none", why=["it is there"] if now else [])
     why = place.lacking(
         now,
-        place.files(
+        units.files(
             member.port,
             wanted,
             program(),
@@ -106,7 +106,7 @@ def problems(member: Member, settings: Settings) -> list[str]:
             f"{member.host}: semisync_http_port is {port}, at which its server listens; give the"
             " answer another"
         ]
-    strange = [one for one in settings["http_allow"] if not place.is_address(one)]
+    strange = [one for one in settings["http_allow"] if not units.is_address(one)]
     if port and strange:
         return [
             f"{member.host}: semisync_http_allow has {', '.join(strange)}, which is neither an"

@@ -7,13 +7,11 @@ and whether somebody may accept what it costs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
-    source_of,
-)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
@@ -58,8 +56,42 @@ class Case(NamedTuple):
     acceptable: bool = False
 
 
-def cases(evidence: Evidence) -> list[Case]:
-    """Every case, whether it is accepted or not."""
+class Decision(NamedTuple):
+    """What a step decides, once, by all that is known.
+
+    Attributes:
+        chosen: the replica that takes over, or would; None if none can.
+        cases: every case, also those that are accepted.
+        accepted: the names that the operator gave.
+        stuck: replicas whose IO thread could not be stopped, which nobody can accept.
+    """
+
+    chosen: Member | None
+    cases: list[Case]
+    accepted: Collection[str] = ()
+    stuck: Collection[Case] = ()
+
+    @property
+    def refused(self) -> list[Case]:
+        """The cases that were not accepted."""
+        left = [one for one in self.cases if not (one.acceptable and one.name in self.accepted)]
+        return [*self.stuck, *left]
+
+
+def decide(
+    evidence: Evidence, accepted: Collection[str] = (), stuck: Collection[Case] = ()
+) -> Decision:
+    """Which replica takes over, and everything that keeps it from that."""
+    chosen = candidate_of(evidence)
+    return Decision(chosen, cases(evidence, chosen), accepted, stuck)
+
+
+def cases(evidence: Evidence, chosen: Member | None) -> list[Case]:
+    """Every case, whether it is accepted or not.
+
+    Args:
+        chosen: candidate_of() it.
+    """
     read = survivors.readable(evidence.members)
     if not read:
         listed = "; ".join(f"{host}: {why}" for host, why in survivors.unread(evidence).items())
@@ -75,13 +107,8 @@ def cases(evidence: Evidence) -> list[Case]:
         *of_relay_logs(evidence),
         *of_past(evidence),
         *of_sets(evidence),
-        *of_chosen(evidence),
+        *of_chosen(evidence, chosen),
     ]
-
-
-def refused(evidence: Evidence, accepted: list[str]) -> list[Case]:
-    """The cases that nobody has accepted."""
-    return [case for case in cases(evidence) if not (case.acceptable and case.name in accepted)]
 
 
 def of_source(evidence: Evidence) -> Iterator[Case]:
@@ -306,7 +333,7 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
         )
 
 
-def of_chosen(evidence: Evidence) -> Iterator[Case]:
+def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
     """Who can take over, and who would acknowledge then."""
     best, wanted = survivors.supersets(evidence), evidence.settings["failover_to"]
     if not best:
@@ -320,7 +347,6 @@ def of_chosen(evidence: Evidence) -> Iterator[Case]:
         )
         return
     reasons = {member.host: unusable(evidence, member) for member in best}
-    chosen = candidate_of(evidence)
     if not chosen:
         for host, words in reasons.items():
             yield Case(

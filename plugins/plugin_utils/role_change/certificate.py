@@ -103,19 +103,18 @@ def record(
     cluster: str,
     token: str,
     evidence: Evidence,
-    accepted: list[str],
-    chosen: Member | None,
+    decision: cases.Decision,
     fenced: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """certificate.json, as far as it can be had.
 
     Args:
-        accepted: names of cases.
+        decision: cases.decide() by the evidence.
         fenced: what is known of the tasks of semisync_hook_fence; None where none have run.
     """
+    chosen, accepted = decision.chosen, decision.accepted
     rows = premises.rows(evidence, chosen)
-    every_case = cases.cases(evidence)
-    names = [case.name for case in every_case if case.acceptable]
+    names = [case.name for case in decision.cases if case.acceptable]
     lives = next(cases.of_source(evidence), None)
     if lives and lives.acceptable and lives.name in accepted:
         words = lives.words + (WORD if evidence.fence == survivors.BEHIND else "")
@@ -134,7 +133,7 @@ def record(
         "why": why(evidence, chosen),
         **judge(evidence, rows),
         "premises": rows,
-        "cases": [case._asdict() for case in every_case],
+        "cases": [case._asdict() for case in decision.cases],
         "accepted": [name for name in accepted if name in names],
         "fenced": fenced,
         "received": {

@@ -1,149 +1,313 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step of failover.yml knows: Ansible's variables, and what earlier runs have kept."""
+"""What a step of a switchover, a failover or a rejoin works with: the hosts of its cluster, the
+settings, what earlier steps returned, the cluster's folder of results, and who speaks.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import time
-from collections.abc import Callable
-from typing import Any
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.utils.display import Display
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import survivors
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.readings import (
-    Judged,
-    Read,
-    of_results,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
+from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
+
+SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
+# Under which name the roles register what a step returned.
+REGISTERED = {
+    SWITCHOVER: {
+        "look": "__semisync_switchover_look",
+        "plan": "__semisync_switchover",
+        "part": "__semisync_switchover_part",
+    },
+    FAILOVER: {
+        "reach": "__semisync_failover_reach",
+        "plan": "__semisync_failover_plan",
+        "freeze": "__semisync_failover_frozen",
+        "salvage": "__semisync_failover_salvage",
+        "judge": "__semisync_failover",
+        "part": "__semisync_failover_part",
+    },
+    REJOIN: {
+        "look": "__semisync_rejoin_look",
+        "judge": "__semisync_rejoin",
+        "ready": "__semisync_rejoin_ready",
+    },
+}
+display = Display()
 
 
-class Known:
-    """What one task knows.
+class NotMeantError(Exception):
+    """This host has no part in the step; the text says why."""
+
+
+class Task(Protocol):
+    """What a step asks of Ansible's task; in check mode nothing may be written."""
+
+    args: dict[str, Any]
+    check_mode: bool
+
+
+class OnHost(Protocol):
+    """Runs the step's module on this host; `secret` options are in no log."""
+
+    def __call__(self, plan: Mapping[str, object], **secret: str) -> dict[str, Any]: ...
+
+
+class Options(NamedTuple):
+    """A task's options, as far as only the controller needs them.
+
+    Attributes:
+        step: which one.
+        operation: switchover, failover or rejoin.
+        info_from: name of the variable with each host's semisync_info result.
+        results_dir: folder for results.
+        run: name of the run's folder; empty for a new one.
+        begun: when a failover began, in seconds since 1970; None if that is not known.
+        settled: whether a report comes after everything else.
+        fenced: whether a failover's plan comes after the tasks that fence the source.
+        again: whether a rejoin's judgement comes after the start of the former source.
+    """
+
+    step: str
+    operation: str
+    info_from: str
+    results_dir: str
+    run: str
+    begun: float | None
+    settled: bool
+    fenced: bool
+    again: bool
+
+
+# What the modules are not given.
+CONTROLLERS = (*(name for name in Options._fields if name not in ("step", "operation")),)
+
+
+def options_of(arguments: Mapping[str, Any], operation: str) -> Options:
+    """A task's options."""
+    begun = arguments.get("begun")
+    return Options(
+        step=str(arguments["step"]),
+        operation=operation,
+        info_from=str(arguments.get("info_from") or ""),
+        results_dir=str(arguments.get("results_dir") or "results"),
+        run=str(arguments.get("run") or ""),
+        begun=None if begun in (None, "") else float(begun),
+        settled=boolean(arguments.get("settled") or False),
+        fenced=boolean(arguments.get("fenced") or False),
+        again=boolean(arguments.get("again") or False),
+    )
+
+
+class RunContext:
+    """What a step works with on one host.
+
+    Ansible carries a step out on all hosts of a cluster at the same time, each in a process of its
+    own. Each makes this from the same variables and files, so that all decide alike; the one that
+    speaks shows and keeps it.
+
+    Attributes:
+        options: of the task.
+        step: which one it is.
+        host: whose task it is.
+        own: this host's settings.
+        check_mode: whether nothing may be written.
+        name: the cluster's; with `members` empty until one of the next two methods was called.
+        members: its hosts.
 
     Args:
-        arguments: the task's.
-        task_vars: its variables.
+        task: Ansible's.
+        operation: switchover, failover or rejoin.
+        task_vars: the task's variables.
         own: this host's settings.
-        on_host: runs the module on this host with a plan, and with options of its own.
-        token_of: marks this run; takes the cluster's name and its Members.
-        task: Ansible's own; in check mode nothing may be written.
+        on_host: runs the module on this host.
     """
 
     def __init__(
         self,
-        arguments: dict[str, Any],
-        task_vars: Any,
+        task: Task,
+        operation: str,
+        task_vars: Mapping[str, Any],
         own: settings.Settings,
-        on_host: Callable[..., dict[str, Any]],
-        token_of: Callable[[str, list[Member]], str],
-        task: Any,
+        on_host: OnHost,
     ) -> None:
-        self.arguments, self.task_vars, self.own = arguments, task_vars, own
-        self.on_host, self.task, self.check_mode = on_host, task, bool(task.check_mode)
+        self.options = options_of(task.args, operation)
+        self.step = self.options.step
+        self.task, self.check_mode = task, bool(task.check_mode)
+        self.task_vars, self.own, self.on_host = task_vars, own, on_host
         self.host = str(task_vars["inventory_hostname"])
-        self.name, self.members = cluster.members(task_vars, arguments["info_from"], own=own)
-        # Behind a failover of a pair nobody is left beside the new source.
-        wrong = cluster.inventory_problems(
-            task_vars, arguments["info_from"], self.name, self.members, self.is_settled()
-        )
-        cluster.refuse(task_vars, self.name, self.members, wrong)
-        self.token = token_of(self.name, self.members)
-        self.judged_by = self.assembled()
-        self.opened = self.judged_by.opened
-        self.members = self.judged_by.evidence.members
+        self.name = str(task_vars.get("semisync_cluster", cluster.DEFAULT))
+        self.members: list[Member] = []
+
+    def do(self, plan: Plan, **secret: str) -> dict[str, Any]:
+        """Run the step's module on this host with a plan; what it returned."""
+        return self.on_host(plan.to_dict(), **secret)
+
+    # The cluster
+
+    def take_members(self) -> None:
+        """Take the cluster as it is: without the sources that a failover left behind.
+
+        Raises:
+            HeldError: this host is one of them.
+        """
+        info_from = self.options.info_from
+        self.name, self.members = cluster.members(self.task_vars, info_from, own=self.own)
+
+    def take_every_member(self) -> None:
+        """Take the cluster with them."""
+        info_from = self.options.info_from
+        self.name, self.members = cluster.known_members(self.task_vars, info_from, own=self.own)
 
     @property
     def mine(self) -> Member:
+        """This host."""
         return cluster.of_host(self.task_vars, self.members)
 
-    def results_of(self, argument: str) -> dict[str, Any]:
-        """host -> the result that it registered under the name that an argument has."""
-        variables, name = self.task_vars["hostvars"], self.arguments.get(argument)
-        return {
-            member.host: (variables[member.host].get(name) or {}) if name else {}
-            for member in self.members
-        }
+    def inventory_problems(self, alone: bool = False) -> list[str]:
+        """What is wrong with the inventory, in words.
 
-    def is_replica(self) -> bool:
-        """Whether this host is one that was read."""
-        return self.mine in survivors.readable(self.members)
+        Args:
+            alone: whether a source may be without a replica.
+        """
+        info_from = self.options.info_from
+        return cluster.inventory_problems(self.task_vars, info_from, self.name, self.members, alone)
 
-    def assembled(self) -> Judged:
-        """Everything that is known now; see verdict/evidence.py."""
-        return of_results(
-            self.members,
-            self.read(),
-            self.kept(results.STATE),
-            self.kept(results.BEGUN),
-            self.own,
-            time.time(),
-            self.fence(),
-            (self.fenced() or {}).get("failed", ()),
-        )
+    def refuse(self, wrong: list[str]) -> None:
+        """End the step for the whole cluster, if something is wrong.
 
-    def evidence(self) -> Evidence:
-        return self.judged_by.evidence
+        Raises:
+            RefusedError: something is.
+        """
+        cluster.refuse(self.task_vars, self.name, self.members, wrong)
 
-    def read(self) -> Read:
-        """What the modules of this run's steps returned."""
-        frozen = self.results_of("frozen_from") if self.arguments.get("frozen_from") else None
-        return Read(
-            self.results_of("info_from"),
-            self.results_of("reach_from"),
-            frozen,
-            self.results_of("salvage_from"),
-        )
+    def in_play(self, host: str) -> bool:
+        """Whether a host is still in the play: no task failed on it."""
+        return host in self.task_vars["ansible_play_hosts"]
 
-    def fence(self) -> str:
-        """Whether a hook is still to end the source, or has run; once it was seen dead, neither."""
-        if not self.own.get("hook_fence"):
-            return ""
-        if self.arguments["step"] == "plan":
-            return survivors.BEHIND if self.arguments.get("fenced_from") else survivors.AHEAD
-        seen = self.fence_seen()
-        return survivors.BEHIND if seen and seen["case"] and not seen["dead_at"] else ""
+    # What earlier steps returned
 
-    def fence_seen(self) -> dict[str, Any] | None:
-        """What the step before has kept of those tasks."""
-        kept = self.results_of("fenced_from")[self.host].get("certificate") or {}
-        seen: dict[str, Any] | None = kept.get("fenced")
-        return seen
+    def variables_of(self, host: str) -> Mapping[str, Any]:
+        """A host's variables."""
+        variables: Mapping[str, Any] = self.task_vars["hostvars"][host]
+        return variables
 
-    def fenced(self) -> dict[str, Any] | None:
-        """What is known of the tasks that fence the source; None where there are none."""
-        before, seen = self.results_of("fenced_from"), self.fence_seen()
-        if self.arguments["step"] != "plan" or self.fence() != survivors.BEHIND:
-            return seen
-        left = self.task_vars["ansible_play_hosts"]
-        failed = sorted(host for host, result in before.items() if result and host not in left)
-        return dict(seen or {"case": None, "words": "", "dead_at": None}, failed=failed)
+    def result_of(self, step: str, host: str = "") -> dict[str, Any]:
+        """What a step of this run returned on a host, this one by default; empty before that."""
+        name = REGISTERED[self.options.operation][step]
+        return self.variables_of(host or self.host).get(name) or {}
 
-    def last(self) -> dict[str, Any] | None:
-        """The last look at the source; this run's own, if the source lives."""
-        return self.evidence().last
+    def results_of(self, step: str) -> dict[str, dict[str, Any]]:
+        """The same of every host of the cluster."""
+        return {member.host: self.result_of(step, member.host) for member in self.members}
+
+    def info_of(self, host: str) -> dict[str, Any]:
+        """What semisync_info returned on a host, also with a failure."""
+        return self.variables_of(host).get(self.options.info_from) or {}
+
+    # What is kept in the cluster's folder
+
+    @property
+    def folder(self) -> str:
+        """The cluster's folder of results."""
+        return results.cluster_folder(self.options.results_dir, self.name)
 
     def kept(self, file: str) -> dict[str, Any] | None:
-        """What an earlier run kept in the cluster's folder."""
-        kept = results.read_json(os.path.join(self.folder(), file), None)
+        """What an earlier run kept there, or None."""
+        kept = results.read_json(os.path.join(self.folder, file), None)
         return kept if isinstance(kept, dict) else None
 
-    def folder(self) -> str:
-        return results.cluster_folder(self.arguments.get("results_dir", "results"), self.name)
+    def keep(self, file: str, value: Mapping[str, object]) -> None:
+        """Keep a file there, for a later run."""
+        results.write_json(os.path.join(self.folder, file), value)
 
-    def speaks(self) -> bool:
-        return cluster.speaks(self.task_vars, self.members, self.task)
+    def forget(self, file: str) -> None:
+        """Remove it."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.folder, file))
 
-    def is_settled(self) -> bool:
-        """Whether the report comes after everything else."""
-        return boolean(self.arguments.get("settled") or False)
+    def run_file(self, file: str) -> str:
+        """The path of a file in this run's folder, which is made."""
+        run = results.open_run(self.folder, results.now(), self.options.run or None)
+        return os.path.join(run, file)
 
-    def shelf(self) -> Shelf:
-        """Where the last look is kept."""
-        base = self.arguments.get("results_dir", "results")
-        return Shelf(base, self.name, None, results.now(), self.check_mode)
+    def keep_look(self, members: list[Member]) -> None:
+        """Keep a look at the source, for a later failover."""
+        shelf = ResultStore(
+            self.options.results_dir, self.name, None, results.now(), self.check_mode
+        )
+        shelf.keep_look(members)
+
+    # What only this run has
+
+    @property
+    def token(self) -> str:
+        """What marks this run: the same for all hosts of the cluster, and another in the next."""
+        made = secrets.token_hex(4)
+        path = local_file(f"token-{self.name.encode().hex()[:100]}")
+        try:
+            # The first process says it.
+            os.symlink(made, path)
+        except FileExistsError:
+            return os.readlink(path)
+        return made
+
+    def hand_over(self, name: str, payload: str) -> None:
+        """Keep rows of clients for a task on another host: they are in no result, and in no log."""
+        handle = os.open(local_file(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="ascii") as stream:
+            stream.write(payload)
+
+    def handed_over(self, name: str) -> str:
+        """The same there."""
+        with open(local_file(name), encoding="ascii") as stream:
+            return stream.read()
+
+    # Who speaks
+
+    def speaks(self, members: Sequence[Member] = ()) -> bool:
+        """Whether this host is the one that shows and keeps what all have decided.
+
+        Args:
+            members: one of them does; all of the cluster by default.
+        """
+        return cluster.speaks(self.task_vars, list(members or self.members), self.task)
+
+    def say(self, lines: Sequence[str]) -> None:
+        """Show lines to the operator."""
+        display.display("\n".join(lines))
+
+
+def local_file(name: str) -> str:
+    """A file in the folder of this run alone, which all of Ansible's processes have in common."""
+    return os.path.join(constants.DEFAULT_LOCAL_TMP, f"semisync-{name}")
+
+
+def plain(value: Any) -> Any:
+    """A value of Ansible's variables without Ansible's own kinds of it."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    return value
+
+
+def forks_problem(members: Sequence[Member]) -> list[str]:
+    """Why Ansible would not do a step on all hosts at the same time; empty where it does."""
+    number = int(context.CLIARGS.get("forks") or constants.DEFAULT_FORKS)
+    if number >= len(members):
+        return []
+    return [
+        f"Ansible works on {number} hosts at the same time (forks), and a switchover must on all"
+        f" {len(members)} of its cluster; say --forks {len(members)}"
+    ]

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -15,69 +16,32 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     role_statements,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.drain import RELAXED
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    APPLY,
+    FINISH,
+    REPLICA,
+    SWITCH,
+    TARGET,
+    FailoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    interrupted_failover,
+    successor,
+    survivors,
+    switchover_plan,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
+    follows,
+    peers_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # Transactions that are applied before anybody could be told of it.
 FEW = 200
-
-
-def peers(members: list[Member], asking: Member) -> list[dict[str, Any]]:
-    """Where a replica reaches each member that was read, and the source that was not: there where
-    it follows that one. The controller may know it by another address, which nobody here answers.
-    """
-    source = source_of(members)
-    made = switchover_plan.peers([member for member in members if member.info is not None])
-    if source.info is None:
-        channel = asking.channel if follows(asking, source, members) else None
-        made.append(
-            {
-                "host": source.host,
-                "address": (channel["source_host"] if channel else None) or source.address,
-                "port": int((channel["source_port"] if channel else None) or 3306),
-                # Asked whether it answers, and for nothing else: who demands TLS answers.
-                "tls": False,
-            }
-        )
-    return made
-
-
-def follows(member: Member, source: Member, members: list[Member]) -> bool:
-    """Whether a member was read, and its channel is to the source."""
-    return member.info is not None and sides.target_of(member, members, None) == source.host
-
-
-def untried(
-    peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Those of a replica's peers that it has not tried where they are."""
-    return [peer for peer in peers_of_one if try_of(peer, tried) is None]
-
-
-def try_of(peer: dict[str, Any], tried: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What became of the try of a peer, None where it was not tried: that without TLS says nothing
-    against one that has it.
-    """
-    place = (peer["address"], peer["port"])
-    for one_try in tried:
-        tells = one_try["tls"] or not (peer["tls"] and one_try["words"])
-        if tells and (one_try["address"], one_try["port"]) == place:
-            return one_try
-    return None
-
-
-def reached(peers_of_one: list[dict[str, Any]], tried: list[dict[str, Any]]) -> dict[str, Any]:
-    """`reach`: peer -> why the replication account cannot log in to it from a replica, empty where
-    it can; `answered`: those that answered at all.
-    """
-    tries = {peer["host"]: try_of(peer, tried) for peer in peers_of_one}
-    return {
-        "reach": {host: one["words"] if one else "it was not tried" for host, one in tries.items()},
-        "answered": sorted(host for host, one in tries.items() if one and one["answered"]),
-    }
 
 
 def source_id(members: list[Member]) -> str:
@@ -99,44 +63,138 @@ def source_id(members: list[Member]) -> str:
     return next((one for one in named if one and one not in known), "")
 
 
-def arguments(
+class Common(NamedTuple):
+    """What all hosts are told alike.
+
+    Attributes:
+        mode: switch; or finish, if the target takes writes already.
+        token: marks the run.
+        source: the dead source's host.
+        source_id: what the journal knows it by.
+        wait_count: how many acknowledgements a commit on the target waits for; 0 for none.
+        verdict: the certificate's.
+        salvage: what the certificate says of the dead source's log.
+    """
+
+    mode: str
+    token: str
+    source: str
+    source_id: str
+    wait_count: int
+    verdict: str
+    salvage: object = None
+
+
+def part_of(
     member: Member,
     chosen: Member,
     followers: list[Member],
     members: list[Member],
     settings: Settings,
-    more: dict[str, Any],
-) -> dict[str, Any]:
-    """What the module is given on one host, without the password.
+    common: Common,
+    received: str = "",
+    to_apply: int = 0,
+    held: bool = False,
+) -> FailoverPlan:
+    """What one host is given, without the password.
 
     Args:
         chosen: who takes over.
         followers: who will follow it.
-        more: token, wait_count, verdict, and this host's received, held and to_apply.
+        received: the GTIDs that this replica received.
+        to_apply: how many transactions it has yet to apply.
+        held: whether this run stopped its IO thread.
     """
+    is_target = member is chosen
+    return FailoverPlan(
+        **common._asdict(),
+        part=TARGET if is_target else REPLICA,
+        host=member.host,
+        target=chosen.host,
+        target_id=journal.identity(chosen.facts["variables"]),
+        members=peers_of(members, member),
+        others=[follower.host for follower in followers],
+        user=settings["replication_user"],
+        timeout=settings["failover_timeout"],
+        stall=settings["failover_stall"],
+        catch_up=settings["failover_apply"],
+        drain=0,
+        schema=settings["canary_schema"],
+        option_file=switchover_plan.option_file(member),
+        ends_lock=f"busy:{member.host}" in settings["failover_accept"],
+        durability=relaxed(member, settings, to_apply) if is_target else {},
+        received=received,
+        to_apply=to_apply,
+        held=held,
+    )
+
+
+def parts(
+    evidence: Evidence, chosen: Member, token: str, verdict: str, salvage: object
+) -> dict[str, FailoverPlan]:
+    """host -> what it has to do when a replica takes over.
+
+    Args:
+        token: of this run.
+        verdict, salvage: of the certificate.
+    """
+    members, frozen = evidence.members, evidence.frozen or {}
+    followers = successor.followers_of(evidence, chosen)
+    common = Common(
+        mode=SWITCH,
+        token=token,
+        source=source_of(members).host,
+        source_id=source_id(members),
+        wait_count=wait_count(chosen, followers),
+        verdict=verdict,
+        salvage=salvage,
+    )
     return {
-        "mode": "switch",
-        "part": "target" if member is chosen else "replica",
-        "host": member.host,
-        "source": source_of(members).host,
-        "target": chosen.host,
-        "source_id": source_id(members),
-        "target_id": journal.identity(chosen.facts["variables"]),
-        "members": peers(members, member),
-        "others": [follower.host for follower in followers],
-        "user": settings["replication_user"],
-        "timeout": settings["failover_timeout"],
-        "stall": settings["failover_stall"],
-        "catch_up": settings["failover_apply"],
-        "drain": 0,
-        "schema": settings["canary_schema"],
-        "option_file": switchover_plan.option_file(member),
-        "ends_lock": f"busy:{member.host}" in settings["failover_accept"],
-        "durability": relaxed(member, settings, more.get("to_apply", 0))
-        if member is chosen
-        else {},
-        **more,
+        one.host: part_of(
+            one,
+            chosen,
+            followers,
+            members,
+            evidence.settings,
+            common,
+            str(survivors.received(one)),
+            survivors.to_apply(one),
+            bool((frozen.get(one.host) or {}).get("changed")),
+        )
+        for one in [chosen, *followers]
     }
+
+
+def parts_left(
+    opened: interrupted_failover.Opened, evidence: Evidence, token: str, verdict: str
+) -> dict[str, FailoverPlan]:
+    """host -> what is left for it of a failover whose target takes writes already.
+
+    Args:
+        token: of the run that opened it, if that is known.
+    """
+    target, followers = opened.target, interrupted_failover.followers_of(opened, evidence)
+    common = Common(
+        mode=FINISH,
+        token=token,
+        source=opened.source,
+        source_id=opened.source_id,
+        wait_count=wait_count(target, followers),
+        verdict=verdict,
+    )
+    members, own = evidence.members, evidence.settings
+    return {
+        one.host: part_of(one, target, followers, members, own, common)
+        for one in [target, *followers]
+    }
+
+
+def wait_count(chosen: Member, followers: list[Member]) -> int:
+    """How many acknowledgements the new source waits for before it opens; none if too few replicas
+    can give them, which was accepted.
+    """
+    needed = successor.new_wait_count(chosen)
+    return needed if len(followers) >= needed else 0
 
 
 def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]:
@@ -151,9 +209,9 @@ def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]
 
 def apply_ahead(
     host: str,
-    plan: dict[str, Any],
-    on_host: Callable[..., dict[str, Any]],
-    say: Callable[[str], Any],
+    plan: FailoverPlan,
+    on_host: Callable[[FailoverPlan], dict[str, Any]],
+    say: Callable[[str], None],
 ) -> dict[str, Any] | None:
     """Let the target apply what it has while its progress is told; its part does the rest, and says
     what is wrong. What the certificate says of that, or None where there was little.
@@ -163,21 +221,22 @@ def apply_ahead(
         on_host: runs the module there.
         say: tells a line.
     """
-    if plan["to_apply"] < FEW:
+    if plan.to_apply < FEW:
         return None
+    one_round = dataclasses.replace(plan, mode=APPLY)
     begin = moved = time.monotonic()
     while True:
-        result = on_host(dict(plan, mode="apply"))
+        result = on_host(one_round)
         now, done = time.monotonic(), result.get("round") or {}
         moved = now if done.get("applied") else moved
-        say(progress(host, plan["to_apply"], result, now - begin))
-        going = done.get("left") and not done["stopped"] and now - moved < plan["stall"]
-        if not going or now - begin > plan["catch_up"]:
+        say(progress(host, plan.to_apply, result, now - begin))
+        going = done.get("left") and not done["stopped"] and now - moved < plan.stall
+        if not going or now - begin > plan.catch_up:
             break
     return {
-        "transactions": plan["to_apply"],
+        "transactions": plan.to_apply,
         "seconds": round(now - begin, 1),
-        "relaxed": {name: RELAXED[name] for name in plan["durability"]},
+        "relaxed": {name: RELAXED[name] for name in plan.durability},
     }
 
 
@@ -223,7 +282,7 @@ def statements(
             (member.host, words)
             for words in role_statements.shown(
                 role_statements.redirect_steps(
-                    switchover_plan.names_of(member), chosen.address, switchover_plan.port(chosen)
+                    switchover_plan.names_of(member), chosen.address, chosen.port
                 )
             )
         ]

@@ -232,23 +232,3 @@ def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:
     """Who can follow the target."""
     able = successor.followers_of(evidence, opened.target)
     return [member for member in able if member.host != opened.source]
-
-
-def finishing(opened: Opened, kept: dict[str, Any], followers: list[Member]) -> dict[str, Any]:
-    """What a host is told of what is left, beside who it is and whom it follows.
-
-    Args:
-        kept: certificate_of() it.
-        followers: followers_of() it.
-    """
-    needed = successor.new_wait_count(opened.target)
-    return {
-        "mode": "finish",
-        "token": kept["token"],
-        "source": opened.source,
-        "source_id": opened.source_id,
-        "wait_count": needed if len(followers) >= needed else 0,
-        "verdict": kept["verdict"],
-        "received": "",
-        "held": False,
-    }

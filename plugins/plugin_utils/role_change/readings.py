@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Peer
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
-    failover_plan,
     interrupted_failover,
+    peers,
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
@@ -136,11 +137,10 @@ def tried(host: str, read: Read) -> list[dict[str, Any]]:
     return [*looks.get("tried", ()), *(read.reach.get(host) or {}).get("tried", ())]
 
 
-def peers_of(members: Sequence[Member], asking: Member) -> list[dict[str, Any]]:
+def others_of(members: Sequence[Member], asking: Member) -> list[Peer]:
     """Where a replica reaches the others."""
-    return [
-        peer for peer in failover_plan.peers(list(members), asking) if peer["host"] != asking.host
-    ]
+    every = peers.peers_of(list(members), asking)
+    return [peer for peer in every if peer.host != asking.host]
 
 
 def looked(member: Member, members: list[Member], read: Read) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def looked(member: Member, members: list[Member], read: Read) -> dict[str, Any]:
     if member in survivors.readable(members):
         return {
             **seen,
-            **failover_plan.reached(peers_of(members, member), tried(member.host, read)),
+            **peers.reached(others_of(members, member), tried(member.host, read)),
         }
     return {name: seen.get(name) for name in ("ended", "log", "asked_at", "read_at")}
 

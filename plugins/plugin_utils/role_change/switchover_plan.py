@@ -7,10 +7,26 @@ statements that each host would be given.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+    role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FINISH,
+    REPLICA,
+    SOURCE,
+    SWITCH,
+    TARGET,
+    UNDO,
+    ChannelTls,
+    OptionFile,
+    Peer,
+    SwitchoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
@@ -25,9 +41,15 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
     switchover_premises,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
+    where_they_listen,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
-SWITCH, FINISH, UNDO, SETTLE, NONE = "switch", "finish", "undo", "settle", "none"
+# Modes that no host is given: where only the rest is left, and of a cluster that is not meant.
+SETTLE, NONE = "settle", "none"
+# host -> what semisync_switchover's look returned.
+Looks = dict[str, dict[str, Any]]
 
 
 def names_of(member: Member) -> Names:
@@ -57,7 +79,7 @@ def unread(members: list[Member], row: JournalRow | None) -> list[str]:
     return said or problems.of_reading(taking_part(members, row))
 
 
-def mode_of(members: list[Member], row: JournalRow | None, looks: dict[str, Any], to: str) -> str:
+def mode_of(members: list[Member], row: JournalRow | None, looks: Looks, to: str) -> str:
     """What a run has to do first: switch, or finish, undo or settle what was interrupted.
 
     Args:
@@ -114,9 +136,7 @@ def without_target(members: list[Member], row: JournalRow) -> bool:
     )
 
 
-def interrupted_problems(
-    members: list[Member], row: JournalRow, looks: dict[str, Any]
-) -> list[str]:
+def interrupted_problems(members: list[Member], row: JournalRow, looks: Looks) -> list[str]:
     """Why an interrupted switchover can neither be finished nor undone now."""
     members = taking_part(members, row)
     running = [host for host, looked in looks.items() if looked.get("running")]
@@ -124,7 +144,7 @@ def interrupted_problems(
         has = looks[running[0]].get("lock_of") or "it"
         return [
             f"{running[0]}: another switchover is under way: {has} holds the lock"
-            f" {role_statements.RUN_LOCK}; wait until it has ended"
+            f" {locks.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]
@@ -151,7 +171,7 @@ def interrupted_problems(
 def make(
     name: str,
     members: list[Member],
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
     token: str,
     mode: str,
@@ -171,40 +191,52 @@ def make(
     else:
         token, source = row["run"], member_of(members, row["from_host"])
         if without_target(members, row):
-            return taken_back(name, known, source, looks, settings, token, row)
+            hosts = taken_back(known, source, looks, settings, row)
+            return of_cluster(name, mode, source.host, row["to_host"], token, hosts)
         target = member_of(members, row["to_host"])
     hosts = {
-        member.host: arguments(member, source, target, members, looks, settings, token, mode)
+        member.host: part_of(member, source, target, members, looks, settings, token, mode)
         for member in members
     }
+    made = of_cluster(name, mode, source.host, target.host, token, hosts)
+    if mode == SWITCH:
+        made["statements"] = statements(source, target, members, looks, settings, hosts)
+        made["premises"] = switchover_premises.rows(members, looks, settings)
+    return made
+
+
+def of_cluster(
+    name: str,
+    mode: str,
+    source: str,
+    target: str,
+    token: str,
+    hosts: dict[str, SwitchoverPlan],
+) -> dict[str, Any]:
+    """The plan of a cluster, without what is known of a switch only."""
     return {
         "mode": mode,
         "cluster": name,
-        "from": source.host,
-        "to": target.host,
+        "from": source,
+        "to": target,
         "token": token,
-        "hosts": hosts,
-        "statements": statements(source, target, members, looks, settings, hosts)
-        if mode == SWITCH
-        else [],
-        "premises": switchover_premises.rows(members, looks, settings) if mode == SWITCH else [],
+        "hosts": {host: plan.to_dict() for host, plan in hosts.items()},
+        "statements": [],
+        "premises": [],
     }
 
 
 def taken_back(
-    name: str,
     members: list[Member],
     source: Member,
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
-    token: str,
     row: JournalRow,
-) -> dict[str, Any]:
-    """The plan of a cluster whose source takes its role back without the target."""
-    more = {"target": row["to_host"], "target_id": row["to_id"], "without_target": True}
+) -> dict[str, SwitchoverPlan]:
+    """What each host does of a cluster whose source takes its role back without the target."""
     # It is asked all the same, where it can be: perhaps only the controller does not reach it.
     asked = [
-        {"host": one.host, "address": one.address, "port": port(source), "tls": False}
+        Peer(one.host, one.address, source.port, tls=False)
         for one in members
         if one.host == row["to_host"]
     ]
@@ -212,19 +244,16 @@ def taken_back(
     hosts = {}
     for member in members:
         # Nothing of it depends on who the target is but what is replaced here.
-        made = arguments(member, source, source, members, looks, settings, token, UNDO)
-        part = "source" if member is source else "replica"
-        hosts[member.host] = {**made, **more, "part": part, "members": [*made["members"], *asked]}
-    return {
-        "mode": UNDO,
-        "cluster": name,
-        "from": source.host,
-        "to": row["to_host"],
-        "token": token,
-        "hosts": hosts,
-        "statements": [],
-        "premises": [],
-    }
+        made = part_of(member, source, source, members, looks, settings, row["run"], UNDO)
+        hosts[member.host] = dataclasses.replace(
+            made,
+            target=row["to_host"],
+            target_id=row["to_id"],
+            without_target=True,
+            part=SOURCE if member is source else REPLICA,
+            members=[*made.members, *asked],
+        )
+    return hosts
 
 
 def wait_count(source: Member) -> int:
@@ -233,69 +262,52 @@ def wait_count(source: Member) -> int:
     return int(count or 1)
 
 
-def port(member: Member) -> int:
-    return member.port
-
-
-def peers(members: list[Member]) -> list[dict[str, Any]]:
-    """Where each member is reached."""
-    return [
-        {
-            "host": member.host,
-            "address": member.address,
-            "port": port(member),
-            "tls": bool(member.facts["tls"]["on"]),
-        }
-        for member in members
-    ]
-
-
-def arguments(
+def part_of(
     member: Member,
     source: Member,
     target: Member,
     members: list[Member],
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
     token: str,
     mode: str,
-) -> dict[str, Any]:
-    """What the module is given on one host, without the password."""
-    part = {source.host: "source", target.host: "target"}.get(member.host, "replica")
-    return {
-        "mode": mode,
-        "part": part,
-        "host": member.host,
-        "token": token,
-        "source": source.host,
-        "target": target.host,
-        "source_id": journal.identity(source.facts["variables"]),
-        "target_id": journal.identity(target.facts["variables"]),
-        "members": peers(members),
-        "user": settings["replication_user"],
-        "connect_retry": settings["replication_connect_retry"],
-        "tls": tls_of(source, target, settings),
-        "wait_count": wait_count(source),
-        "timeout": settings["switchover_timeout"],
-        "drain": settings["switchover_drain"],
-        "long_transactions": settings["switchover_long_transactions"],
-        "catch_up": max(settings["switchover_max_lag"], 10),
-        "schema": settings["canary_schema"],
-        "events": bool(runs_events(looks.get(source.host) or {})),
-        "event_states": (looks.get(source.host) or {}).get("events"),
-        "super_read_only": values.same_value(
-            target.facts["variables"].get("super_read_only"), "ON"
-        ),
-        "option_file": option_file(member),
-        "verdict": "",
-        "ends_lock": False,
-    }
+) -> SwitchoverPlan:
+    """What one host is given, without the password."""
+    part = {source.host: SOURCE, target.host: TARGET}.get(member.host, REPLICA)
+    looked = looks.get(source.host) or {}
+    super_read_only = target.facts["variables"].get("super_read_only")
+    return SwitchoverPlan(
+        mode=mode,
+        part=part,
+        host=member.host,
+        token=token,
+        source=source.host,
+        target=target.host,
+        source_id=journal.identity(source.facts["variables"]),
+        target_id=journal.identity(target.facts["variables"]),
+        members=where_they_listen(members),
+        user=settings["replication_user"],
+        connect_retry=settings["replication_connect_retry"],
+        tls=tls_of(source, target, settings),
+        wait_count=wait_count(source),
+        timeout=settings["switchover_timeout"],
+        drain=settings["switchover_drain"],
+        long_transactions=settings["switchover_long_transactions"],
+        catch_up=max(settings["switchover_max_lag"], 10),
+        schema=settings["canary_schema"],
+        events=bool(runs_events(looked)),
+        event_states=looked.get("events"),
+        super_read_only=values.same_value(super_read_only, "ON"),
+        option_file=option_file(member),
+        verdict="",
+        ends_lock=False,
+    )
 
 
-def option_file(member: Member) -> dict[str, Any]:
+def option_file(member: Member) -> OptionFile:
     """Where the collection's lines are."""
     place = member.facts["option_files"]
-    return {key: place[key] for key in ("path", "kind", "group", "reader")}
+    return OptionFile(place["path"], place["kind"], place["group"], place["reader"])
 
 
 def runs_events(looked: dict[str, Any]) -> list[dict[str, Any]]:
@@ -303,7 +315,7 @@ def runs_events(looked: dict[str, Any]) -> list[dict[str, Any]]:
     return [event for event in looked.get("events", []) if event["status"] == "ENABLED"]
 
 
-def tls_of(source: Member, target: Member, settings: Settings) -> dict[str, Any]:
+def tls_of(source: Member, target: Member, settings: Settings) -> ChannelTls:
     """How the old source follows the new one: as the inventory wants it, else as that followed it
     until now.
     """
@@ -314,16 +326,16 @@ def tls_of(source: Member, target: Member, settings: Settings) -> dict[str, Any]
     silent = source.facts["names"]["verifies_source_by_default"]
     if not want["ssl"] and silent and want["verify"] is None:
         want = dict(want, verify=False)
-    return want
+    return ChannelTls(**want)
 
 
 def statements(
     source: Member,
     target: Member,
     members: list[Member],
-    looks: dict[str, Any],
+    looks: Looks,
     settings: Settings,
-    hosts: dict[str, Any],
+    hosts: dict[str, SwitchoverPlan],
 ) -> list[dict[str, str]]:
     """Every statement in its order, with its host, as far as it is known beforehand."""
     here, there = names_of(source), names_of(target)
@@ -345,18 +357,18 @@ def statements(
             lines += [
                 (member.host, words)
                 for words in role_statements.shown(
-                    role_statements.redirect_steps(names_of(member), target.address, port(target))
+                    role_statements.redirect_steps(names_of(member), target.address, target.port)
                 )
             ]
     channel = role_statements.channel_of(
         {
             "source_host": target.address,
-            "source_port": port(target),
+            "source_port": target.port,
             "source_user": settings["replication_user"],
             "source_password": "",
             "connect_retry": settings["replication_connect_retry"],
         },
-        hosts[source.host]["tls"],
+        dataclasses.asdict(hosts[source.host].tls),
     )
     begins = (
         str(
@@ -385,7 +397,7 @@ def statements(
             (target.host, words)
             for words in role_statements.shown(role_statements.alter_event(event, "ENABLE"))
         ]
-    if here.super_read_only and not hosts[source.host]["super_read_only"]:
+    if here.super_read_only and not hosts[source.host].super_read_only:
         lines.append((source.host, "SET GLOBAL super_read_only = 0"))
     return [{"host": host, "statement": words} for host, words in lines]
 

@@ -12,7 +12,9 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
@@ -279,7 +281,7 @@ def of_work(
             "no other switchover is under way",
             member.host,
             not looked.get("running"),
-            f"the lock {role_statements.RUN_LOCK} is {lock_words(looked)}",
+            f"the lock {locks.RUN_LOCK} is {lock_words(looked)}",
             "wait until it has ended; if there is none, end that connection (KILL)",
         )
         filters = looked.get("filters") or []

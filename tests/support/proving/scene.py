@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+)
 
 from support.eventually import eventually
 from support.proving.machines import BEGUN, PATIENCE, REPLICAS, Machine, Machines, Writers
@@ -105,7 +107,7 @@ class Scene:
         """Keep the appliers from the writers' table until the failover has judged what there is,
         and its parts wait for them: see hold.py.
         """
-        words = f"app.written {role_statements.RUN_LOCK} {self.held} {HELD_LIMIT}"
+        words = f"app.written {locks.RUN_LOCK} {self.held} {HELD_LIMIT}"
         for host in hosts:
             said = self.machines.folder / f"held-{host.name}.log"
             with HOLD.open("rb") as script, said.open("wb") as log:

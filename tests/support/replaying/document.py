@@ -29,16 +29,22 @@ ASSUMED_AWAY = {
     "reset_slave": RESET,
     "edit_inventory": STRANGER,
 }
+NAMED = {
+    ORDERLY: "a clean shutdown",
+    RESET: "a RESET by hand",
+    STRANGER: "an acknowledgement of another replica",
+}
 
 
 def broken(steps: list[str], assumes: list[str]) -> list[str]:
-    """The assumptions of a certificate that a history broke after its last look: a verdict answers
-    only for what it does not assume.
+    """What a certificate assumes away and a history did after its last look: a verdict answers only
+    for the rest.
     """
     names = [step.partition(":")[0] for step in steps]
     looks = [place for place, name in enumerate(names) if name == "look"]
     bits = {ASSUMED_AWAY.get(name, 0) for name in names[max(looks, default=0) :]} - {0}
-    return [words for words in assumes if any(PATTERNS[bit].search(words) for bit in bits)]
+    said = "\n".join(assumes)
+    return [NAMED[bit] for bit in sorted(bits) if PATTERNS[bit].search(said)]
 
 
 def record_of(player: Player, certificate: dict[str, Any] | None, there: set[int]) -> Record:
@@ -136,7 +142,7 @@ def told_truth(record: Record) -> str:
     if not lies(record):
         return "no"
     gone = broken(record["steps"], record["assumes"])
-    return f"no: it assumes that {gone[0]}, and here that is false" if gone else "**yes**"
+    return f"no: it assumes away {gone[0]}, which there was" if gone else "**yes**"
 
 
 def table(records: list[Record]) -> str:
@@ -163,7 +169,9 @@ def table(records: list[Record]) -> str:
             "",
         ]  # fmt: skip
     failed = [f"- {one['name']}: {one['why']}" for one in records if one["why"]]
-    amiss = [f"- {one['name']}: {' '.join(words.split())}" for one in judged for words in one["wrong"]]
+    amiss = [
+        f"- {one['name']}: {' '.join(words.split())}" for one in judged for words in one["wrong"]
+    ]
     lines += ["Not as the history has it:", "", *amiss, ""] if amiss else []
     lines += ["Could not be replayed, and count as none:", "", *failed, ""] if failed else []
     commits = sorted({one["commit"] for one in records})

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    locks,
+)
 
 from support.consents import by_consent
 from support.live_hosts import PROJECT, Host, run
@@ -176,7 +178,7 @@ class Player:
         if any(step in (f"{word}:{name}" for word in RENEWED) for step in self.left):
             self.do_stop_sql(name)
             return
-        its = ["app.written", role_statements.RUN_LOCK, str(HELD), str(LONGEST)]
+        its = ["app.written", locks.RUN_LOCK, str(HELD), str(LONGEST)]
         inside = ["docker", "exec", "-i", host.name, "python3", "-u", "-", *its]
         with HOLD.open("rb") as script:
             process = subprocess.Popen(

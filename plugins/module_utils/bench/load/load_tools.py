@@ -47,7 +47,10 @@ GRACE = 5
 
 
 def program_or_fail(
-    module: AnsibleModule, name: str, remedy: str, folders: Sequence[str] = ()
+    module: AnsibleModule,
+    name: str,
+    remedy: str,
+    folders: Sequence[str] = (),
 ) -> str:
     """The path of a program, from these folders or else from the PATH."""
     program = find_tool(module, (name,), list(folders))
@@ -59,14 +62,24 @@ def program_or_fail(
 class Load(ABC):
     """One load in a schema of its own: what the tools have in common."""
 
-    def __init__(self, module: AnsibleModule, server: Server, names: Names, schema: str) -> None:
+    def __init__(
+        self,
+        module: AnsibleModule,
+        server: Server,
+        names: Names,
+        schema: str,
+    ) -> None:
         self.module = module
         self.params: LoadOptions = module.params
         self.server, self.names, self.schema = server, names, schema
         self.command: list[str] = []
         self.file = ""
 
-    def write(self, text: str, suffix: str) -> str:
+    def write(
+        self,
+        text: str,
+        suffix: str,
+    ) -> str:
         """A file only its owner can read; removed by close()."""
         self.file = secret_file(text, suffix)
         return self.file
@@ -210,7 +223,11 @@ class Client(Load):
         }
 
     def work(
-        self, connection: Server, ends: list[float], times: list[float], failure: list[str]
+        self,
+        connection: Server,
+        ends: list[float],
+        times: list[float],
+        failure: list[str],
     ) -> None:
         """Run the query until the queries or the seconds are used up, in a thread of its own.
 

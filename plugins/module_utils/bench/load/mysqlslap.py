@@ -12,7 +12,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shap
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.statistics import median
 
 
-def argv(program: str, defaults_file: str, schema: str, work: Work) -> list[str]:
+def argv(
+    program: str,
+    defaults_file: str,
+    schema: str,
+    work: Work,
+) -> list[str]:
     """The command, without anything secret: credentials are in the option file, which must be the
     first argument.
 
@@ -62,7 +67,11 @@ def asked(clients: int, queries: int) -> int:
     return clients * (queries // clients)
 
 
-def complaint(code: int, stderr: str, output: str) -> str:
+def complaint(
+    code: int,
+    stderr: str,
+    output: str,
+) -> str:
     """Why the tool did not do its work, in words; empty when it says that it did.
 
     It can exit 0 although its clients could not connect, and then claims the full work: the
@@ -71,7 +80,7 @@ def complaint(code: int, stderr: str, output: str) -> str:
     if code != 0:
         return f"the load tool failed ({code}): {stderr.strip()[:300]}"
     if stderr.strip():
-        return f"the load tool complained: {stderr.strip()[:300]}"
+        return f"the load tool reported: {stderr.strip()[:300]}"
     try:
         parse_csv(output)
     except ValueError as error:

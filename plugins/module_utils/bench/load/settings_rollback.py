@@ -54,7 +54,7 @@ class SettingsRollback:
             SettingError: that cannot be read, so nothing may be changed or forgotten.
         """
         for path, remedy in (
-            (KEPT, "Its timer puts it back from the other files of that folder"),
+            (KEPT, "Its timer restores them from the other files of that folder"),
             (
                 LASTING,
                 "Drop its schema and account semisync_bench_* yourself, then remove the file",
@@ -67,11 +67,18 @@ class SettingsRollback:
                 pass
             except (OSError, ValueError) as error:
                 raise SettingError(
-                    f"what an earlier run has to put back cannot be read: {path}: {error}. {remedy}"
+                    "the record of an earlier run's settings cannot be read:"
+                    f" {path}: {error}. {remedy}"
                 ) from error
         return {}
 
-    def arm(self, kept: Kept, statements: list[str], seconds: int, now: Readings) -> None:
+    def arm(
+        self,
+        kept: Kept,
+        statements: list[str],
+        seconds: int,
+        now: Readings,
+    ) -> None:
         """Keep everything that a rollback needs, and start its timer.
 
         Args:
@@ -81,7 +88,7 @@ class SettingsRollback:
         if not client or not systemd_runs():
             raise SettingError(
                 f"nothing was changed: without {'systemd' if client else 'the mysql client'}"
-                " nothing would put the settings back if this controller were lost"
+                " the settings would stay if this controller were lost"
             )
         if not os.path.isdir(FOLDER):
             os.mkdir(FOLDER, 0o700)

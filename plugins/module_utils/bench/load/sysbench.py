@@ -54,12 +54,17 @@ def unusable_password(password: str | None) -> str:
     if re.search(r"[\s#\"']", password or ""):
         return (
             "sysbench's option file cannot hold a password with spaces, quotes or #; give the load"
-            " an account with another one"
+            " an account with another password"
         )
     return ""
 
 
-def argv(program: str, config_file: str, work: Work, command: str) -> list[str]:
+def argv(
+    program: str,
+    config_file: str,
+    work: Work,
+    command: str,
+) -> list[str]:
     """One of sysbench's commands: prepare, run or cleanup.
 
     Args:
@@ -127,7 +132,11 @@ def histogram(output: str) -> list[tuple[float, int]]:
     ]
 
 
-def spread(buckets: list[tuple[float, int]], mean: float, longest: float) -> Latency:
+def spread(
+    buckets: list[tuple[float, int]],
+    mean: float,
+    longest: float,
+) -> Latency:
     """Latencies from a histogram, whose buckets are 1.8 % wide."""
     total = sum(count for _dummy, count in buckets)
     squares = math.fsum(count * (value - mean) ** 2 for value, count in buckets)
@@ -151,7 +160,11 @@ def percentile_of(buckets: list[tuple[float, int]], percent: int) -> float | Non
     return None
 
 
-def complaint(code: int, stderr: str, output: str) -> str:
+def complaint(
+    code: int,
+    stderr: str,
+    output: str,
+) -> str:
     """Why sysbench's command did not do its work, in words; empty when it did."""
     fatal = re.findall(r"^FATAL: .*", output + "\n" + stderr, re.MULTILINE)
     if fatal:
@@ -159,5 +172,5 @@ def complaint(code: int, stderr: str, output: str) -> str:
     if code != 0:
         return f"sysbench failed ({code}): {(stderr or output).strip()[-300:]}"
     if stderr.strip():
-        return f"sysbench complained: {stderr.strip()[:300]}"
+        return f"sysbench reported: {stderr.strip()[:300]}"
     return ""

@@ -46,7 +46,10 @@ def variable_names(names: Names) -> dict[str, str]:
 
 
 def wanted_variables(
-    names: Names, side: str, replication: str | None, variables: Mapping[str, int | str]
+    names: Names,
+    side: str,
+    replication: str | None,
+    variables: Mapping[str, int | str],
 ) -> dict[str, str]:
     """The server's variables and the values that a setting gives them.
 
@@ -64,7 +67,7 @@ def wanted_variables(
     for key, value in variables.items():
         if key not in known or key == "enabled":
             raise ValueError(
-                f"{key} cannot be set on this server; what can:"
+                f"{key} cannot be set on this server; these can:"
                 f" {', '.join(sorted(set(known) - {'enabled'}))}"
             )
         if side == "source" or key in DURABILITY:
@@ -83,7 +86,7 @@ def checked(key: str, value: int | str) -> str:
     text = str(value).upper()
     if text in WORDS or text.isdigit():
         return text
-    raise ValueError(f"{key} is {value!r}; a number or one of {', '.join(WORDS)} is possible")
+    raise ValueError(f"{key} is {value!r}; it must be a number or one of {', '.join(WORDS)}")
 
 
 def io_statement(names: Names, run: bool) -> str:
@@ -141,7 +144,11 @@ def remembered(
     return {"variables": variables, "io": io, "schemas": schemas, "accounts": accounts}
 
 
-def restore_statements(names: Names, kept: Kept, now: Readings | None = None) -> list[str]:
+def restore_statements(
+    names: Names,
+    kept: Kept,
+    now: Readings | None = None,
+) -> list[str]:
     """The statements that put back what remembered() says.
 
     Args:
@@ -177,7 +184,11 @@ def drop_user_statements(names: Names, account: str) -> list[str]:
     ]
 
 
-def account_statements(user: str, host: str, schema: str) -> list[str]:
+def account_statements(
+    user: str,
+    host: str,
+    schema: str,
+) -> list[str]:
     """Statements for an account that may do everything in one schema and sees all sessions.
 
     Returns:

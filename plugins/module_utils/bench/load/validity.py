@@ -66,11 +66,11 @@ def unfit(load: Work) -> str:
     if tool == "sysbench" and (load.get("query") or load.get("create")):
         return "sysbench takes a script, not a query or create"
     if load.get("create") and not load.get("query"):
-        return "create needs a query, or nothing would use what it makes"
+        return "create needs a query that uses what it creates"
     if not load.get("seconds") and (load["queries"] or 0) < clients:
         return (
-            f"there are fewer queries ({load['queries']}) than clients ({clients}): some would do"
-            " nothing"
+            f"there are fewer queries ({load['queries']}) than clients ({clients}), so some clients"
+            " would do nothing"
         )
     return ""
 
@@ -131,7 +131,7 @@ def invalid(
         return outcome["reason"]
     done = statements(before, after, outcome["own_query"])
     if outcome["asked"] is not None and done < outcome["asked"]:
-        return f"the server counted {done} statements, {outcome['asked']} were asked for"
+        return f"the server counted {done} statements, but the load ran {outcome['asked']}"
     for when, snapshot in (("before", before), ("after", after)):
         reason = unready(wanted, snapshot)
         if reason:
@@ -144,7 +144,11 @@ def invalid(
     )
 
 
-def statements(before: Snapshot, after: Snapshot, own_query: bool) -> int:
+def statements(
+    before: Snapshot,
+    after: Snapshot,
+    own_query: bool,
+) -> int:
     """Statements the server has answered: of one's own queries all kinds, of generated ones those
     that are generated.
     """
@@ -152,7 +156,11 @@ def statements(before: Snapshot, after: Snapshot, own_query: bool) -> int:
     return sum(rises(before["status"], after["status"], counters).values())
 
 
-def unacknowledged(wanted: Expected, before: Snapshot, after: Snapshot) -> str:
+def unacknowledged(
+    wanted: Expected,
+    before: Snapshot,
+    after: Snapshot,
+) -> str:
     """Why a semi-sync run does not count although it was ON before and after: a commit went out
     unacknowledged.
     """
@@ -169,12 +177,17 @@ def unacknowledged(wanted: Expected, before: Snapshot, after: Snapshot) -> str:
     if rise["yes_tx"] < least:
         return (
             f"{commits} transactions of {wanted['clients']} clients were committed, but yes_tx rose"
-            f" by {rise['yes_tx']} only (at least {least})"
+            f" by only {rise['yes_tx']} (expected: at least {least})"
         )
     return ""
 
 
-def disturbed(delay_ms: float, asked: bool, dropped: int, rtt_ms: float | None) -> str:
+def disturbed(
+    delay_ms: float,
+    asked: bool,
+    dropped: int,
+    rtt_ms: float | None,
+) -> str:
     """Why the network was not as planned; empty if it was.
 
     Args:

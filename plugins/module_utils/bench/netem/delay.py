@@ -51,7 +51,11 @@ GONE = "Everything that the module added was removed again"
 LEFT = "The rollback timer removes what the module could not remove"
 
 
-def present(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayResult:
+def present(
+    host: NetemHost,
+    params: DelayOptions,
+    check_mode: bool,
+) -> DelayResult:
     """Add the delay, or change it.
 
     Args:
@@ -66,12 +70,7 @@ def present(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayRes
     """
     wanted = check(params)
     peers = parse_peers(params["peers"])
-    host.require_capability()
-    missing = host.missing()
-    host.require_timer()
-    reason = safeguards.caught(host.clients(), peers)
-    if reason:
-        raise RefusedError(reason)
+    missing = check_host(host, peers)
     before = host.read()
     targets = host.targets(peers, params["interface"], before["links"])
     devices = sorted({device for _peer, device in targets})
@@ -102,6 +101,21 @@ def present(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayRes
     result["limit"] = packets
     result["rollback_at"] = utc(host.armed_at + params["rollback_after"])
     return result
+
+
+def check_host(host: NetemHost, peers: list[str]) -> set[str]:
+    """What the kernel lacks besides netem.
+
+    Raises:
+        RefusedError: the host cannot delay these peers, or must not.
+    """
+    host.require_capability()
+    missing = host.missing()
+    host.require_timer()
+    reason = safeguards.caught(host.clients(), peers)
+    if reason:
+        raise RefusedError(reason)
+    return missing
 
 
 def add_delay(
@@ -142,7 +156,11 @@ def add_delay(
     return trips
 
 
-def absent(host: NetemHost, params: DelayOptions, check_mode: bool) -> DelayResult:
+def absent(
+    host: NetemHost,
+    params: DelayOptions,
+    check_mode: bool,
+) -> DelayResult:
     """Remove the delay; as present()."""
     peers = parse_peers(params["peers"])
     before = host.read()
@@ -195,7 +213,7 @@ def armed(
             return plan
         plan = make_plan(state)
     raise RefusedError(
-        "what is delayed on this host changes all the time: is another run at work on it?"
+        "the delays on this host keep changing; check whether another run is changing them"
     )
 
 
@@ -213,7 +231,12 @@ def same_state(first: NetState, second: NetState) -> bool:
     )
 
 
-def begin(host: NetemHost, before: NetState, peers: list[str], params: DelayOptions) -> DelayResult:
+def begin(
+    host: NetemHost,
+    before: NetState,
+    peers: list[str],
+    params: DelayOptions,
+) -> DelayResult:
     """The result's part that is known before anything is changed."""
     now = [tc_output.netem_parameters(qdisc) for qdisc in our_netem(before)]
     counters = host.counters()
@@ -236,12 +259,17 @@ def too_full(dropped: int, now: list[Delay]) -> list[str]:
     if not dropped or any(each["loss"] for each in now):
         return []
     return [
-        f"netem dropped {dropped} packets because its queue of {now[0]['limit']} was full; what was"
-        " measured meanwhile is not to be trusted. Give a larger limit"
+        f"netem dropped {dropped} packets because its queue of {now[0]['limit']} was full, so"
+        " measurements during that time are unreliable. Set a larger limit"
     ]
 
 
-def end(result: DelayResult, before: NetState, plan: Plan, after: NetState) -> None:
+def end(
+    result: DelayResult,
+    before: NetState,
+    plan: Plan,
+    after: NetState,
+) -> None:
     """The result's part that tells what was, or would be, changed."""
     targets = delayed(after)
     result["changed"] = bool(plan.commands)

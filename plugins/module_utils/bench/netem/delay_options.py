@@ -44,8 +44,8 @@ UNKNOWN = re.compile(
     r"TC action module|No such file or directory|Operation not supported"
 )
 NO_CAPABILITY = (
-    "changing qdiscs takes CAP_NET_ADMIN, which this process lacks: use become, or give it to the "
-    "container"
+    "changing qdiscs requires CAP_NET_ADMIN, which this process lacks; use become, or grant it to"
+    " the container"
 )
 
 
@@ -53,7 +53,13 @@ class RefusedError(ValueError):
     """What is asked for cannot or must not be done; the text says why and what to do."""
 
 
-def number(name: str, value: float | None, least: int, most: float, unit: str) -> float:
+def number(
+    name: str,
+    value: float | None,
+    least: int,
+    most: float,
+    unit: str,
+) -> float:
     """The value, where it is in its range.
 
     Raises:
@@ -101,7 +107,7 @@ def check(params: DelayOptions) -> Delay:
         RefusedError: one of them is out of its range, or there are no peers.
     """
     if not parse_peers(params["peers"]):
-        raise RefusedError("peers is empty: give the address of at least one host")
+        raise RefusedError("peers is empty; name the address of at least one host")
     number("rollback_after", params["rollback_after"], MIN_ROLLBACK, MAX_ROLLBACK, "seconds")
     delay = number("delay_ms", params["delay_ms"], 0, MAX_DELAY_MS, "milliseconds")
     jitter = number("jitter_ms", params["jitter_ms"], 0, MAX_DELAY_MS, "milliseconds")
@@ -164,7 +170,7 @@ def unfelt(trips: Mapping[str, Trip], wanted: Delay) -> str | None:
     return (
         f"{', '.join(early)} although its packets should be delayed by {wanted['delay_ms']:g} ms."
         " They leave by another interface or inside a tunnel or VLAN (see the option interface),"
-        " or a filter of somebody else's takes them first"
+        " or another filter of this host handles them first"
     )
 
 
@@ -174,7 +180,11 @@ def has_net_admin(status: str) -> bool:
     return match is not None and bool(int(match.group(1), 16) >> CAP_NET_ADMIN & 1)
 
 
-def missing_modules(config: str, loaded: list[str], loadable: Mapping[str, bool]) -> set[str]:
+def missing_modules(
+    config: str,
+    loaded: list[str],
+    loadable: Mapping[str, bool],
+) -> set[str]:
     """What the kernel surely lacks, of the words of KERNEL.
 
     Args:
@@ -194,7 +204,11 @@ def missing_modules(config: str, loaded: list[str], loadable: Mapping[str, bool]
     return lacking
 
 
-def explain_kernel(word: str, os_release: str, kernel: str) -> str:
+def explain_kernel(
+    word: str,
+    os_release: str,
+    kernel: str,
+) -> str:
     """Why there is no such thing in the kernel and which package has it.
 
     Args:
@@ -215,11 +229,16 @@ def explain_kernel(word: str, os_release: str, kernel: str) -> str:
     if set(family) & {"rhel", "fedora", "centos"}:
         return f"{text}. Install it with: dnf install kernel-modules-extra-{kernel}"
     return (
-        f"{text}. It takes a kernel built with {option}; a container has the kernel of its machine"
+        f"{text}. It requires a kernel built with {option}; a container uses the kernel of its host"
     )
 
 
-def explain_failure(command: list[str], stderr: str, os_release: str, kernel: str) -> str:
+def explain_failure(
+    command: list[str],
+    stderr: str,
+    os_release: str,
+    kernel: str,
+) -> str:
     """A failed command of ours, in words.
 
     Args:
@@ -247,18 +266,18 @@ def explain_failure(command: list[str], stderr: str, os_release: str, kernel: st
 def explain_program(program: str) -> str:
     """Which package has a program that is not there."""
     package = {
-        "tc": "iproute2 (Debian, Ubuntu, SUSE) or iproute-tc (RHEL and its like)",
-        "ip": "iproute2 (Debian, Ubuntu, SUSE) or iproute (RHEL and its like)",
+        "tc": "iproute2 (Debian, Ubuntu, SUSE) or iproute-tc (RHEL and derivatives)",
+        "ip": "iproute2 (Debian, Ubuntu, SUSE) or iproute (RHEL and derivatives)",
         "systemd-run": "systemd",
         "systemctl": "systemd",
     }
-    return f"there is no program {program} on this host; it is in the package {package[program]}"
+    return f"the program {program} is missing on this host; install the package {package[program]}"
 
 
 def explain_rollback(units: list[str], seconds: int) -> str:
     """That a rollback of an older delay does not end, and what to do."""
     return (
-        f"a rollback of an older delay has been at work on this host for {int(seconds)} s and does"
-        f" not end: {', '.join(units)}. It would take off what comes now. Look at `journalctl"
-        f" --unit {units[0]}`, and run this again when it has ended"
+        f"a rollback of an older delay has been running on this host for {int(seconds)} s:"
+        f" {', '.join(units)}. It would remove a new delay, too. See `journalctl --unit"
+        f" {units[0]}`, and run this again when it has ended"
     )

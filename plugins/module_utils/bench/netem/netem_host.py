@@ -113,7 +113,11 @@ class NetemHost:
             raise RefusedError(self.explain(words, errors or output))
         return output
 
-    def explain(self, words: Sequence[str], said: str) -> str:
+    def explain(
+        self,
+        words: Sequence[str],
+        said: str,
+    ) -> str:
         """A command that failed, as text."""
         return explain_failure(list(words), said, text_if_any("/etc/os-release"), os.uname()[2])
 
@@ -176,7 +180,10 @@ class NetemHost:
         return [line for line in lines if tuple(line.split()[1:3] + line.split()[4:5]) in places]
 
     def targets(
-        self, peers: list[str], interface: str | None, links: Mapping[str, Link]
+        self,
+        peers: list[str],
+        interface: str | None,
+        links: Mapping[str, Link],
     ) -> list[tuple[str, str]]:
         """(address, interface) of each peer: the interface given, or that of the route.
 
@@ -185,11 +192,11 @@ class NetemHost:
         """
         if interface and interface not in links:
             raise RefusedError(
-                f"there is no interface {interface} on this host; there is:"
+                f"there is no interface {interface} on this host; its interfaces are:"
                 f" {', '.join(sorted(name for name in links if name != DEVICE))}"
             )
         if interface in ("lo", DEVICE):
-            raise RefusedError(f"interface {interface} leads to no other host")
+            raise RefusedError(f"interface {interface} does not lead to another host")
         targets = []
         for peer in peers:
             status, output, errors = self.run("ip", "-json", "route", "get", peer)
@@ -199,12 +206,17 @@ class NetemHost:
                 raise RefusedError(f"this host has no route to the peer {peer}: {reason}")
             if routes[0].get("type") in ("local", "broadcast", "multicast"):
                 raise RefusedError(
-                    f"the peer {peer} is no other host: it is this host's own or a group's address"
+                    f"the peer {peer} is not another host: it is this host's own, a broadcast or a"
+                    " multicast address"
                 )
             targets.append((peer, interface or routes[0]["dev"]))
         return targets
 
-    def speeds(self, devices: list[str], links: Mapping[str, Link]) -> list[tuple[int | None, int]]:
+    def speeds(
+        self,
+        devices: list[str],
+        links: Mapping[str, Link],
+    ) -> list[tuple[int | None, int]]:
         """(bits per second or None, MTU) of each interface."""
         speeds = []
         for device in devices:
@@ -229,7 +241,18 @@ class NetemHost:
         if modprobe and os.path.exists(f"/lib/modules/{kernel}/modules.dep"):
             for name, _option in KERNEL.values():
                 if name not in loaded:
-                    loadable[name] = command.run(self.module, [modprobe, "-n", "-q", name])[0] == 0
+                    loadable[name] = (
+                        command.run(
+                            self.module,
+                            [
+                                modprobe,
+                                "-n",
+                                "-q",
+                                name,
+                            ],
+                        )[0]
+                        == 0
+                    )
         lacking = missing_modules(config, loaded, loadable)
         if "netem" in lacking:
             raise RefusedError(explain_kernel("netem", text_if_any("/etc/os-release"), kernel))
@@ -270,7 +293,12 @@ class NetemHost:
             if inode in ends
         }
 
-    def ping(self, peers: list[str], count: int, wanted: Delay) -> dict[str, Trip]:
+    def ping(
+        self,
+        peers: list[str],
+        count: int,
+        wanted: Delay,
+    ) -> dict[str, Trip]:
         """Each peer's round trips: see round_trips(). `wanted` is the delay that may be there."""
         with refusals():
             return round_trips(
@@ -287,8 +315,8 @@ class NetemHost:
         # A sleeping process could be killed unseen, and then nothing would ever end the delay.
         if not systemd_runs():
             raise RefusedError(
-                "no systemd runs on this host, and no delay is put on without its timer, which"
-                " takes it off again if this controller is lost"
+                "systemd does not run on this host; without its timer, a delay would stay if this"
+                " controller were lost"
             )
         self.program("systemd-run")
         try:
@@ -297,8 +325,8 @@ class NetemHost:
             same = True
         if not same:
             raise RefusedError(
-                "this process is in another network namespace than systemd, whose timer would not"
-                " find the delay there"
+                "this process runs in another network namespace than systemd, whose timer could not"
+                " remove the delay there"
             )
 
     def require_capability(self) -> None:
@@ -307,7 +335,12 @@ class NetemHost:
         if not has_net_admin(text_if_any("/proc/self/status")):
             raise RefusedError(NO_CAPABILITY)
 
-    def arm(self, seconds: int, wanted: Delay, states: list[NetState]) -> str:
+    def arm(
+        self,
+        seconds: int,
+        wanted: Delay,
+        states: list[NetState],
+    ) -> str:
         """Start a timer that takes off whatever these states have of ours, then stop older ones.
 
         Returns:
@@ -346,7 +379,11 @@ class NetemHost:
 
     # Changing it.
 
-    def execute(self, plan: Plan, wanted: Delay) -> None:
+    def execute(
+        self,
+        plan: Plan,
+        wanted: Delay,
+    ) -> None:
         """Run a plan's commands. What is to be deleted and is gone already is no error.
 
         Raises:

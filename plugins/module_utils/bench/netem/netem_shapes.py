@@ -13,10 +13,36 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.ping import Trip
 
 if TYPE_CHECKING:
-    from typing import Any, NotRequired, TypedDict
+    from typing import NotRequired, TypedDict
 
-    # A qdisc's options, which differ from kind to kind.
-    QdiscOptions = dict[str, Any]
+    class DelayOption(TypedDict):
+        """Seconds; correlation is a share."""
+
+        delay: NotRequired[float]
+        jitter: NotRequired[float]
+        correlation: NotRequired[float]
+
+    class LossOption(TypedDict):
+        """A share of all packets."""
+
+        loss: float
+        correlation: NotRequired[float]
+
+    class RateOption(TypedDict):
+        """Bytes per second."""
+
+        rate: int
+
+    # The options of netem; those of other kinds are copied, never read.
+    QdiscOptions = TypedDict(
+        "QdiscOptions",
+        {
+            "limit": NotRequired[int | None],
+            "delay": NotRequired[DelayOption],
+            "loss-random": NotRequired[LossOption],
+            "rate": NotRequired[RateOption],
+        },
+    )
 else:
     TypedDict = QdiscOptions = dict
 

@@ -163,7 +163,11 @@ def arguments(wanted: Delay, old: Delay | None = None) -> list[str]:
     return words
 
 
-def choose_way(state: NetState, devices: list[str], missing: Collection[str]) -> str:
+def choose_way(
+    state: NetState,
+    devices: list[str],
+    missing: Collection[str],
+) -> str:
     """'redirect' or 'root' for these interfaces.
 
     Args:
@@ -185,12 +189,12 @@ def choose_way(state: NetState, devices: list[str], missing: Collection[str]) ->
         root = tc_output.root_of(state["qdiscs"], device)
         if root and device not in trees(state) and not tc_output.is_default(root):
             against.append(
-                f"the root qdisc {root['kind']} {root['handle']} of {device} is an administrator's"
-                " and is not replaced"
+                f"the root qdisc {root['kind']} {root['handle']} of {device} was set by an"
+                " administrator and is not replaced"
             )
     if against:
         raise RefusedError(
-            f"no way to delay the peers only: {', '.join(reasons)}; and {', '.join(against)}"
+            f"the peers alone cannot be delayed: {', '.join(reasons)}; and {', '.join(against)}"
         )
     return "root"
 

@@ -99,9 +99,9 @@ def caught(clients: Mapping[str | None, str], peers: list[str]) -> str | None:
     for peer in peers:
         if peer in clients:
             return (
-                f"{peer} is where this very SSH connection comes from ({clients[peer]}); delaying"
-                " it would delay Ansible. Run Ansible from another host, or from another address"
-                " of that one"
+                f"Ansible's own SSH connection comes from {peer} ({clients[peer]}), so a delay"
+                " would slow Ansible down. Run Ansible from another host, or from another of its"
+                " addresses"
             )
     return None
 
@@ -111,49 +111,66 @@ def drain_seconds(delay_ms: float, jitter_ms: float = 0.0) -> int:
     return min(MAX_DRAIN, math.ceil((delay_ms + jitter_ms) / 1000.0 + 0.5))
 
 
-def rollback_script(states: list[NetState], seconds: int, programs: dict[str, str]) -> str:
-    """Shell lines that take off whatever is ours in any of these states, and try again until it is
-    gone.
+def rollback_script(
+    states: list[NetState],
+    seconds: int,
+    programs: dict[str, str],
+) -> str:
+    """Shell lines that remove whatever is the module's in any of these states, and try again until
+    it is gone.
 
     Args:
-        states: see state.py; the state that is, and the one that is planned.
+        states: the state that is, and the one that is planned.
         seconds: to wait between the filters and the device, so that no packet in it is lost.
         programs: paths of tc and ip.
     """
     tc, ip = programs["tc"], programs["ip"]
-    # Linux lets an interface have any name without a blank or a slash.
-    name = shlex.quote
-    filters = unique(
-        f"{tc} filter del dev {name(device)} egress protocol {item['protocol']} pref {item['pref']}"
-        f" handle {HANDLE} flower"
-        for state in states
-        for device, item in ours(state)
-    )
-    # An administrator may have put filters there meanwhile.
-    clsacts = unique(
-        f"{{ {tc} filter show dev {name(device)} egress\n{tc} filter show dev {name(device)}"
-        f" ingress\n}} | grep -q . || {tc} qdisc del dev {name(device)} clsact"
-        for state in states
-        if state["ifb"]
-        for device in claims(state["ifb"]["alias"])
-    )
     rooted = unique(name(device) for state in states for device in trees(state))
     roots = [f"{tc} qdisc del dev {device} root handle {ROOT}" for device in rooted]
     left = [f"{tc} qdisc show dev {device} | grep -q ' {ROOT} '" for device in rooted]
     device_lines = []
     if any(state["ifb"] for state in states):
-        shows = [
-            f"{tc} filter show dev {name(each)} egress"
-            for each in unique(each for state in states for each in state["egress"])
-        ] or ["true"]
+        devices = unique(each for state in states for each in state["egress"])
+        shows = [f"{tc} filter show dev {name(each)} egress" for each in devices] or ["true"]
         # Never before the filters are gone: what is redirected to no device is dropped.
         uses = "\n".join(shows)
         device_lines = [f"{{ {uses}\n}} | grep -q 'device {DEVICE})' || {ip} link del dev {DEVICE}"]
         left.append(f"{ip} link show dev {DEVICE}")
-    lines = [*filters, f"sleep {int(seconds)}", *clsacts, *roots, *device_lines]
-    lines.append(f"{{ {' || '.join(left or ['false'])}\n}} >/dev/null || break")
-    return "\n".join(
-        ["exec 2>/dev/null", repeated(lines, ATTEMPTS, 1), "echo semisync netem: rollback done"]
+    lines = [
+        *filter_lines(states, tc),
+        f"sleep {int(seconds)}",
+        *clsact_lines(states, tc),
+        *roots,
+        *device_lines,
+        f"{{ {' || '.join(left or ['false'])}\n}} >/dev/null || break",
+    ]
+    loop = repeated(lines, ATTEMPTS, 1)
+    return "\n".join(["exec 2>/dev/null", loop, "echo semisync netem: rollback done"])
+
+
+def name(device: str) -> str:
+    """A device's name for a shell: Linux allows any that has no blank and no slash."""
+    return shlex.quote(device)
+
+
+def filter_lines(states: list[NetState], tc: str) -> list[str]:
+    """Lines that remove the module's filters."""
+    return unique(
+        f"{tc} filter del dev {name(device)} egress protocol {item['protocol']} pref {item['pref']}"
+        f" handle {HANDLE} flower"
+        for state in states
+        for device, item in ours(state)
+    )
+
+
+def clsact_lines(states: list[NetState], tc: str) -> list[str]:
+    """Lines that remove the module's clsact, unless an administrator put filters there."""
+    return unique(
+        f"{{ {tc} filter show dev {name(device)} egress\n{tc} filter show dev {name(device)}"
+        f" ingress\n}} | grep -q . || {tc} qdisc del dev {name(device)} clsact"
+        for state in states
+        if state["ifb"]
+        for device in claims(state["ifb"]["alias"])
     )
 
 

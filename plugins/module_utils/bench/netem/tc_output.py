@@ -9,12 +9,13 @@ import ipaddress
 import json
 import re
 import struct
-from typing import Any
+from typing import Any, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_shapes import (
     Delay,
     Filter,
     Qdisc,
+    QdiscOptions,
 )
 
 # Bits per second; tc's "bps" are bytes (tc(8), "Parameters", rates).
@@ -47,16 +48,15 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise UnreadableError(
-            f"no JSON from tc or ip, which must be of iproute2 4.17 or later: {text.strip()[:200]}"
+            f"tc or ip printed no JSON; iproute2 4.17 or later is required: {text.strip()[:200]}"
         ) from error
 
 
 def settled(qdisc: Qdisc) -> Qdisc:
     """A qdisc of `tc -json qdisc show` without the counter that htb lists among its options."""
-    kept = qdisc.copy()
-    kept["options"] = {
-        key: value for key, value in qdisc.get("options", {}).items() if not key.endswith("_stat")
-    }
+    kept, options = qdisc.copy(), dict(qdisc.get("options", {}))
+    lasting = {key: options[key] for key in options if not key.endswith("_stat")}
+    kept["options"] = cast("QdiscOptions", lasting)
     return kept
 
 
@@ -79,13 +79,16 @@ def netem_parameters(qdisc: Qdisc) -> Delay:
         qdisc: one element of `tc -json qdisc show`; seconds, fractions and bytes per second.
     """
     options = qdisc.get("options", {})
-    delay, rate = options.get("delay", {}), options.get("rate", {}).get("rate")
+    delay, rate, loss = options.get("delay"), options.get("rate"), options.get("loss-random")
+    held = delay.get("delay", 0.0) if delay else 0.0
+    jitter = delay.get("jitter", 0.0) if delay else 0.0
+    bits = rate["rate"] * 8 if rate else 0
     return {
         "limit": options.get("limit"),
-        "delay_ms": round(delay.get("delay", 0) * 1000, 3),
-        "jitter_ms": round(delay.get("jitter", 0) * 1000, 3),
-        "loss": round(options.get("loss-random", {}).get("loss", 0) * 100, 4),
-        "rate": rate * 8 if rate else None,
+        "delay_ms": round(held * 1000, 3),
+        "jitter_ms": round(jitter * 1000, 3),
+        "loss": round(loss["loss"] * 100, 4) if loss else 0.0,
+        "rate": bits or None,
     }
 
 
@@ -120,7 +123,11 @@ def parse_filters(text: str) -> list[Filter]:
     return filters
 
 
-def _add_line(item: Filter, words: dict[int, int], line: str) -> None:
+def _add_line(
+    item: Filter,
+    words: dict[int, int],
+    line: str,
+) -> None:
     """What one indented line says about its filter."""
     match = re.match(r"dst_ip (\S+)$", line)
     if match and "/" not in match.group(1):
@@ -155,7 +162,7 @@ def parse_rate(text: int | str) -> int:
     match = re.match(r"^(\d+(?:\.\d+)?)(?:([kmgt]i?)?(bit|bps))?$", str(text).strip().lower())
     if not match:
         raise ValueError(
-            f"{text!r} is no rate: give a number with a unit, such as 100mbit or 1gbit"
+            f"{text!r} is not a rate; use a number with a unit, such as 100mbit or 1gbit"
         )
     return int(
         float(match.group(1))

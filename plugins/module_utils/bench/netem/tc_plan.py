@@ -98,7 +98,11 @@ class Plan:
 
     # The way "redirect".
 
-    def redirect(self, targets: Collection[Target], wanted: Delay) -> None:
+    def redirect(
+        self,
+        targets: Collection[Target],
+        wanted: Delay,
+    ) -> None:
         # Those lead to a device that is gone: they drop packets.
         for device, item in ours(self.state):
             if item["device"] != DEVICE:
@@ -160,7 +164,11 @@ class Plan:
             self.state["ifb"] = None
             self.drop_qdiscs(DEVICE)
 
-    def add_filter(self, device: str, peer: str) -> None:
+    def add_filter(
+        self,
+        device: str,
+        peer: str,
+    ) -> None:
         pref = free_preference(self.state["egress"][device])
         self.run(
             "tc",
@@ -197,7 +205,11 @@ class Plan:
             }
         )
 
-    def delete_filter(self, device: str, item: Filter) -> None:
+    def delete_filter(
+        self,
+        device: str,
+        item: Filter,
+    ) -> None:
         self.run(
             "tc",
             "filter",
@@ -222,7 +234,11 @@ class Plan:
             if other["handle"] or other["pref"] in busy or other["pref"] != item["pref"]
         ]
 
-    def set_alias(self, ifb: Ifb, devices: list[str]) -> None:
+    def set_alias(
+        self,
+        ifb: Ifb,
+        devices: list[str],
+    ) -> None:
         text = alias_of(devices)
         if ifb["alias"] != text:
             self.run("ip", "link", "set", "dev", DEVICE, "alias", text)
@@ -239,43 +255,17 @@ class Plan:
 
     # The way "root".
 
-    def tree(self, device: str, peers: list[str], wanted: Delay) -> None:
+    def tree(
+        self,
+        device: str,
+        peers: list[str],
+        wanted: Delay,
+    ) -> None:
         if device not in trees(self.state):
-            self.run(
-                "tc",
-                "qdisc",
-                "add",
-                "dev",
-                device,
-                "root",
-                "handle",
-                ROOT,
-                "htb",
-                "default",
-                "0",
-                "direct_qlen",
-                "1000",
-            )
-            self.drop_qdiscs(device, but=("clsact", "ingress"))
-            self.add_qdisc(device, "htb", ROOT)
-            self.state["tree"][device] = []
+            self.replace_root(device)
         if not any(qdisc["dev"] == device for qdisc in our_netem(self.state)):
-            self.run(
-                "tc",
-                "class",
-                "replace",
-                "dev",
-                device,
-                "parent",
-                ROOT,
-                "classid",
-                SLOW,
-                "htb",
-                "rate",
-                "100gbit",
-                "quantum",
-                "60000",
-            )
+            words = ["classid", SLOW, "htb", "rate", "100gbit", "quantum", "60000"]
+            self.run("tc", "class", "replace", "dev", device, "parent", ROOT, *words)
         self.set_netem(device, wanted, ["parent", SLOW], LEAF)
         slowed = [peer for peer, interface in delayed(self.state) if interface == device]
         for peer in peers:
@@ -283,7 +273,19 @@ class Plan:
                 self.add_tree_filter(device, peer)
         self.delete_tree_filters(device, but=peers)
 
-    def add_tree_filter(self, device: str, peer: str) -> None:
+    def replace_root(self, device: str) -> None:
+        """htb in place of the device's default root qdisc."""
+        words = ["handle", ROOT, "htb", "default", "0", "direct_qlen", "1000"]
+        self.run("tc", "qdisc", "add", "dev", device, "root", *words)
+        self.drop_qdiscs(device, but=("clsact", "ingress"))
+        self.add_qdisc(device, "htb", ROOT)
+        self.state["tree"][device] = []
+
+    def add_tree_filter(
+        self,
+        device: str,
+        peer: str,
+    ) -> None:
         pref = free_preference(self.state["tree"][device])
         match = ["ip6", "dst", peer + "/128"] if ":" in peer else ["ip", "dst", peer + "/32"]
         self.run(
@@ -314,7 +316,11 @@ class Plan:
             }
         )
 
-    def delete_tree_filters(self, device: str, but: Collection[str] = ()) -> None:
+    def delete_tree_filters(
+        self,
+        device: str,
+        but: Collection[str] = (),
+    ) -> None:
         for item in [
             item for item in self.state["tree"][device] if item["flow"] and item["peer"] not in but
         ]:
@@ -346,7 +352,13 @@ class Plan:
 
     # Both.
 
-    def set_netem(self, device: str, wanted: Delay, place: list[str], handle: str) -> None:
+    def set_netem(
+        self,
+        device: str,
+        wanted: Delay,
+        place: list[str],
+        handle: str,
+    ) -> None:
         """Add netem at this place (tc's words), or change it; nothing where it is as wanted."""
         netem = next((qdisc for qdisc in our_netem(self.state) if qdisc["dev"] == device), None)
         old = tc_output.netem_parameters(netem) if netem else None
@@ -369,7 +381,13 @@ class Plan:
             netem = self.add_qdisc(device, "netem", handle, place[1] if len(place) > 1 else None)
         netem["options"] = options_of(wanted)
 
-    def add_qdisc(self, device: str, kind: str, handle: str, parent: str | None = None) -> Qdisc:
+    def add_qdisc(
+        self,
+        device: str,
+        kind: str,
+        handle: str,
+        parent: str | None = None,
+    ) -> Qdisc:
         """Enter a qdisc into the state, where tc would list it: clsact is the last one of its
         device.
         """
@@ -386,7 +404,11 @@ class Plan:
         self.state["qdiscs"].insert(place, entry)
         return entry
 
-    def drop_qdiscs(self, device: str, but: tuple[str, ...] = ()) -> None:
+    def drop_qdiscs(
+        self,
+        device: str,
+        but: tuple[str, ...] = (),
+    ) -> None:
         self.state["qdiscs"] = [
             qdisc
             for qdisc in self.state["qdiscs"]

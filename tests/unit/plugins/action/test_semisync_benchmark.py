@@ -12,6 +12,9 @@ from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_context import (
+    CLIENT_FILE,
+)
 
 benchmark = pytest.importorskip(
     "ansible_collections.dbre.semisync.plugins.action.semisync_benchmark"
@@ -240,7 +243,7 @@ def test_a_restore_that_is_missing_leaves_its_point_unknown(cluster, restored):
 def test_a_replica_whose_address_is_not_known_is_not_left_out_of_a_delay(cluster):
     _first, second = cluster.plan()["steps"]
     cluster.hostvars["db1"]["seen"]["addresses"]["db2"] = None
-    with pytest.raises(AnsibleActionFail, match="does not know the address of db2"):
+    with pytest.raises(AnsibleActionFail, match="cannot resolve the address of db2"):
         cluster.call("db1", "prepare", step=second)
     assert benchmark.NETEM not in [name for _host, name, _options in cluster.calls]
 
@@ -260,9 +263,9 @@ def test_a_separate_client_host_runs_the_load_with_an_account_of_its_own(cluster
     assert load["login_password"] == setting["account"]["password"]
     folder = os.path.dirname(cluster.hostvars["db1"]["planned"]["path"])
     assert load["login_password"] not in json.dumps(cluster.kept())
-    assert benchmark.CLIENT_FILE in os.listdir(folder)
+    assert CLIENT_FILE in os.listdir(folder)
     cluster.call("db1", "restore")
-    assert benchmark.CLIENT_FILE not in os.listdir(folder)
+    assert CLIENT_FILE not in os.listdir(folder)
 
 
 @pytest.mark.parametrize("seen,host", [("192.0.2.9", "192.0.2.9"), ("", "%"), (None, "%")])
@@ -330,7 +333,7 @@ def test_a_host_that_no_sign_of_life_reaches_holds_its_settings_for_a_whole_step
     # Also where nothing changes: its timer would run out in the step.
     cluster.call("db2", "prepare", step=dict(first, replica=False))
     assert cluster.options(benchmark.SETTING)["rollback_after"] == 200
-    assert len(warnings) == 1 and "db2 cannot be reached beside a task" in warnings[0]
+    assert len(warnings) == 1 and "db2 gets no sign of life from this controller" in warnings[0]
     assert "after 3 min, not 60 s" in warnings[0]
 
 
@@ -340,8 +343,8 @@ def test_a_run_does_not_count_where_a_host_has_put_its_settings_back_meanwhile(c
     lifeline.lost.add("db2")
     measured = cluster.call("db1", "measure", step=second)
     assert not measured["valid"] and measured["reason"] == (
-        "no sign of life from this controller reached db2 for 60 s, so what was set there for the"
-        " run was put back by the host itself"
+        "no sign of life from this controller reached db2 for 60 s, so the settings for the"
+        " run were rolled back there"
     )
     run = cluster.kept()["cells"][1]["repetitions"][0]
     assert (run["valid"], run["seconds"], run["rate"]) == (False, None, None)

@@ -12,14 +12,14 @@ import subprocess
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import login, place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import login, place, units
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names
 
 WANTED = {"port": 8008, "address": "", "schema": "important", "begins": True, "peers": ["db2:8008"]}
 
 
 def texts(**changes):
-    return place.files(
+    return units.files(
         3307,
         dict(WANTED, **changes),
         "program\n",

@@ -8,7 +8,7 @@ import time
 import uuid
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
+from ansible_collections.dbre.semisync.plugins.module_utils.canary import wait, watcher
 
 SERVER = {"login_unix_socket": "/run/mysqld/mysqld.sock", "login_port": 3306}
 
@@ -35,13 +35,13 @@ def test_what_the_process_saw_is_told_to_who_asks(name, tmp_path):
         return {"arrived": go.exists(), "arrived_at": 12.5}
 
     # It comes back while the process still waits.
-    assert watcher.leave_behind(name, 5, sees_later)
+    assert wait.leave_behind(name, 5, sees_later)
     go.touch()
     assert watcher.ask(name, 5) == {"arrived": True, "arrived_at": 12.5}
 
 
 def test_a_process_that_was_asked_is_gone(name):
-    watcher.leave_behind(name, 5, sees)
+    wait.leave_behind(name, 5, sees)
     watcher.ask(name, 5)
     time.sleep(0.1)
     result = watcher.ask(name, 1)
@@ -54,7 +54,7 @@ def test_asking_has_an_end(name):
         time.sleep(3)
         return {}
 
-    watcher.leave_behind(name, 1, never)
+    wait.leave_behind(name, 1, never)
     result = watcher.ask(name, 0.2)
     assert result["arrived"] is False and "was not seen within" in result["msg"]
 
@@ -63,7 +63,7 @@ def test_a_watch_that_fails_says_why(name):
     def fails(ready):
         raise ValueError("Access denied")
 
-    assert watcher.leave_behind(name, 5, fails) is False
+    assert wait.leave_behind(name, 5, fails) is False
     assert "Access denied" in watcher.ask(name, 5)["msg"]
 
 

@@ -315,7 +315,8 @@ def test_a_diff_tells_nothing_of_a_password():
         {"host": "%", "accepts": [MY_NEW, ("mysql_native_password", ALT)]},
         such("ed25519", "KEPT", host="h"),
     ]
-    text = account.describe("repl", accounts, NEW) + account.predict("repl", accounts, True)
+    hosts = [known["host"] for known in accounts]
+    text = account.describe("repl", accounts, NEW) + account.predict("repl", hosts, True)
     assert text.splitlines()[:2] == [
         "repl@% accepts the new password and another password",
         "repl@h accepts a password",

@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     drain,
     io_thread,
     io_thread_resume,
-    role_statements,
+    locks,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -96,7 +96,7 @@ def test_a_round_ends_when_all_is_applied_and_leaves_somebody_behind(left_behind
     done = drain.apply_round(Module(), plan(), server, NAMES)["round"]
     assert (done["left"], done["applied"], done["stopped"], done["gone"]) == (0, 90, "", False)
     assert len(left_behind) == 1 and server.said == []
-    assert server.locks == [role_statements.flag_name("feed", drain.FLAG)]
+    assert server.locks == [locks.flag_name("feed", drain.FLAG)]
 
 
 def test_a_round_ends_when_its_time_is_up(left_behind, monkeypatch):

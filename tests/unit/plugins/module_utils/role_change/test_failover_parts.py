@@ -23,7 +23,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     participant,
     promotion,
     read_only_dropin,
-    role_statements,
     watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
@@ -365,7 +364,7 @@ def test_events_that_nobody_saw_run_are_left_and_named(monkeypatch):
 def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
     for host in ("db2", "db3"):
         there = world()
-        locks.take(there.connect(host), role_statements.RUN_LOCK, 0)
+        locks.take(there.connect(host), locks.RUN_LOCK, 0)
         play = Play(there, monkeypatch)
         play.run()
         assert there.writers() == []
@@ -378,7 +377,7 @@ def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
 @pytest.mark.parametrize("host", ["db2", "db3"])
 def test_what_is_said_to_be_no_run_is_ended(monkeypatch, host):
     there = world()
-    locks.take(there.connect(host), role_statements.RUN_LOCK, 0)
+    locks.take(there.connect(host), locks.RUN_LOCK, 0)
     assert Play(there, monkeypatch, ends_lock=True).run() == {"db2": "done", "db3": "done"}
     assert there.writers() == ["db2"]
 
@@ -471,7 +470,7 @@ def test_a_replica_waits_while_somebody_works_on_the_target_and_no_longer(monkey
         play = Play(there, monkeypatch)
         monkeypatch.setattr(io_thread_resume, "RESUME_AFTER", 0.3)
         if works:
-            flag = role_statements.flag_name("feed", drain.FLAG)
+            flag = locks.flag_name("feed", drain.FLAG)
             locks.take(there.connect("db2"), flag, 0)
         begin = time.monotonic()
         play.one("db3")

@@ -8,14 +8,18 @@ import contextlib
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import command, serve
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import (
+    Copied,
+    command,
+    serve,
+)
 
 
 def test_no_secret_is_an_argument_of_a_program():
     for method in ("backup", "dump"):
         words = command(
             method,
-            {"options": ["--gtid"], "program": "/p", "schemas": ["shop"], "datadir": "/d"},
+            Copied(program="/p", options=["--gtid"], schemas=["shop"], datadir="/d"),
             "/f",
             "/s",
         )
@@ -25,8 +29,8 @@ def test_no_secret_is_an_argument_of_a_program():
 
 @pytest.mark.parametrize("name", ["-r/tmp/x", "--result-file=/etc/x", "--plugin-dir=/tmp"])
 def test_the_name_of_a_schema_is_never_an_option(name):
-    info = {"options": ["--gtid"], "program": "/p", "schemas": ["shop", name], "datadir": "/d"}
-    words = command("dump", info, "/f", "/s")
+    copied = Copied(program="/p", options=["--gtid"], schemas=["shop", name], datadir="/d")
+    words = command("dump", copied, "/f", "/s")
     assert words[words.index("--") :] == ["--", "shop", name]
 
 

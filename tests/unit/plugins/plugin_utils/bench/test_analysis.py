@@ -96,7 +96,7 @@ def test_a_run_that_goes_on_says_so():
     benchmark = benchmarks.four_phases()
     benchmark.update(complete=False, ended=None)
     benchmark["cells"][3]["repetitions"] = []
-    assert "The run has not ended" in analysis.analyse(benchmark)["statement"][0]
+    assert "The run is not complete" in analysis.analyse(benchmark)["statement"][0]
 
 
 @pytest.mark.parametrize(

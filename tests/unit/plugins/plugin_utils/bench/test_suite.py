@@ -120,30 +120,33 @@ def test_a_host_that_cannot_run_the_load_is_named(tool, missing, words):
         ),
         (
             GOOD.replace("clients: 4", "clients: 0"),
-            "ours.yml, line 3: clients is 0; from 1 to 10000 is possible",
+            "ours.yml, line 3: clients is 0; it must be from 1 to 10000",
         ),
         (
             GOOD.replace("clients: 4", "clients: many"),
-            "line 3: clients is many; a whole number is needed",
+            "line 3: clients is many; it must be a whole number",
         ),
         (
             GOOD.replace("clients: 4", "clients: true"),
-            "line 3: clients is true; a whole number is needed",
+            "line 3: clients is true; it must be a whole number",
         ),
         (
             GOOD.replace("tool: mysqlslap", "tool: slap"),
-            "line 3: tool is slap; possible are mysqlslap, sysbench, client",
+            "line 3: tool is slap; it must be one of mysqlslap, sysbench, client",
         ),
         (
             GOOD.replace("replication: semisync", "replication: sync"),
-            "line 7: replication is sync; possible are none, async",
+            "line 7: replication is sync; it must be one of none, async",
         ),
         (
             GOOD.replace("delay_ms: 90", "delay_ms: -1"),
-            "line 7: delay_ms is -1; from 0 to 10000 is possible",
+            "line 7: delay_ms is -1; it must be from 0 to 10000",
         ),
-        (GOOD.replace("baseline: a", "baseline: c"), "cell b: its baseline 'c' is no cell"),
-        (GOOD.replace("id: b", "id: a"), "cell a: there are two of this id"),
+        (
+            GOOD.replace("baseline: a", "baseline: c"),
+            "cell b: its baseline 'c' is not a cell of the suite",
+        ),
+        (GOOD.replace("id: b", "id: a"), "cell a: another cell has the same id"),
         (GOOD.replace("id: b, ", ""), "cell number 2: id and replication are needed"),
         (GOOD.replace("title: Ours\n", ""), "title is missing"),
         (
@@ -164,10 +167,10 @@ def test_a_host_that_cannot_run_the_load_is_named(tool, missing, words):
             GOOD.replace("queries: 100", "seconds: 3"),
             "cell a: mysqlslap runs a number of queries, not seconds",
         ),
-        ("title: x\ncells: {}\n", "line 2: cells is a mapping; a list is needed"),
-        ("title: [\n", "ours.yml is no YAML"),
+        ("title: x\ncells: {}\n", "line 2: cells is a mapping; it must be a list"),
+        ("title: [\n", "ours.yml is not valid YAML"),
         ("", "ours.yml is empty"),
-        ("- a\n", "a mapping is needed"),
+        ("- a\n", "it must be a mapping"),
     ],
 )
 def test_a_suite_that_cannot_run_says_where_and_why(text, words):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog, rulebook
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import candidate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 SEEN = {"unit": "transactions", "left": 9000, "applied": 60, "seconds": 1.0, "busy": True}
@@ -102,5 +102,5 @@ def test_what_is_unknown_is_a_note_and_an_applier_that_stopped_a_finding_of_its_
 def test_the_candidate_says_how_long_it_would_apply():
     members = pair()
     members[1].channel["retrieved"] = "91c92dd4-e5a0-11f1-9b95-0242ac130099:1-9000"
-    words = " ".join(candidate.rank(members, 1)["statement"])
+    words = " ".join(ranking.rank(members, 1)["statement"])
     assert "9000 transactions to apply, about 150.0 s" in words

@@ -10,7 +10,7 @@ import datetime
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook, rules_events
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
+from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 TICK = {"schema": "app", "name": "tick", "status": "ENABLED"}
@@ -22,7 +22,7 @@ def test_a_look_keeps_the_events_of_the_source_for_the_next_one(engine, tmp_path
     info = members[0].info
     info["events"] = [TICK]
     now = datetime.datetime.now(datetime.UTC)
-    shelf = Shelf(str(tmp_path), "default", None, now, False)
+    shelf = ResultStore(str(tmp_path), "default", None, now, False)
     shelf.keep_look(members)
     last = shelf.last_state()
     assert rules_events.of_dead(last, journal.identity(info["variables"])) == [TICK]

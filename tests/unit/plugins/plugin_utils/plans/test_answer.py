@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import units
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import answer, problems, removal
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -20,7 +20,7 @@ def installed(member, settings, begins, peers=None):
     wanted["peers"] = others.get(member.host, []) if peers is None else peers
     info["answer"] = {
         "python": "/usr/bin/python3",
-        "files": place.files(
+        "files": units.files(
             int(info["variables"]["port"]),
             wanted,
             answer.program(),

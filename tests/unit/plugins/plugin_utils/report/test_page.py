@@ -35,6 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text import (
     sections,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    cases,
     certificate,
     failover_outcome,
     premises,
@@ -134,8 +135,7 @@ def switchover(**more):
 def failover(**more):
     """A certificate of three hosts whose target's part has done its work."""
     evidence = remnants.frozen(remnants.evidence("mysql"))
-    (chosen,) = evidence.members[1:2]
-    kept = certificate.record("shop", "feed", evidence, [], chosen)
+    kept = certificate.record("shop", "feed", evidence, cases.decide(evidence))
     part = {
         "outcome": "done",
         "settings_row": 0,
@@ -266,7 +266,7 @@ def test_a_benchmark_that_goes_on_says_so():
     ]
     assert (found["outcome"], found["headline"]) == (
         "attention",
-        "The benchmark four_phases has not ended",
+        "The benchmark four_phases is not complete",
     )
     assert benchmark["statement"][-1] == "asynchronous, 90 ms: not measured yet."
 

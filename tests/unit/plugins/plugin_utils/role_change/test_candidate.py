@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import candidate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 UUID, OWN = "91c92dd4-e5a0-11f1-9b95-0242ac130002", "91c92dd4-e5a0-11f1-9b95-0242ac130003"
@@ -122,11 +122,11 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize("replicas,best,ranking", TABLE)
-def test_the_replica_that_received_most_comes_first(replicas, best, ranking):
-    found = candidate.rank([source(), *replicas], 1)
+@pytest.mark.parametrize("replicas,best,standings", TABLE)
+def test_the_replica_that_received_most_comes_first(replicas, best, standings):
+    found = ranking.rank([source(), *replicas], 1)
     assert found["candidates"] == best
-    assert [(one["host"], one["lacks"], one["to_apply"]) for one in found["ranking"]] == ranking
+    assert [(one["host"], one["lacks"], one["to_apply"]) for one in found["ranking"]] == standings
     assert sorted(found["unread"]) == sorted(one.host for one in replicas if one.info is None)
 
 
@@ -148,7 +148,7 @@ def test_the_replica_that_received_most_comes_first(replicas, best, ranking):
     ],
 )
 def test_it_says_whether_a_commit_may_be_on_a_replica_that_was_not_read(others, needed, words):
-    found = candidate.rank([replica("db2", "mysql", UUID + ":1-9", UUID + ":1-9"), *others], needed)
+    found = ranking.rank([replica("db2", "mysql", UUID + ":1-9", UUID + ":1-9"), *others], needed)
     assert words in found["statement"][-1]
 
 
@@ -161,7 +161,7 @@ def test_how_long_applying_would_take_is_said_where_the_applier_runs():
         "seconds": 1.0,
         "busy": True,
     }
-    (said, *_rest) = candidate.rank([busy], 1)["statement"]
+    (said, *_rest) = ranking.rank([busy], 1)["statement"]
     assert said.endswith("; 50 transactions to apply, about 2.0 s at 25 a second")
 
 
@@ -177,7 +177,7 @@ def test_a_replica_says_what_it_lacks_and_why_it_does_not_apply(measured):
     )
     if measured:
         broken.info["backlog"] = {"unit": "transactions", "left": 50, "applied": 0, "seconds": 3.0}
-    said = candidate.rank([broken, replica("db3", "mysql", UUID + ":1-97", UUID + ":1-97")], 1)[
+    said = ranking.rank([broken, replica("db3", "mysql", UUID + ":1-97", UUID + ":1-97")], 1)[
         "statement"
     ]
     assert (
@@ -191,17 +191,17 @@ def test_a_replica_says_what_it_lacks_and_why_it_does_not_apply(measured):
 
 def test_replicas_that_still_receive_are_named_because_the_ranking_holds_for_that_moment():
     gone = replica("db2", "mysql", UUID + ":1-9", UUID + ":1-9")
-    said = " ".join(candidate.rank([gone], 1)["statement"])
+    said = " ".join(ranking.rank([gone], 1)["statement"])
     assert "while this was read" not in said
     there = replica("db3", "mysql", UUID + ":1-9", UUID + ":1-9", io_running="Yes")
-    said = " ".join(candidate.rank([gone, there], 1)["statement"])
+    said = " ".join(ranking.rank([gone, there], 1)["statement"])
     assert "db3 received from a source while this was read: it holds for that moment" in said
 
 
 def test_a_replica_that_follows_nobody_is_not_said_to_be_unread():
     promoted = replica("db2", "mysql", UUID + ":1-9", UUID + ":1-9")
     promoted.info["channel"] = None
-    said = candidate.rank([promoted, replica("db3", "mysql", UUID + ":1-9", UUID + ":1-9")], 1)
+    said = ranking.rank([promoted, replica("db3", "mysql", UUID + ":1-9", UUID + ":1-9")], 1)
     assert "db2 is not compared: it follows nobody" in said["statement"]
 
 
@@ -235,4 +235,4 @@ def test_a_replica_that_follows_nobody_is_not_said_to_be_unread():
     ],
 )
 def test_it_says_why_there_is_no_candidate(replicas, words):
-    assert words in candidate.why_none(candidate.rank(replicas, 1))
+    assert words in ranking.why_none(ranking.rank(replicas, 1))

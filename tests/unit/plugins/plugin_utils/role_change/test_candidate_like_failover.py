@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import candidate, survivors
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import ranking, survivors
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
 UUID, OWN = remnants.SOURCE, "91c92dd4-e5a0-11f1-9b95-0242ac130003"
@@ -60,12 +60,12 @@ def cluster(engine, histories):
 def test_candidate_and_failover_choose_alike(engine, histories, best):
     evidence = cluster(engine, histories)
     assert [member.host for member in survivors.supersets(evidence)] == best
-    assert candidate.rank(evidence.members, 1)["candidates"] == best
+    assert ranking.rank(evidence.members, 1)["candidates"] == best
 
 
 def test_two_histories_are_named():
     evidence = cluster("mariadb", [("0-1-101", "0-1-101"), ("0-2-101", "0-2-101")])
-    ranked = candidate.rank(evidence.members, 1)
+    ranked = ranking.rank(evidence.members, 1)
     assert ranked["statement"][0].startswith("db2: lacks 1 transaction(s) (0-2-101)")
     assert ranked["statement"][1].startswith("db3: lacks 1 transaction(s) (0-1-101)")
-    assert "no replica has everything" in candidate.why_none(ranked)
+    assert "no replica has everything" in ranking.why_none(ranked)

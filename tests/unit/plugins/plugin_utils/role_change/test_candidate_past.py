@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
-    candidate_past,
+    ranking,
     survivors,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
@@ -18,7 +18,7 @@ def said(engine="mysql", last=None, change=None):
     evidence = remnants.evidence(engine)
     if change:
         change(evidence.members)
-    return candidate_past.sentences(evidence.members, last, remnants.NOW)
+    return ranking.past(evidence.members, last, remnants.NOW)
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])

@@ -22,7 +22,7 @@ ENGINES = ("mysql", "mariadb")
 
 
 def names(evidence):
-    return [case.name for case in cases.cases(evidence)]
+    return [case.name for case in cases.decide(evidence).cases]
 
 
 def of(evidence, host):
@@ -149,14 +149,14 @@ MYSQL = [
 @pytest.mark.parametrize("changed,name,acceptable", MYSQL)
 def test_each_case_has_a_name_and_says_whether_it_can_be_accepted(changed, name, acceptable):
     evidence = changed(remnants.evidence("mysql"))
-    found = {case.name: case for case in cases.cases(evidence)}
+    found = {case.name: case for case in cases.decide(evidence).cases}
     assert (name in found) == (acceptable is not None)
     if acceptable is None:
         assert found == {}
         return
     assert found[name].acceptable is acceptable
     assert found[name].words and found[name].remedy
-    left = [case.name for case in cases.refused(evidence, [name])]
+    left = [case.name for case in cases.decide(evidence, [name]).refused]
     assert (name in left) is not acceptable
 
 
@@ -171,7 +171,7 @@ def test_a_source_that_may_live_can_be_left_to_a_hook_that_ends_it_and_to_nothin
     changed, name
 ):
     def found(fence, lost=lambda evidence: evidence):
-        return cases.cases(lost(changed(remnants.evidence("mysql", fence=fence))))
+        return cases.decide(lost(changed(remnants.evidence("mysql", fence=fence)))).cases
 
     (alone,) = found("")
     assert (alone.name, alone.acceptable) == (name, False)
@@ -250,7 +250,7 @@ def test_sets_that_cannot_be_compared_are_refused_with_their_differences(engine,
         )
         if engine == "mysql":
             info["gtid"]["gtid_executed"] = f"{SOURCE}:1-50"
-    found = {case.name: case for case in cases.cases(evidence)}
+    found = {case.name: case for case in cases.decide(evidence).cases}
     assert "incomparable" in found
     assert "db2 lacks" in found["incomparable"].words
     assert "db3 lacks" in found["incomparable"].words
@@ -320,4 +320,4 @@ def test_a_candidate_that_could_not_be_looked_at_is_not_taken_for_one_that_appli
 def test_a_pair_goes_on_only_where_somebody_takes_it_upon_themselves_that_nobody_acknowledges():
     evidence = remnants.evidence("mysql", 1, last=remnants.look("mysql", acknowledgers={}))
     assert names(evidence) == ["alone"]
-    assert cases.refused(evidence, ["alone"]) == []
+    assert cases.decide(evidence, ["alone"]).refused == []

@@ -16,7 +16,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_outcome,
     last_look,
     relay_logs,
-    successor,
     survivors,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
@@ -31,9 +30,7 @@ RUN = "2026-11-18T130640.000000Z"
 
 
 def record(evidence, accepted=()):
-    return certificate.record(
-        "shop", "feed", evidence, list(accepted), successor.candidate_of(evidence)
-    )
+    return certificate.record("shop", "feed", evidence, cases.decide(evidence, list(accepted)))
 
 
 def part(**changes):
@@ -222,7 +219,8 @@ def test_filters_and_skips_are_not_everything():
     for host in ("db2", "db3"):
         evidence.looks[host]["filters"] = ["replica_skip_errors = 1062"]
     chosen = evidence.members[1]
-    kept = certificate.record("shop", "feed", evidence, [], chosen)
+    decision = cases.Decision(chosen, cases.cases(evidence, chosen))
+    kept = certificate.record("shop", "feed", evidence, decision)
     assert outcome(kept, "C6") == {"failed"}
     assert kept["verdict"] == NOT_PROVEN
 
@@ -235,13 +233,13 @@ def test_only_what_was_accepted_and_is_there_is_kept():
 
 def test_a_refusal_names_the_cases_and_what_to_say():
     evidence = lost_host(remnants.evidence("mysql"))
-    refused = cases.refused(evidence, [])
+    refused = cases.decide(evidence, []).refused
     words = certificate.complaint("shop", refused)
     assert "semisync_failover_accept=unread:db3,alone" in words
     told = "\n".join(certificate.told(record(evidence), refused))
     assert "REFUSED unread:db3" in told and "VERDICT not proven" in told
     lives = evidence._replace(source={})
-    assert "accept" not in certificate.complaint("shop", cases.refused(lives, []))
+    assert "accept" not in certificate.complaint("shop", cases.decide(lives, []).refused)
 
 
 @pytest.mark.parametrize(

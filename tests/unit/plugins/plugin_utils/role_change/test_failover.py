@@ -5,23 +5,36 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import failover, survivors
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover_plan import (
-    peers,
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FailoverPlan,
+    Peer,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, store
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    cases,
+    context,
+    failover_plan,
+    failover_steps,
+    step_action,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
+    peers_of,
     reached,
     untried,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict import kept as kept_by
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
+STEPS = context.REGISTERED[context.FAILOVER]
+REACHED, PLANNED, FROZEN = (STEPS[step] for step in ("reach", "plan", "freeze"))
+JUDGED, DONE = STEPS["judge"], STEPS["part"]
 RUN = "2026-01-31T120000.000000Z"
 UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
 
@@ -32,9 +45,13 @@ def looked(evidence, member):
     reach, answered = found.pop("reach", {}), found.pop("answered", [])
     if member.info:
         found["tried"] = [
-            {**peer, "words": reach[peer["host"]], "answered": peer["host"] in answered}
-            for peer in peers(evidence.members, member)
-            if peer["host"] in reach
+            {
+                **dataclasses.asdict(peer),
+                "words": reach[peer.host],
+                "answered": peer.host in answered,
+            }
+            for peer in peers_of(evidence.members, member)
+            if peer.host in reach
         ]
     return found
 
@@ -46,7 +63,8 @@ class Run:
         monkeypatch.setattr(cluster.constants, "DEFAULT_LOCAL_TMP", str(folder / "tmp"))
         (folder / "tmp").mkdir()
         self.said = []
-        monkeypatch.setattr(failover.display, "display", self.said.append)
+        monkeypatch.setattr(context.display, "display", self.said.append)
+        monkeypatch.setattr(context.secrets, "token_hex", lambda _bytes: "feed")
         monkeypatch.setattr(time, "time", lambda: remnants.NOW)
         self.folder = folder / "results"
         evidence = remnants.evidence("mysql")
@@ -66,14 +84,10 @@ class Run:
         arguments = {
             "step": step,
             "info_from": "info",
-            "reach_from": "reach",
-            "frozen_from": "frozen" if step in ("judge", "thaw") else None,
-            "plan_from": "judged",
-            "fenced_from": "planned" if fenced else None,
-            "parts_from": "parts",
             "results_dir": str(self.folder),
             "run": RUN,
             "settled": settled,
+            "fenced": fenced and step == "plan",
         }
         task_vars = {
             **self.values[host],
@@ -86,16 +100,18 @@ class Run:
         own = samples.settings(
             **{"failover_to": "", "failover_accept": [], "replication_user": "repl", **settings}
         )
-        made = failover.Failover(
-            arguments,
+        run = context.RunContext(
+            types.SimpleNamespace(args=arguments, check_mode=check_mode, _uuid=step),
+            context.FAILOVER,
             task_vars,
             own,
             on_host
             or (lambda plan, **_more: self.given.update({(step, host): plan}) or {"ran": step}),
-            lambda _name, _members: "feed",
-            types.SimpleNamespace(check_mode=check_mode, _uuid=step),
         )
-        return made.go()
+        try:
+            return step_action.do(run)
+        except context.NotMeantError as error:
+            return {"skipped": True, "skip_reason": str(error)}
 
     def answer(self, asking, host, words):
         """Let a server answer a replica's login so."""
@@ -106,7 +122,7 @@ class Run:
     def freeze(self):
         for host in ("db2", "db3"):
             info = self.values[host]["info"]
-            self.values[host]["frozen"] = {
+            self.values[host][FROZEN] = {
                 "stopped": True,
                 "changed": True,
                 "at": remnants.NOW,
@@ -118,13 +134,13 @@ class Run:
         """Let every host plan; what one of them has of it."""
         made = {host: self.step("plan", host, **more) for host in self.values}
         for host, result in made.items():
-            self.values[host]["planned"] = result
+            self.values[host][PLANNED] = result
         return made["db2"]
 
     def judge(self, **settings):
         for host in self.values:
-            self.values[host]["judged"] = self.step("judge", host, **settings)
-        return self.values["db1"]["judged"]
+            self.values[host][JUDGED] = self.step("judge", host, **settings)
+        return self.values["db1"][JUDGED]
 
     def certificate(self):
         return json.loads((self.folder / "default/latest/certificate.json").read_text())
@@ -140,22 +156,53 @@ def test_only_replicas_that_were_read_are_touched(run):
     assert run.step("freeze", "db1")["skipped"]
 
 
-def test_the_first_look_asks_a_dead_source_s_host_how_its_server_ended():
-    last = {"unit": "mysql", "files": {"basename": "/var/lib/mysql/binlog"}}
-    own = samples.settings(service="", failover_salvage=False, replication_user="repl")
-    assert failover.look(own, last, [{"address": "db1"}]) == {
-        "unit": "mysql",
-        "error_log": None,
-        "files": None,
-        "places": [{"address": "db1"}],
-        "user": "repl",
-    }
-    assert failover.dead({**own, "failover_salvage": True}, last)["files"] == last["files"]
-    assert failover.dead({**own, "service": "mysql@1"}, None) == {
-        "unit": "mysql@1",
-        "error_log": None,
-        "files": None,
-    }
+def test_the_first_look_asks_a_dead_source_s_host_how_its_server_ended(run):
+    (run.folder / "default" / "state.json").write_text('{"unit": "mysql", "error_log": {"at": 1}}')
+    run.values["db1"]["semisync_login_port"] = 3307
+
+    def on_host(plan):
+        run.given["look"] = plan
+        return {"asked_at": 1.0, "answered_at": 2.0, "look": {"ended": None}}
+
+    result = run.step("look", "db2", on_host=on_host, service="")
+    assert result["look"] == {"ended": None, "asked_at": 1.0, "read_at": 2.0}
+    given = run.given["look"]
+    places = [(one["address"], one["port"]) for one in given.pop("places")]
+    assert places == [("db1", 3307), ("db3", None)]
+    assert given == {"unit": "mysql", "error_log": {"at": 1}, "files": None, "user": "repl"}
+    run.step("look", "db2", on_host=on_host, service="mysql@1")
+    assert run.given["look"]["unit"] == "mysql@1"
+
+
+def test_the_source_s_log_is_where_the_last_look_saw_it():
+    last = {"files": {"basename": "/var/lib/mysql/binlog"}}
+    assert failover_steps.log_files(samples.settings(failover_salvage=False), last) is None
+    own = samples.settings(failover_salvage=True)
+    files = failover_steps.log_files(own, last)
+    assert files is not None and files.basename == "/var/lib/mysql/binlog"
+    assert failover_steps.log_files(own, None) is None
+
+
+def test_a_step_decides_on_the_candidate_once(run, monkeypatch):
+    decided = []
+    decide = cases.candidate_of
+    monkeypatch.setattr(cases, "candidate_of", lambda known: decided.append(1) or decide(known))
+    hook = {"hook_fence": "/hooks/power.yml"}
+    counts = {}
+
+    def step(name, **more):
+        decided.clear()
+        for host in run.values:
+            run.values[host][STEPS.get(name, "")] = run.step(name, host, **hook, **more)
+        counts[name] = len(decided) / len(run.values)
+
+    for name in ("reach", "plan"):
+        step(name)
+    step("plan", fenced=True)
+    run.freeze()
+    for name in ("judge", "part", "thaw"):
+        step(name)
+    assert counts == {"reach": 0, "plan": 1, "judge": 1, "part": 0, "thaw": 0}
 
 
 def test_who_listens_elsewhere_than_was_thought_is_tried_there(run):
@@ -168,7 +215,7 @@ def test_who_listens_elsewhere_than_was_thought_is_tried_there(run):
     # Nothing is known of a login that was not tried.
     run.freeze()
     assert "alone" in run.judge(failover_to="db3")["certificate"]["reason"]
-    run.values["db2"]["reach"] = {"tried": [{**place, "words": "", "answered": True}]}
+    run.values["db2"][REACHED] = {"tried": [{**place, "words": "", "answered": True}]}
     assert run.judge(failover_to="db3")["certificate"]["to"] == "db3"
 
 
@@ -286,7 +333,7 @@ def test_a_hook_that_failed_has_fenced_nobody_and_that_is_accepted_by_name(run):
 
 def test_a_replica_that_one_of_the_user_s_tasks_failed_on_was_not_asked_to_stop(run):
     run.freeze()
-    del run.values["db3"]["frozen"]
+    del run.values["db3"][FROZEN]
     words = run.judge()["certificate"]["reason"]
     assert "not_stopped:db3" in words and "a task of yours failed there" in words
 
@@ -294,7 +341,7 @@ def test_a_replica_that_one_of_the_user_s_tasks_failed_on_was_not_asked_to_stop(
 def test_behind_the_stop_each_host_gets_its_part(run):
     run.freeze()
     # What came in between the reading and the stop counts.
-    run.values["db3"]["frozen"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-101"
+    run.values["db3"][FROZEN]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-101"
     judged = run.judge()
     assert judged["go"] and judged["certificate"]["to"] == "db3"
     assert {host: plan["part"] for host, plan in judged["hosts"].items()} == {
@@ -312,7 +359,7 @@ def test_behind_the_stop_each_host_gets_its_part(run):
 
 def test_what_was_stopped_is_started_where_the_judge_refuses(run):
     run.freeze()
-    run.values["db3"]["frozen"].update(stopped=False, msg="it hangs")
+    run.values["db3"][FROZEN].update(stopped=False, msg="it hangs")
     judged = run.judge()
     assert not judged["go"] and judged["hosts"] == {}
     assert run.step("part", "db2")["skipped"]
@@ -349,12 +396,12 @@ def test_the_report_keeps_the_certificate_and_fails_where_nobody_took_over(run):
     done = {"outcome": "done", "reason": "", "points": [point], "timeline": [], "statements": []}
     done["settings_row"] = 0
     for host in ("db2", "db3"):
-        run.values[host]["parts"] = dict(done, points=done["points"] if host == "db2" else [])
+        run.values[host][DONE] = dict(done, points=done["points"] if host == "db2" else [])
     result = run.step("report", "db1")
     assert "failed" not in result
     assert (run.certificate()["verdict"], run.certificate()["outcome"]) == ("proven", "done")
     assert "quarantined" in "\n".join(run.said)
-    run.values["db2"]["parts"] = dict(done, outcome="undone", reason="too slow")
+    run.values["db2"][DONE] = dict(done, outcome="undone", reason="too slow")
     result = run.step("report", "db1")
     assert result["failed"] and "everything was undone" in result["msg"]
 
@@ -407,7 +454,7 @@ def test_a_rerun_finishes_what_was_opened_with_the_certificate_of_then(run):
     done = {"outcome": "done", "reason": "", "points": [], "timeline": [], "statements": []}
     done["settings_row"] = 0
     for host in ("db2", "db3"):
-        run.values[host]["parts"] = done
+        run.values[host][DONE] = done
     assert "failed" not in run.step("report", "db1")
     assert (run.certificate()["verdict"], run.certificate()["outcome"]) == ("proven", "done")
     assert not (run.folder / "default" / "failover_begun.json").exists()
@@ -417,10 +464,13 @@ def test_a_target_that_lacks_what_it_had_received_proves_nothing(run):
     opened(run)
     run.values["db2"]["info"]["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-99"
     run.values["db3"]["info"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-99"
-    run.values["db3"]["frozen"]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-99"
+    run.values["db3"][FROZEN]["channel"]["retrieved"] = f"{remnants.SOURCE}:1-99"
     run.values["db3"]["info"]["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-99"
     run.judge()
-    run.values["db2"]["parts"] = run.values["db3"]["parts"] = {"outcome": "done", "reason": ""}
+    run.values["db2"][DONE] = run.values["db3"][DONE] = {
+        "outcome": "done",
+        "reason": "",
+    }
     run.step("report", "db1")
     assert run.certificate()["verdict"] == "not proven"
 
@@ -453,11 +503,11 @@ def test_a_begun_certificate_ends_when_its_source_may_have_gone_on(run, later):
 def test_what_a_follower_acknowledged_after_it_was_first_read_is_compared_once_more(run):
     opened(run)
     run.step("plan", "db1")
-    more = dict(run.values["db3"]["frozen"]["channel"], retrieved=f"{remnants.SOURCE}:1-101")
-    run.values["db3"]["frozen"]["channel"] = more
+    more = dict(run.values["db3"][FROZEN]["channel"], retrieved=f"{remnants.SOURCE}:1-101")
+    run.values["db3"][FROZEN]["channel"] = more
     with pytest.raises(cluster.RefusedError, match=f"db3 has received .*{remnants.SOURCE}:101"):
         run.step("judge", "db1")
-    run.values["db3"]["frozen"] = {"stopped": False, "msg": "it hangs"}
+    run.values["db3"][FROZEN] = {"stopped": False, "msg": "it hangs"}
     with pytest.raises(cluster.RefusedError, match="db3: its IO thread does not stand still"):
         run.step("judge", "db1")
 
@@ -465,7 +515,7 @@ def test_what_a_follower_acknowledged_after_it_was_first_read_is_compared_once_m
 def test_a_look_at_a_source_that_lives_ends_a_begun_certificate(run):
     opened(run)
     begun = run.folder / "default" / "failover_begun.json"
-    shelf = kept_by.Shelf(str(run.folder), "default", None, results.now(), False)
+    shelf = store.ResultStore(str(run.folder), "default", None, results.now(), False)
     shelf.keep_state({"host": "db7"})
     assert begun.exists()
     shelf.keep_state({"host": "db1"})
@@ -508,17 +558,17 @@ def test_a_run_that_had_done_everything_may_say_so_later(run):
     with pytest.raises(cluster.HeldError):
         run.step("plan", "db1")
     assert run.step("plan", "db2")["certificate"]["token"] == "feed"
-    run.values["db2"]["judged"] = judged = run.step("judge", "db2")
+    run.values["db2"][JUDGED] = judged = run.step("judge", "db2")
     assert judged["hosts"]["db2"]["source_id"] == remnants.SOURCE
     assert judged["hosts"]["db3"]["target"] == "db2"
 
 
 def test_each_host_gets_all_that_its_part_asks_for(run):
     run.freeze()
-    hosts = run.judge()["hosts"]
-    assert hosts
-    for plan in hosts.values():
-        assert FailoverPlan.from_dict(plan).target == "db2"
+    plans = run.judge()["hosts"].values()
+    assert len(plans) == 2
+    for plan in plans:
+        assert FailoverPlan.from_dict(plan).to_dict() == plan
 
 
 class Rounds:
@@ -541,7 +591,7 @@ class Rounds:
 def ahead(run, on_host, to_apply=1000, **settings):
     """What the target's part does, with so much to apply."""
     run.freeze()
-    frozen = run.values["db2"]["frozen"]
+    frozen = run.values["db2"][FROZEN]
     applied = {"gtid_executed": f"{remnants.SOURCE}:1-{10000 - to_apply}"}
     frozen["gtid"] = dict(frozen["gtid"], **applied)
     frozen["channel"]["retrieved"] = f"{remnants.SOURCE}:1-10000"
@@ -562,7 +612,7 @@ def test_a_backlog_is_applied_first_and_its_progress_told(run):
 
 def test_little_to_apply_needs_no_round(run):
     rounds = Rounds()
-    result = ahead(run, rounds, failover.failover_plan.FEW - 1, failover_fast_apply=True)
+    result = ahead(run, rounds, failover_plan.FEW - 1, failover_fast_apply=True)
     assert result == {"ran": "part"} and rounds.given[0]["durability"] == {}
 
 
@@ -581,7 +631,7 @@ def test_what_is_wrong_is_left_to_the_part_to_say(run, rounds, words):
 
 def test_one_that_applies_nothing_is_given_its_time_and_no_more(run, monkeypatch):
     clock = iter(range(0, 1000, 5))
-    monkeypatch.setattr(failover.failover_plan.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(failover_plan.time, "monotonic", lambda: float(next(clock)))
     rounds = Rounds(*[900] * 50, applied=0)
     ahead(run, rounds, failover_stall=30)
     assert len(rounds.given) == 7
@@ -603,19 +653,19 @@ def test_a_dead_source_is_asked_for_where_its_replicas_follow_it():
     second.channel.update(source_host=None, source_port=None)
 
     def where(asking):
-        asked = peers(evidence.members, asking)
-        return next((one["address"], one["port"]) for one in asked if one["host"] == "db1")
+        asked = peers_of(evidence.members, asking)
+        return next((one.address, one.port) for one in asked if one.host == "db1")
 
     assert where(first) == ("10.0.0.1", 3307)
     assert where(second) == ("admin.example", 3306)
 
 
 def test_a_try_without_tls_says_nothing_against_a_server_that_has_it():
-    peer = {"host": "db3", "address": "10.0.0.3", "port": 3306, "tls": True}
+    peer = Peer("db3", "10.0.0.3", 3306, tls=True)
     tried = {"address": "10.0.0.3", "port": 3306, "tls": False, "words": "", "answered": True}
     assert untried([peer], [tried]) == []
     tried["words"] = "TLS is required"
     assert untried([peer], [tried]) == [peer]
     assert reached([peer], [tried])["reach"] == {"db3": "it was not tried"}
-    assert untried([dict(peer, tls=False)], [tried]) == []
+    assert untried([dataclasses.replace(peer, tls=False)], [tried]) == []
     assert reached([peer], [tried, dict(tried, tls=True)])["answered"] == ["db3"]

@@ -15,7 +15,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_failover,
     premises,
     relay_logs,
-    successor,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import (
     remnants,
@@ -38,10 +37,10 @@ def test_a_replica_that_an_interrupted_failover_moved_is_accepted_by_name_and_pr
     words = relay_logs.pointed_elsewhere(evidence, evidence.members[2])
     assert words.startswith("it follows db2")
     assert not relay_logs.pointed_elsewhere(evidence, evidence.members[1])
-    (case,) = [one for one in cases.cases(evidence) if one.name == "chain:db3"]
+    (case,) = [one for one in cases.decide(evidence).cases if one.name == "chain:db3"]
     assert case.acceptable
-    accepted = [one.name for one in cases.cases(evidence)]
-    kept = certificate.record("c", "feed", evidence, accepted, successor.candidate_of(evidence))
+    accepted = [one.name for one in cases.decide(evidence).cases]
+    kept = certificate.record("c", "feed", evidence, cases.decide(evidence, accepted))
     assert kept["verdict"] == certificate.NOT_PROVEN
     assert any("db3: counts as unread: it follows db2" in reason for reason in kept["reasons"])
     assert premises.rows(evidence, None)

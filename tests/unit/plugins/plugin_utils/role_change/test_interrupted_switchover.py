@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_plan,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import peers_of
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change.remnants import (
@@ -96,7 +97,7 @@ def write(member, engine, sequence=101):
 
 
 def names(evidence):
-    return [case.name for case in cases.cases(evidence)]
+    return [case.name for case in cases.decide(evidence).cases]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -153,12 +154,8 @@ def test_it_asks_the_dead_source_and_nobody_else_whether_it_lives(engine):
     evidence = lost_source(engine)
     follow(evidence.members[2], "db2")
     evidence.members[2].info["channel"]["source_port"] = 4406
-    (peer,) = [
-        one
-        for one in failover_plan.peers(evidence.members, evidence.members[2])
-        if one["host"] == "db1"
-    ]
-    assert (peer["address"], peer["port"]) == ("db1", 3306)
+    (peer,) = [one for one in peers_of(evidence.members, evidence.members[2]) if one.host == "db1"]
+    assert (peer.address, peer.port) == ("db1", 3306)
     evidence.members[1:] = evidence.members[:0:-1]
     assert failover_plan.source_id(evidence.members) == (SOURCE if engine == "mysql" else "1")
 
@@ -167,7 +164,7 @@ def test_it_asks_the_dead_source_and_nobody_else_whether_it_lives(engine):
 def test_two_that_are_lost_take_a_word(engine):
     evidence = lost_source(engine)
     evidence.members[1].info, evidence.members[1].error = None, "unreachable"
-    (case,) = [one for one in cases.cases(evidence) if one.name == "interrupted"]
+    (case,) = [one for one in cases.decide(evidence).cases if one.name == "interrupted"]
     assert case.acceptable and "db2 may have been open" in case.words
 
 
@@ -176,7 +173,7 @@ def test_a_source_that_followed_the_lost_target_takes_over_with_a_word(engine):
     evidence = lost_target(engine)
     assert sides.decide(evidence.members).source == "db2"
     assert names(evidence) == ["interrupted", "unwatched"]
-    assert cases.refused(evidence, ["interrupted", "unwatched"]) == []
+    assert cases.decide(evidence, ["interrupted", "unwatched"]).refused == []
     assert cases.candidate_of(evidence).host == "db1"
     # What the old source wrote as the source is nothing of its own.
     if engine == "mysql":

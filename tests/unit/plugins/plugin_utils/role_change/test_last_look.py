@@ -13,7 +13,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_outcome,
     last_look,
     relay_logs,
-    successor,
     survivors,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
@@ -42,8 +41,7 @@ def upto(engine, number):
 def judged(evidence, accepted=()):
     """The certificate when everything was applied."""
     evidence = remnants.frozen(evidence)
-    chosen = successor.candidate_of(evidence)
-    kept = certificate.record("shop", "feed", evidence, list(accepted), chosen)
+    kept = certificate.record("shop", "feed", evidence, cases.decide(evidence, list(accepted)))
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
     row = max(int(member.info.get("settings_row") or 0) for member in evidence.members[1:])
     part = {"outcome": "done", "reason": "", "points": points, "settings_row": row}
@@ -61,7 +59,7 @@ def with_end(evidence, asked_at=NOW - 1, read_at=NOW, log=None, **changes):
 
 
 def names(evidence):
-    return [case.name for case in cases.cases(evidence)]
+    return [case.name for case in cases.decide(evidence).cases]
 
 
 def looks(engine, *earlier, **changes):
@@ -135,8 +133,7 @@ def test_a_look_while_another_controller_changes_it_does_not_cover_that_change()
 @pytest.mark.parametrize("row,verdict", [(None, WINDOW), (2, WINDOW), (3, PROVEN), (4, WINDOW)])
 def test_a_change_that_shows_when_all_is_applied_takes_the_proof_back(row, verdict):
     evidence = remnants.frozen(remnants.evidence("mysql", last=looks("mysql", settings_row=3)))
-    chosen = successor.candidate_of(evidence)
-    kept = certificate.record("shop", "feed", evidence, [], chosen)
+    kept = certificate.record("shop", "feed", evidence, cases.decide(evidence))
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
     part = {"outcome": "done", "reason": "", "points": points, "settings_row": row}
     kept = failover_outcome.completed(kept, {kept["to"]: part}, [], "")
@@ -154,9 +151,8 @@ def test_a_change_that_shows_late_takes_back_no_more_than_was_proven(early):
     last = looks("mysql", status="OFF", settings_row=3, gtid=upto("mysql", 5000))
     last["past"] = [{"at": survivors.stamp(early), "gtid": upto("mysql", 10)}] if early else []
     evidence = remnants.frozen(remnants.evidence("mysql", last=last))
-    accepted = [case.name for case in cases.cases(evidence)]
-    chosen = successor.candidate_of(evidence)
-    kept = certificate.record("shop", "feed", evidence, accepted, chosen)
+    accepted = [case.name for case in cases.decide(evidence).cases]
+    kept = certificate.record("shop", "feed", evidence, cases.decide(evidence, accepted))
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
     part = {"outcome": "done", "reason": "", "points": points, "settings_row": 4}
     done = failover_outcome.completed(kept, {kept["to"]: part}, accepted, "")
@@ -299,7 +295,7 @@ def test_who_acknowledged_is_known_by_name_and_a_number_hides_nobody():
 def test_a_delayed_follower_is_named_before_anything_is_touched():
     evidence = remnants.evidence("mysql")
     evidence.members[2].info["channel"]["delay"] = 3600
-    (case,) = cases.cases(evidence)
+    (case,) = cases.decide(evidence).cases
     assert case.name == "alone" and "db3: it is delayed by 3600 s" in case.words
 
 

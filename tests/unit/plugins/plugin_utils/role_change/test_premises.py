@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    cases,
     certificate,
     failover_outcome,
     premises,
-    successor,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
@@ -45,7 +45,7 @@ def eight(monkeypatch):
 
 def record():
     evidence = remnants.frozen(remnants.evidence("mysql"))
-    kept = certificate.record("shop", "feed", evidence, [], successor.candidate_of(evidence))
+    kept = certificate.record("shop", "feed", evidence, cases.decide(evidence))
     points = [{"id": "C6", "good": True, "observed": "12", "expected": "all"}]
     part = {"outcome": "done", "reason": "", "points": points, "settings_row": 0}
     return failover_outcome.completed(kept, {kept["to"]: part}, [], "")

@@ -12,7 +12,11 @@ import types
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import dead_source, rejoin
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    context,
+    quarantine,
+    step_action,
+)
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.test_held import (
     after_failover,
@@ -20,6 +24,8 @@ from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.tes
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
+STEPS = context.REGISTERED[context.REJOIN]
+LOOKED, JUDGED, READY = (STEPS[step] for step in ("look", "judge", "ready"))
 RUN = "2026-11-22T120000.000000Z"
 UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
 
@@ -32,14 +38,14 @@ class Run:
         (folder / "tmp").mkdir()
         self.said, self.given, self.folder = [], {}, folder / "results"
         self.answers = None
-        monkeypatch.setattr(rejoin.display, "display", self.said.append)
+        monkeypatch.setattr(context.display, "display", self.said.append)
         members = after_failover(engine, old)
         self.values = {
-            member.host: {"info": member.info or UNREAD, "looks": {}} for member in members
+            member.host: {"info": member.info or UNREAD, LOOKED: {}} for member in members
         }
         self.new = members[1].info
         self.mariadb = engine == "mariadb"
-        self.values["db2"]["looks"] = {"first_gtids": "", "exposed": []}
+        self.values["db2"][LOOKED] = {"first_gtids": "", "exposed": []}
 
     @property
     def has(self):
@@ -59,7 +65,7 @@ class Run:
             "lacking": [],
             "shown": {"count": 0, "transactions": [], "tables": {}, "lasting": []},
         }
-        self.values["db1"]["looks"] = {
+        self.values["db1"][LOOKED] = {
             "down": True,
             "version": "10.11.19-MariaDB",
             "identity": "1" if self.mariadb else samples.uuid("db1"),
@@ -74,14 +80,11 @@ class Run:
             "reach": "",
         }
 
-    def step(self, step, host="db1", again=False, **settings):
+    def context(self, step, host, again=False, **settings):
         arguments = {
             "step": step,
             "again": again,
             "info_from": "info",
-            "looks_from": "looks",
-            "plan_from": "judged",
-            "ready_from": "ready",
             "results_dir": str(self.folder),
             "run": RUN,
         }
@@ -95,12 +98,15 @@ class Run:
         }
         own = samples.settings(**{"rejoin": "db1", "replication_user": "repl", **settings})
 
-        def on_host(plan):
-            self.given[step, host] = plan
+        def on_host(plan, **secret):
+            self.given[step, host] = {**plan, **secret}
             return dict(self.answers or {"ran": step})
 
-        task = types.SimpleNamespace(check_mode=False, _uuid=f"{step}{again}")
-        return rejoin.Rejoin(arguments, task_vars, own, on_host, task).go()
+        task = types.SimpleNamespace(args=arguments, check_mode=False, _uuid=f"{step}{again}")
+        return context.RunContext(task, context.REJOIN, task_vars, own, on_host)
+
+    def step(self, step, host="db1", again=False, **settings):
+        return step_action.do(self.context(step, host, again, **settings))
 
     def kept(self):
         return json.loads((self.folder / "default/latest/rejoin.json").read_text())
@@ -121,11 +127,11 @@ def test_a_host_that_does_not_run_is_looked_at_by_its_files(run):
     plan = run.given["look", "db1"]
     assert plan["files"] is None
     assert plan["known"] == run.has
-    assert plan["units"][-3:] == list(dead_source.UNITS) or set(dead_source.UNITS) <= set(
+    assert plan["units"][-3:] == list(quarantine.UNITS) or set(quarantine.UNITS) <= set(
         plan["units"]
     )
     assert run.step("look", "db2") == {"ran": "look"}
-    with pytest.raises(dead_source.NotMeantError):
+    with pytest.raises(context.NotMeantError):
         run.step("look", "db3")
 
 
@@ -161,7 +167,7 @@ def test_rows_of_which_the_log_may_have_lost_its_end_are_no_clean_host(
     run.down(run.has)
     if run.mariadb:
         version, clean = "10.11.19-MariaDB", clean and version != "8.0.17"
-    run.values["db1"]["looks"].update(sync_binlog=sync, lost_power=lost, version=version)
+    run.values["db1"][LOOKED].update(sync_binlog=sync, lost_power=lost, version=version)
     if clean:
         assert run.step("judge")["record"]["verdict"] == "clean"
         return
@@ -210,7 +216,7 @@ def test_what_is_taken_over_is_in_a_file_of_the_run_and_in_no_result(monkeypatch
     run.down(beyond(run), count=1)
     phantom = f"{samples.uuid('db9')}:1"
     consent = {"rejoin_way": "replay", "rejoin_phantoms": phantom}
-    run.values["db1"]["judged"] = run.values["db2"]["judged"] = run.step("judge", **consent)
+    run.values["db1"][JUDGED] = run.values["db2"][JUDGED] = run.step("judge", **consent)
     run.answers = {"count": 1, "payload": "rows of clients"}
     assert run.step("carry", **consent) == {"count": 1}
     assert run.given["carry", "db1"]["wanted"] == phantom
@@ -221,13 +227,13 @@ def test_what_is_taken_over_is_in_a_file_of_the_run_and_in_no_result(monkeypatch
     assert given["tail"] == "rows of clients"
     assert MysqlGtids.parse(given["known"]) == MysqlGtids.parse(beyond(run))
     for step, host in (("carry", "db2"), ("replay", "db1"), ("replay", "db3")):
-        with pytest.raises(dead_source.NotMeantError):
+        with pytest.raises(context.NotMeantError):
             run.step(step, host, **consent)
 
 
 def test_where_no_way_is_open_each_says_why(run):
     run.down(beyond(run), count=1)
-    run.values["db2"]["looks"]["exposed"] = ["app.log"]
+    run.values["db2"][LOOKED]["exposed"] = ["app.log"]
     if not run.mariadb:
         with pytest.raises(cluster.RefusedError, match=r"No other way is open: .*convert them"):
             run.step("judge")
@@ -245,31 +251,31 @@ def test_what_started_it_never_lets_writers_in_or_acknowledges_by_itself(run):
 
 def test_tables_without_transactions_close_the_ways_that_keep_its_data(run):
     run.down(run.has)
-    run.values["db2"]["looks"]["exposed"] = ["app.log"]
+    run.values["db2"][LOOKED]["exposed"] = ["app.log"]
     with pytest.raises(cluster.RefusedError, match=r"rejoin_accept=app\.log"):
         run.step("judge")
     assert run.step("judge", rejoin_accept=["app.log"])["go"]
-    run.values["db2"]["looks"] = {"failed": True}
+    run.values["db2"][LOOKED] = {"failed": True}
     with pytest.raises(cluster.RefusedError, match="not known"):
         run.step("judge", rejoin_accept=["app.log"])
 
 
 def test_what_could_not_be_read_is_no_verdict(run):
-    run.values["db1"]["looks"] = {"down": True, "log": None, "why": "its log is encrypted"}
+    run.values["db1"][LOOKED] = {"down": True, "log": None, "why": "its log is encrypted"}
     with pytest.raises(cluster.RefusedError, match="nothing tells whether"):
         run.step("judge")
     assert run.kept()["verdict"] == "cannot tell"
     assert "its log is encrypted" in run.kept()["why"][0]
     assert "SIGKILL" not in run.kept()["why"][0]
     run.values["db1"]["info"] = {"failed": True, "reason": "silent", "msg": "no answer within 60 s"}
-    run.values["db1"]["looks"] = {"skipped": True}
+    run.values["db1"][LOOKED] = {"skipped": True}
     with pytest.raises(cluster.RefusedError, match="nothing tells whether"):
         run.step("judge")
     assert "no answer within 60 s; where it hangs, end its server by SIGKILL" in " ".join(
         run.kept()["why"]
     )
     run.values["db1"]["info"] = {"unreachable": True, "msg": "no route"}
-    run.values["db1"]["looks"] = {"skipped": True}
+    run.values["db1"][LOOKED] = {"skipped": True}
     with pytest.raises(cluster.RefusedError, match="could not be asked"):
         run.step("judge", rejoin_way="seed")
 
@@ -284,7 +290,7 @@ def test_what_could_not_be_read_is_no_verdict(run):
 def test_a_log_that_only_the_server_reads_names_how_a_verdict_is_had(run, by, words):
     run.down(run.has)
     look = {"log": None, "why": "binlog.7: it is encrypted", "encrypted": True, "read_only_by": by}
-    run.values["db1"]["looks"].update(look)
+    run.values["db1"][LOOKED].update(look)
     with pytest.raises(cluster.RefusedError, match="nothing tells whether"):
         run.step("judge")
     kept = run.kept()
@@ -303,7 +309,7 @@ def test_transactions_without_a_gtid_in_the_log_are_no_verdict(monkeypatch, tmp_
 
 def test_the_way_to_the_new_source_is_tried_before_anything_is_touched(run):
     run.down(run.has)
-    run.values["db1"]["looks"]["reach"] = "Access denied"
+    run.values["db1"][LOOKED]["reach"] = "Access denied"
     with pytest.raises(cluster.RefusedError, match=r"log in to db2 as repl: Access"):
         run.step("judge")
 
@@ -343,7 +349,7 @@ def test_one_that_follows_already_is_finished(run):
     info["gtid"] = dict(run.new["gtid"])
     info["variables"]["gtid_strict_mode"] = "ON"
     run.values["db1"]["info"] = info
-    run.values["db1"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    run.values["db1"][LOOKED] = {"down": False, "log": None, "why": "x", "reach": ""}
     run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
     judged = run.step("judge")
     assert (judged["go"], judged["way"]) == (True, "finish")
@@ -365,7 +371,7 @@ def test_one_that_somebody_attached_with_what_it_has_alone_may_be_replaced(run):
     }
     info["variables"]["gtid_strict_mode"] = "ON"
     run.values["db1"]["info"] = info
-    run.values["db1"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    run.values["db1"][LOOKED] = {"down": False, "log": None, "why": "x", "reach": ""}
     run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
     with pytest.raises(cluster.RefusedError, match="it follows, but it has what"):
         run.step("judge")
@@ -380,7 +386,7 @@ def test_commits_that_wait_are_in_no_set_and_close_every_way(run):
     info["semisync"]["source"]["status"]["wait_sessions"] = "3"
     info["variables"]["gtid_strict_mode"] = "ON"
     run.values["db1"]["info"] = info
-    run.values["db1"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    run.values["db1"][LOOKED] = {"down": False, "log": None, "why": "x", "reach": ""}
     run.values["db2"]["info"]["variables"]["gtid_strict_mode"] = "ON"
     for way in ("attach", "seed"):
         with pytest.raises(cluster.RefusedError, match="kill --signal=KILL"):
@@ -394,11 +400,11 @@ def test_commits_that_wait_are_in_no_set_and_close_every_way(run):
 def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
     run.down(beyond(run), count=1)
     way = "truncate" if run.mariadb else "seed"
-    run.values["db1"]["judged"] = run.step("judge", rejoin_way=way)
+    run.values["db1"][JUDGED] = run.step("judge", rejoin_way=way)
     info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
     info["gtid"] = dict(run.new["gtid"])
     run.values["db1"]["info"] = info
-    run.values["db1"]["looks"].update(down=False)
+    run.values["db1"][LOOKED].update(down=False)
     judged = run.step("judge", rejoin_way=way, again=True)
     assert judged["record"]["before"]["verdict"] == "phantoms"
     assert judged["way"] == ("attach" if run.mariadb else "seed")
@@ -417,7 +423,7 @@ def who_was_away(run):
     for host in ("db2", "db3"):
         run.values[host]["info"]["variables"]["gtid_strict_mode"] = "ON"
     info["gtid"] = dict(run.new["gtid"])
-    run.values["db3"]["looks"] = {"down": False, "log": None, "why": "x", "reach": ""}
+    run.values["db3"][LOOKED] = {"down": False, "log": None, "why": "x", "reach": ""}
     return info
 
 
@@ -454,7 +460,7 @@ def test_what_a_replica_of_mysql_received_and_has_not_applied_counts(monkeypatch
 
 def test_behind_the_stop_of_its_io_thread_nothing_may_be_left_to_apply(run):
     info = who_was_away(run)
-    run.values["db2"]["judged"] = run.step("judge", "db2", rejoin="db3")
+    run.values["db2"][JUDGED] = run.step("judge", "db2", rejoin="db3")
     info["channel"]["retrieved"] = run.has
     applied = "gtid_slave_pos" if run.mariadb else "gtid_executed"
     info["gtid"][applied] = "0-1-1" if run.mariadb else f"{remnants.SOURCE}:1"
@@ -467,7 +473,7 @@ def test_whose_data_are_replaced_has_no_channel_behind_the_stop(run):
     key = "gtid_binlog_state" if run.mariadb else "gtid_executed"
     info["gtid"][key] = beyond(run)
     for host in run.values:
-        run.values[host]["judged"] = run.step("judge", host, rejoin="db3", rejoin_way="seed")
+        run.values[host][JUDGED] = run.step("judge", host, rejoin="db3", rejoin_way="seed")
     info["channel"] = None
     judged = run.step("judge", "db2", rejoin="db3", rejoin_way="seed", again=True)
     assert (judged["way"], judged["hosts"]["db3"]["missed"]) == ("seed", True)
@@ -477,7 +483,7 @@ def test_of_several_that_missed_the_failover_one_run_brings_one_over(run):
     info = who_was_away(run)
     fourth = copy.deepcopy(info)
     fourth["variables"].update(server_id="4", server_uuid=remnants.uuid("db4"))
-    run.values["db4"] = {"info": fourth, "looks": {}}
+    run.values["db4"] = {"info": fourth, LOOKED: {}}
     judged = run.step("judge", rejoin="db3")
     assert (judged["go"], judged["behind"], judged["away"]) == (True, ["db4"], ["db1", "db4"])
     # For the rest of that run nobody counts it.
@@ -526,34 +532,26 @@ def test_a_former_source_waits_for_the_replicas_that_missed_the_failover(run):
 
 
 def hold_it(run, host):
-    task_vars = {
-        **run.values[host],
-        "hostvars": run.values,
-        "groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]},
-        "inventory_hostname": host,
-        "ansible_play_hosts": list(run.values),
-        "ansible_play_hosts_all": list(run.values),
-    }
-    return dead_source.hold({"info_from": "info"}, task_vars, samples.settings(), lambda plan: plan)
+    return quarantine.hold(run.context("hold", host))
 
 
 def test_a_dead_source_is_fenced_where_its_host_is_reached_and_nobody_else_is(run):
-    assert hold_it(run, "db1")["units"]
-    with pytest.raises(dead_source.NotMeantError, match="not held"):
+    assert hold_it(run, "db1").units
+    with pytest.raises(context.NotMeantError, match="not held"):
         hold_it(run, "db3")
     # The new source may have been a dead one once.
-    assert hold_it(run, "db2")["opened"]
+    assert hold_it(run, "db2").opened
     # It runs, or its host is gone: nothing is written there.
     for info in ({"unreachable": True}, came_up("mariadb" if run.mariadb else "mysql")):
         run.values["db1"]["info"] = info
-        with pytest.raises(dead_source.NotMeantError, match="nothing is written"):
+        with pytest.raises(context.NotMeantError, match="nothing is written"):
             hold_it(run, "db1")
 
 
 def test_what_an_old_log_had_counts_no_more_once_the_data_are_a_copy(run):
     run.down(run.has, disorder="0-1-5 follows 0-1-9", anonymous=3)
-    run.values["db1"]["looks"].update(down=False)
-    run.values["db1"]["judged"] = run.values["db2"]["judged"] = run.step("judge", rejoin_way="seed")
+    run.values["db1"][LOOKED].update(down=False)
+    run.values["db1"][JUDGED] = run.values["db2"][JUDGED] = run.step("judge", rejoin_way="seed")
     info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
     info["channel"] = dict(run.values["db3"]["info"]["channel"])
     info["gtid"] = dict(run.new["gtid"])
@@ -562,6 +560,6 @@ def test_what_an_old_log_had_counts_no_more_once_the_data_are_a_copy(run):
     assert record["outcome"] == "done"
     assert [point["outcome"] for point in record["points"]] == ["passed", "passed"]
     # A way on which it keeps its data answers for them.
-    run.values["db2"]["judged"]["way"] = "attach"
+    run.values["db2"][JUDGED]["way"] = "attach"
     with pytest.raises(cluster.RefusedError, match="does not follow db2, or has what that lacks"):
         run.step("report", "db2")

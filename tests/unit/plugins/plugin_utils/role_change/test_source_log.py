@@ -11,7 +11,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     failover_outcome,
     source_log,
-    successor,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
@@ -50,7 +49,7 @@ def evidence(engine, salvage, last=None, **strict):
 
 
 def names(made):
-    return [case.name for case in cases.cases(made)]
+    return [case.name for case in cases.decide(made).cases]
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
@@ -68,8 +67,7 @@ def test_a_log_that_can_be_read_closes_the_window_when_it_is_applied(engine, see
         seen = dict(seen, gtids=[f"0-1-{number}" for number in range(101, 108)])
     made = remnants.frozen(evidence(engine, seen))
     assert names(made) == []
-    chosen = successor.candidate_of(made)
-    kept = certificate.record("shop", "feed", made, [], chosen)
+    kept = certificate.record("shop", "feed", made, cases.decide(made))
     assert (kept["verdict"], kept["window"], kept["pending"]) == ("proven", None, ["C6", "C7"])
     assert (kept["salvage"] or {}).get("transactions") == (7 if "gtids" in seen else None)
     points = [
@@ -103,8 +101,8 @@ def test_what_is_in_its_way_is_a_case_of_its_own(engine, seen, last, strict, cas
     assert not source_log.covers(made) and source_log.summary(made) is None
     # Whoever accepts it has to accept the window as well.
     accepted = [f"salvage_{case}"]
-    assert cases.refused(made, accepted)
-    assert not cases.refused(made, [*accepted, "degraded", "unwatched"])
+    assert cases.decide(made, accepted).refused
+    assert not cases.decide(made, [*accepted, "degraded", "unwatched"]).refused
 
 
 @pytest.mark.parametrize("synced,case", [("1", None), ("0", "unsynced")])

@@ -133,7 +133,7 @@ def test_a_client_that_takes_too_long_is_ended_on_the_server(connection):
     [
         ((0, CSV, ""), ""),
         ((0, "", ""), "printed no figures"),
-        ((0, CSV, "Error when connecting"), "complained: Error when connecting"),
+        ((0, CSV, "Error when connecting"), "reported: Error when connecting"),
         ((1, CSV, "no"), "failed (1): no"),
         ((124, CSV, ""), "took longer than 5 s"),
         ((137, CSV, ""), "took longer than 5 s"),

@@ -90,7 +90,7 @@ def test_queries_are_divided_among_clients_as_integers(clients, queries, asked):
             0,
             "mysqlslap: Error when connecting to server: 1040 Too many connections",
             CSV,
-            "complained: mysqlslap: Error",
+            "reported: mysqlslap: Error",
         ),
         (0, "", "", "printed no figures"),
     ],

@@ -60,7 +60,7 @@ def test_each_side_gets_its_own_variables_under_the_servers_names(
         (
             MYSQL,
             {"max_connections": 5},
-            "max_connections cannot be set on this server; what can: innodb_flush",
+            "max_connections cannot be set on this server; these can: innodb_flush",
         ),
         (MARIADB, {"wait_for_replica_count": 2}, "wait_for_replica_count cannot be set"),
         (MYSQL, {"timeout": "1; DROP USER x"}, "timeout is '1; DROP USER x'"),

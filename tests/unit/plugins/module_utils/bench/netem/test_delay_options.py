@@ -44,7 +44,7 @@ def test_what_is_asked_for():
         ({"jitter_ms": 91.0}, "more than the delay"),
         ({"loss": 101.0}, "loss is 101.0; it must be from 0 to 100 percent"),
         ({"loss": -0.1}, "loss is -0.1"),
-        ({"rate": "fast"}, "rate: 'fast' is no rate"),
+        ({"rate": "fast"}, "rate: 'fast' is not a rate"),
         ({"rate": "0mbit"}, "at least 1kbit"),
         ({"limit": 0}, "limit is 0"),
         ({"rollback_after": 0}, "rollback_after is 0; it must be from 5 to 86400 seconds"),
@@ -212,7 +212,7 @@ FILTER = [
         (NETEM, "Error: Specified qdisc not found.\n", "has no netem"),
         # iproute2 and kernels without extended messages.
         (NETEM, "RTNETLINK answers: No such file or directory\n", "has no netem"),
-        (NETEM, "RTNETLINK answers: Operation not permitted\n", "takes CAP_NET_ADMIN"),
+        (NETEM, "RTNETLINK answers: Operation not permitted\n", "requires CAP_NET_ADMIN"),
         (
             ["ip", "link", "add", "semisync-nm0", "type", "ifb"],
             "Error: Unknown device type.\n",

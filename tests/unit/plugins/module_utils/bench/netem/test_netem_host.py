@@ -73,4 +73,4 @@ def test_a_delay_comes_after_the_rollback_that_is_just_running(systemd, listings
 def test_a_rollback_that_does_not_end_is_named_and_no_delay_comes(systemd):
     with pytest.raises(RefusedError) as refused:
         arm(systemd([True] * 99))
-    assert f"does not end: {OLD}.service. It would take off what comes now" in str(refused.value)
+    assert f"{OLD}.service. It would remove a new delay, too" in str(refused.value)

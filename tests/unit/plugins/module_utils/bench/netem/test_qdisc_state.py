@@ -336,7 +336,7 @@ def test_way(name, missing, way):
         (
             "admin_htb",
             ("ifb",),
-            "the root qdisc htb 1: of vec0 is an administrator's and is not replaced",
+            "the root qdisc htb 1: of vec0 was set by an administrator and is not replaced",
         ),
         ("pfifo_fast", ("ifb", "u32"), "the kernel has no ifb; and the kernel has no u32"),
         (

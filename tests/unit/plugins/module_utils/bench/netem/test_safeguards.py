@@ -98,7 +98,7 @@ def test_caught():
     clients = {"10.99.0.1": "SSH_CONNECTION"}
     assert safeguards.caught(clients, ["10.99.0.11", "fd99::1"]) is None
     assert (
-        "10.99.0.1 is where this very SSH connection comes from (SSH_CONNECTION)"
+        "Ansible's own SSH connection comes from 10.99.0.1 (SSH_CONNECTION)"
         in safeguards.caught(clients, ["10.99.0.11", "10.99.0.1"])
     )
 

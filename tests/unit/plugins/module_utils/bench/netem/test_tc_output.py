@@ -174,5 +174,5 @@ def test_rate(text, bits):
     "text", ["", "fast", "-1mbit", "10 mbit", "1e9", "10mb", "10%", "1gbit; reboot"]
 )
 def test_no_rate(text):
-    with pytest.raises(ValueError, match="is no rate"):
+    with pytest.raises(ValueError, match="is not a rate"):
         tc_output.parse_rate(text)

@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 DRILL = "drill.json"
 
 
-class Shelf:
+class ResultStore:
     """The folder of a cluster, and in it the one of a run; in check mode nothing is put there."""
 
     def __init__(

@@ -10,14 +10,14 @@ import json
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict.kept import Shelf
+from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
 
 NOON = datetime.datetime(2026, 11, 24, 12, tzinfo=datetime.UTC)
 LATER = NOON + datetime.timedelta(hours=1)
 
 
 def shelf(tmp_path, moment=NOON, check_mode=False):
-    return Shelf(str(tmp_path), "default", None, moment, check_mode)
+    return ResultStore(str(tmp_path), "default", None, moment, check_mode)
 
 
 @pytest.fixture(name="look")

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -17,18 +15,19 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     methods,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.dead_source import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     NotMeantError,
-    units_of,
+    RunContext,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Has, Judged
 
+Row = dict[str, str]
 
-class Known:
-    """What one task knows.
+
+class RejoinFacts:
+    """What one step knows.
 
     Attributes:
-        record: what was kept of the verdict, also where that is a refusal; None before.
         former: who comes back: a former source, or a replica that missed its failover.
         row: what the journal says of the failover that left the former source behind, or None.
         missed: the same of the one that a replica missed, as long as it follows that source.
@@ -38,32 +37,17 @@ class Known:
         away: who has no part in this: other former sources, and with a replica those.
 
     Args:
-        arguments: the task's.
-        task_vars: its variables.
-        own: this host's settings.
-        on_host: runs the module on this host with a plan.
-        task: Ansible's own; in check mode nothing may be written.
+        run: what the step works with.
 
     Raises:
         NotMeantError: another cluster is meant.
         RefusedError: it is not clear who is who.
     """
 
-    record: dict[str, Any] | None = None
-
-    def __init__(
-        self,
-        arguments: dict[str, Any],
-        task_vars: Any,
-        own: settings.Settings,
-        on_host: Callable[[dict[str, Any]], dict[str, Any]],
-        task: Any,
-    ) -> None:
-        self.arguments, self.task_vars, self.own = arguments, task_vars, own
-        self.on_host, self.task = on_host, task
-        self.host = str(task_vars["inventory_hostname"])
-        name, every = cluster.known_members(task_vars, arguments["info_from"], own=own)
-        self.name, self.members = name, every
+    def __init__(self, run: RunContext) -> None:
+        self.run, self.own = run, run.own
+        run.take_every_member()
+        every = self.members = run.members
         self.former = self.find()
         self.row = next(
             (row for row in sides.held_rows(every) if held.is_it(self.former, row)), None
@@ -82,8 +66,8 @@ class Known:
             self.away += self.behind
             left = [member for member in left if member not in self.behind]
         decided = sides.decide(left)
-        self.refuse(
-            problems.of_inventory(name, every)
+        run.refuse(
+            problems.of_inventory(run.name, every)
             or decided.problems
             or ([] if decided.source else ["it is not clear who is the source"])
         )
@@ -103,29 +87,21 @@ class Known:
                 return member
         hosts = [member.host for member in self.members]
         if not wanted:
-            self.refuse(
+            self.run.refuse(
                 [f"say which host is to come back: -e semisync_rejoin=HOST, one of {hosts}"]
             )
-        variables, groups = self.task_vars["hostvars"], self.task_vars["groups"]
+        variables, groups = self.run.task_vars["hostvars"], self.run.task_vars["groups"]
         known = [host for _side, group in cluster.GROUPS for host in groups.get(group, [])]
         if wanted in known and wanted in variables:
             raise NotMeantError("another cluster is meant")
-        self.refuse(
+        self.run.refuse(
             [f"semisync_rejoin is {wanted!r}, which is no host of the inventory's clusters"]
         )
         raise NotMeantError("nobody is meant")
 
-    def refuse(self, wrong: list[str]) -> None:
-        cluster.refuse(self.task_vars, self.name, self.members, wrong)
-
-    def result_of(self, host: str, argument: str) -> dict[str, Any]:
-        """What a host registered under the name that an argument has."""
-        name = self.arguments.get(argument)
-        return (self.task_vars["hostvars"][host].get(name) or {}) if name else {}
-
     def planned(self) -> dict[str, Any]:
-        plan: dict[str, Any] = self.result_of(self.host, "plan_from")
-        return plan
+        """What the step judge returned before, on this host; a look goes by what is read alone."""
+        return {} if self.run.step == "look" else self.run.result_of("judge")
 
     @property
     def engine(self) -> str:
@@ -138,16 +114,16 @@ class Known:
     @property
     def looked(self) -> dict[str, Any]:
         """What the former source's host said."""
-        return self.result_of(self.former.host, "looks_from")
+        return self.run.result_of("look", self.former.host)
 
     def new_has(self) -> Has:
-        first = self.result_of(self.source.host, "looks_from").get("first_gtids")
+        first = self.run.result_of("look", self.source.host).get("first_gtids")
         return errant.from_info(self.source.host, self.source.facts, first)
 
     def old_has(self) -> Has | None:
         """What the former source has; None where it could not be read."""
         # Once its data are a copy, what its old log had counts no more.
-        copied = self.arguments["step"] == "report" and self.planned()["way"] == methods.SEED
+        copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
         log = {} if copied else self.looked.get("log") or {}
         if self.former.info is not None:
             follows = held.came_back(self.former, self.members)
@@ -187,7 +163,7 @@ class Known:
 
     def unlogged(self) -> str:
         """Why rows may be there without their transaction, in words; empty where none may."""
-        copied = self.arguments["step"] == "report" and self.planned()["way"] == methods.SEED
+        copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
         if copied or self.row is None:
             # A replica that was away was never asked to confirm anything.
             return ""
@@ -203,15 +179,5 @@ class Known:
         )
 
     def unread(self) -> str:
-        silent = self.result_of(self.former.host, "info_from").get("reason") == "silent"
+        silent = self.run.info_of(self.former.host).get("reason") == "silent"
         return methods.unread(self.former.host, self.looked, self.former.error, silent)
-
-    def log_of_former(self) -> dict[str, Any]:
-        """Where the former source's log is, as far as it is known here, and what of it is known."""
-        return {
-            "known": self.new_has().gtids,
-            "files": history.files_of(self.former.info) if self.former.info else None,
-            "units": units_of(self.own, self.source.facts),
-            "program": self.source.facts["program"] or "",
-            "since": self.row["happened"] if self.row else "",
-        }

@@ -1,0 +1,110 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step of failover.yml is judged by, out of what earlier steps returned and earlier runs
+kept.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    context,
+    interrupted_failover,
+    readings,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import RunContext
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.readings import Read
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+
+# By which earlier steps a step goes. A first look that is taken again makes those of before old.
+EARLIER = {
+    "plan": ("reach",),
+    "salvage": ("reach", "freeze"),
+    "judge": ("reach", "freeze", "salvage"),
+    "thaw": ("freeze",),
+}
+UNFENCED = {"case": None, "words": "", "dead_at": None}
+
+
+class Facts(NamedTuple):
+    """What a step knows.
+
+    Attributes:
+        evidence: for the judge.
+        opened: a failover that was interrupted after its target was opened, or None.
+        fenced: what is known of the tasks of semisync_hook_fence; None if none have run.
+    """
+
+    evidence: Evidence
+    opened: interrupted_failover.Opened | None
+    fenced: dict[str, Any] | None
+
+
+def gather(run: RunContext) -> Facts:
+    """All of it.
+
+    Raises:
+        RefusedError: the inventory is wrong, or Ansible works on too few hosts at a time.
+    """
+    run.take_members()
+    # After the failover of a pair no host is left beside the new source.
+    run.refuse(run.inventory_problems(alone=run.options.settled))
+    fenced = fenced_of(run)
+    judged = readings.of_results(
+        run.members,
+        read(run),
+        run.kept(results.STATE),
+        run.kept(results.BEGUN),
+        run.own,
+        time.time(),
+        fence(run),
+        (fenced or {}).get("failed", ()),
+    )
+    run.members = judged.evidence.members
+    run.refuse(context.forks_problem(run.members))
+    return Facts(judged.evidence, judged.opened, fenced)
+
+
+def read(run: RunContext) -> Read:
+    """What the modules of this run's steps returned."""
+    earlier = EARLIER.get(run.step, ())
+    info = {member.host: run.info_of(member.host) for member in run.members}
+    reach, salvage = (
+        run.results_of(step) if step in earlier else {} for step in ("reach", "salvage")
+    )
+    frozen = run.results_of("freeze") if "freeze" in earlier else None
+    return Read(info, reach, frozen, salvage)
+
+
+def fence(run: RunContext) -> str:
+    """Whether a hook is still to end the source, or has run; once it was seen dead, neither."""
+    if not run.own.get("hook_fence"):
+        return ""
+    if run.step == "plan":
+        return survivors.BEHIND if run.options.fenced else survivors.AHEAD
+    seen = fence_seen(run)
+    return survivors.BEHIND if seen and seen["case"] and not seen["dead_at"] else ""
+
+
+def fence_seen(run: RunContext) -> dict[str, Any] | None:
+    """What the plan of before has kept of those tasks."""
+    if run.step != "judge" and not run.options.fenced:
+        return None
+    kept = run.result_of("plan").get("certificate") or {}
+    seen: dict[str, Any] | None = kept.get("fenced")
+    return seen
+
+
+def fenced_of(run: RunContext) -> dict[str, Any] | None:
+    """The same with the hosts on which one of those tasks has failed since."""
+    seen = fence_seen(run)
+    if run.step != "plan" or fence(run) != survivors.BEHIND:
+        return seen
+    planned = run.results_of("plan")
+    failed = sorted(host for host, plan in planned.items() if plan and not run.in_play(host))
+    return dict(seen or UNFENCED, failed=failed)

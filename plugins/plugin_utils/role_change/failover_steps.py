@@ -1,0 +1,343 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the steps of a failover do; failover.py has their order."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
+    BEGUN,
+    DONE,
+    REFUSED,
+    UNDONE,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    RENEW,
+    FailoverPlan,
+    FirstLookPlan,
+    IoThreadPlan,
+    LogFiles,
+    Place,
+    ReachPlan,
+    SalvagePlan,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, member, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_events
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    cases,
+    certificate,
+    failover_outcome,
+    failover_plan,
+    interrupted_failover,
+    io_threads,
+    peers,
+    readings,
+    source_log,
+    successor,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    NotMeantError,
+    RunContext,
+    plain,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover_facts import (
+    Facts,
+    read,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+Result = dict[str, Any]
+# What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
+UNTOUCHED = {
+    "": "Nothing was changed",
+    survivors.AHEAD: "Nothing was changed",
+    survivors.BEHIND: "The tasks of semisync_hook_fence have run, and nothing else was changed",
+}
+
+
+def first_look(run: RunContext) -> FirstLookPlan:
+    """What the first look at a host asks: all that a failover asks of any host."""
+    # What was registered before this is old: only their addresses count.
+    _name, members = cluster.known_members(run.task_vars, "")
+    last = run.kept(results.STATE)
+    places = [
+        Place(one.address, run.variables_of(one.host).get("semisync_login_port"))
+        for one in members
+        if one.host != run.host
+    ]
+    return FirstLookPlan(
+        places=places,
+        user=run.own["replication_user"],
+        unit=run.own["service"] or (last or {}).get("unit"),
+        error_log=(last or {}).get("error_log"),
+        files=log_files(run.own, last),
+    )
+
+
+def log_files(own: Settings, last: dict[str, Any] | None) -> LogFiles | None:
+    """Where the source's binary log is, by the last look at it; None if it is not salvaged."""
+    known = source_log.known_files(last) if own.get("failover_salvage") else None
+    if not known:
+        return None
+    return LogFiles(
+        basename=known["basename"],
+        datadir=str(known.get("datadir") or ""),
+        pid_file=known.get("pid_file"),
+        basedir=known.get("basedir"),
+        program=known.get("program"),
+    )
+
+
+def source_of(facts: Facts) -> str:
+    """The dead source's host."""
+    return member.source_of(facts.evidence.members).host
+
+
+def is_replica(run: RunContext) -> bool:
+    """Whether this host is a replica that was read."""
+    return run.mine in survivors.readable(run.members)
+
+
+def untried(run: RunContext, facts: Facts) -> ReachPlan:
+    """The servers that this replica has not tried where they listen."""
+    tried = readings.tried(run.host, read(run))
+    members = facts.evidence.members
+    left = peers.untried(readings.others_of(members, run.mine), tried)
+    if not left or not is_replica(run):
+        raise NotMeantError("all have been tried")
+    return ReachPlan(
+        [Place(one.address, one.port, one.tls, host=one.host) for one in left],
+        run.own["replication_user"],
+    )
+
+
+def io_thread(run: RunContext, facts: Facts) -> IoThreadPlan:
+    """What stops this replica's IO thread: one that follows the dead source could acknowledge to
+    it, if it lives.
+    """
+    if not is_replica(run):
+        raise NotMeantError("it is no replica that was read")
+    opened = facts.opened
+    if opened and interrupted_failover.follows(opened, run.mine):
+        raise NotMeantError(f"{opened.target.host} takes writes")
+    return IoThreadPlan(run.token)
+
+
+def stopped_in_vain(run: RunContext) -> IoThreadPlan:
+    """What starts the IO thread again that this run has stopped."""
+    if run.host in (judged(run).get("hosts") or {}) or not run.result_of("freeze").get("changed"):
+        raise NotMeantError("there is nothing to put back")
+    return IoThreadPlan(run.token)
+
+
+# Before anything is touched
+
+
+def plan(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
+    """The certificate as far as it can be had then; a refusal is kept."""
+    evidence, refused = facts.evidence, decision.refused
+    kept = certificate.record(run.name, run.token, evidence, decision, facts.fenced)
+    if decision.chosen:
+        kept["statements"] = statements(run, evidence, decision.chosen)
+    # Of a source that was dead before its fence all of it has been said.
+    anew = evidence.fence != survivors.BEHIND or refused or kept["fenced"]["case"]
+    if run.speaks() and anew:
+        run.say(certificate.told(kept, refused))
+        run.say([f"  {certificate.fence_words(evidence)}"])
+        if run.check_mode and not refused:
+            run.say([f"  {one['host']}: {one['statement']};" for one in kept["statements"]])
+    if refused:
+        kept["outcome"] = REFUSED
+        keep(run, kept)
+        words = certificate.complaint(run.name, refused)
+        raise cluster.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
+    # Whether it has to be seen dead before anything is touched.
+    lives = evidence.fence == survivors.AHEAD and bool(kept["fenced"])
+    if lives and run.speaks():
+        run.keep_look(run.members)
+    return {"changed": False, "certificate": kept, "lives": lives}
+
+
+def plan_the_rest(run: RunContext, facts: Facts) -> Result:
+    """The same of a failover whose target takes writes already."""
+    opened, evidence = interrupted(facts), facts.evidence
+    wrong = interrupted_failover.problems(opened, run.members)
+    if member.source_of(run.members) is not opened.target:
+        wrong += [case.words for case in cases.of_source(evidence)]
+    run.refuse(wrong)
+    kept = interrupted_failover.certificate_of(opened, run.name, run.token, evidence.now)
+    if run.speaks() and evidence.fence != survivors.BEHIND:
+        run.say(
+            [
+                f"Failover of cluster {run.name} from {opened.source} was interrupted when"
+                f" {opened.target.host} took writes already: what is left of it is done"
+            ]
+        )
+    return {"changed": False, "certificate": kept}
+
+
+def interrupted(facts: Facts) -> interrupted_failover.Opened:
+    """The failover that a run of before has opened."""
+    if facts.opened is None:
+        raise NotMeantError("no failover was interrupted")
+    return facts.opened
+
+
+def statements(run: RunContext, evidence: Evidence, chosen: Member) -> list[dict[str, str]]:
+    """Every statement, as far as it is known beforehand."""
+    followers = successor.followers_of(evidence, chosen)
+    others = [
+        one for one in survivors.readable(run.members) if one is not chosen and one not in followers
+    ]
+    schema = run.own["canary_schema"]
+    return failover_plan.statements(
+        chosen, followers, others, schema, failover_plan.wait_count(chosen, followers)
+    )
+
+
+# The end of the source's log
+
+
+def keep_stopped(run: RunContext) -> None:
+    """Keep this host's IO thread stopped while another host reads."""
+    if run.result_of("freeze").get("changed") and not run.check_mode:
+        renewing = IoThreadPlan(run.token, RENEW)
+        io_threads.keep(run.token, lambda: run.do(renewing))
+
+
+def others_wait(run: RunContext) -> contextlib.AbstractContextManager[None]:
+    """Let the other hosts know that this one reads."""
+    return contextlib.nullcontext() if run.check_mode else io_threads.at_work(run.token)
+
+
+def salvage(run: RunContext, facts: Facts, chosen: Member | None) -> Result:
+    """Read what the candidate lacks of it."""
+    evidence = facts.evidence
+    able = not facts.opened and not failover_outcome.not_frozen(evidence)
+    files = log_files(run.own, evidence.last)
+    if not (able and chosen and files):
+        raise NotMeantError("nothing is salvaged here")
+    wanted = SalvagePlan(
+        files=dataclasses.replace(files, first=chosen.link["read_file"]),
+        engine=chosen.facts["engine"],
+        received=str(survivors.received(chosen)),
+    )
+    result = run.do(wanted)
+    seen = result.get("salvage") or {}
+    run.hand_over(f"tail-{run.token}", seen.pop("payload", ""))
+    return result
+
+
+# What each host has to do
+
+
+def judge(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
+    """It, with the certificate of what was read after the stop."""
+    evidence, refused = facts.evidence, decision.refused
+    if refused:
+        decision = decision._replace(chosen=None)
+    kept = certificate.record(run.name, run.token, evidence, decision, facts.fenced)
+    chosen = decision.chosen
+    if not chosen:
+        kept["outcome"] = REFUSED
+        kept["reason"] = certificate.complaint(run.name, refused)
+        return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
+    if run.speaks():
+        # For a run that is to finish this one.
+        run.keep(results.BEGUN, dict(kept, outcome=BEGUN))
+    hosts = failover_plan.parts(evidence, chosen, run.token, kept["verdict"], kept["salvage"])
+    return going(hosts, kept)
+
+
+def judge_the_rest(run: RunContext, facts: Facts) -> Result:
+    """The same of a failover whose target takes writes already."""
+    opened, evidence = interrupted(facts), facts.evidence
+    kept = interrupted_failover.certificate_of(opened, run.name, run.token, evidence.now)
+    run.refuse(
+        [
+            *interrupted_failover.not_frozen(opened, evidence),
+            *interrupted_failover.problems(opened, evidence.members),
+        ]
+    )
+    hosts = failover_plan.parts_left(opened, evidence, kept["token"], kept["verdict"])
+    return going(hosts, kept)
+
+
+def going(hosts: dict[str, FailoverPlan], kept: dict[str, Any]) -> Result:
+    plans = {host: plan_of_one.to_dict() for host, plan_of_one in hosts.items()}
+    return {"changed": False, "go": True, "hosts": plans, "certificate": kept}
+
+
+def judged(run: RunContext) -> Result:
+    """What judge() returned, of this host's task."""
+    return run.result_of("judge")
+
+
+def part_of(run: RunContext) -> FailoverPlan:
+    """What this host has to do of it."""
+    planned = (judged(run).get("hosts") or {}).get(run.host)
+    if not planned:
+        raise NotMeantError("it has no part")
+    return FailoverPlan.from_dict(plain(planned))
+
+
+def take_over(run: RunContext, planned: FailoverPlan) -> Result:
+    """The target's part: its backlog with its progress first, then the rest, with what was
+    salvaged.
+    """
+    last = run.kept(results.STATE)
+    planned = dataclasses.replace(
+        planned, event_states=rules_events.of_dead(last, planned.source_id)
+    )
+    ahead = failover_plan.apply_ahead(run.host, planned, run.do, lambda line: run.say([line]))
+    tail = {"tail": run.handed_over(f"tail-{run.token}")} if planned.salvage else {}
+    done = run.do(planned, **tail)
+    return done | ({"ahead": ahead} if ahead else {})
+
+
+# The end
+
+
+def report(run: RunContext, _facts: Facts) -> Result:
+    """Show and keep what became of it; a failure if no replica took over."""
+    kept, hosts = judged(run).get("certificate"), judged(run).get("hosts")
+    if not kept:
+        return {"failed": True, "msg": "nothing was judged; what failed is said above"}
+    parts = {host: run.result_of("part", host) for host in hosts or {}}
+    options, accepted = run.options, run.own["failover_accept"]
+    kept = failover_outcome.completed(kept, parts, accepted, options.run, options.begun)
+    result: Result = dict(kept, changed=False, path=None)
+    if run.speaks():
+        result["path"] = keep(run, kept)
+        run.say(failover_outcome.told(kept))
+        if kept["outcome"] in (DONE, UNDONE):
+            run.forget(results.BEGUN)
+    wrong = failover_outcome.complaint(kept, parts)
+    if wrong:
+        result.update(cluster.refused(wrong, run.host))
+    return result
+
+
+def keep_first_look(run: RunContext, _facts: Facts) -> Result:
+    """Keep the first look at the new source, if this is its host."""
+    if run.host != judged(run)["certificate"]["to"]:
+        raise NotMeantError("it is not the new source")
+    mine = run.mine
+    run.keep_look([one.but(side="source" if one is mine else "replica") for one in run.members])
+    return {"changed": False}
+
+
+def keep(run: RunContext, kept: dict[str, Any]) -> str | None:
+    """Write certificate.json into the run's folder; its path."""
+    if run.check_mode or not run.speaks():
+        return None
+    path = run.run_file(certificate.FILE)
+    results.write_json(path, kept)
+    return path

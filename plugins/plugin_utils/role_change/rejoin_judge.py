@@ -1,0 +1,299 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict on a former source: what is to be done, what is in the way, and what is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, REFUSED
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    OptionFile,
+    RejoinPlan,
+    RejoinRecordPlan,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    errant,
+    methods,
+    rejoin_steps,
+    survivors,
+    switchover_plan,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Judged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_facts import (
+    RejoinFacts,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_record import (
+    FILE,
+    came_back_words,
+    follows_point,
+    record_of,
+    told,
+    verdict_point,
+    why_not,
+)
+
+# Where it follows already, what is behind that is left; or nothing is.
+FINISH, NONE = "finish", "none"
+# What became of it: nothing is to be done, it is to be done, or it was done and does not hold.
+NOTHING, PLANNED, FAILED = "nothing", "planned", "failed"
+# What is kept of the first verdict of a run.
+FIRST = ("verdict", "phantoms", "read_by", "way")
+Result = dict[str, Any]
+
+
+class RejectedError(cluster.RefusedError):
+    """It may not come back so; `kept` is the task's result all the same."""
+
+    def __init__(self, text: str, record: dict[str, Any]) -> None:
+        super().__init__(text)
+        self.kept = {"record": record}
+
+
+def judge(facts: RejoinFacts) -> Result:
+    """The verdict, what is to be done, and what speaks against that."""
+    run, former = facts.run, facts.former
+    if former is facts.source:
+        run.refuse([f"{former.host} is the source"])
+    judged, look = facts.judged(), look_of(facts)
+    ways = ways_of(facts, judged, look)
+    way = method_of(facts, judged)
+    # Where nothing is to be done nothing is in the way.
+    blocked = "" if way == NONE else barred(facts)
+    against = "" if way == NONE else blocked or closed(facts, way, ways, look, judged)
+    kept = record_of(
+        run.name, former, facts.source, judged, look, ways, way, facts.row, facts.missed
+    )
+    outcome = REFUSED if against else NOTHING if way == NONE else PLANNED
+    kept.update(run=run.options.run or None, outcome=outcome)
+    if run.options.again:
+        first = facts.planned()["record"]
+        kept["before"] = {name: first[name] for name in FIRST}
+    if speaks(facts):
+        run.say(told(kept))
+        keep(facts, kept)
+    if against:
+        words = f"{former.host}: {blocked}" if blocked else why_not(kept, against)
+        reject(facts, words, kept)
+    hosts = {former.host: former_plan(facts, way, look), facts.source.host: record_plan(facts, way)}
+    return {
+        "changed": False,
+        "go": way != NONE,
+        "host": former.host,
+        "way": way,
+        "hosts": {host: plan.to_dict() for host, plan in hosts.items()},
+        "away": [member.host for member in facts.away],
+        "behind": [member.host for member in facts.behind],
+        "missed": facts.missed,
+        "record": kept,
+    }
+
+
+def look_of(facts: RejoinFacts) -> dict[str, Any]:
+    """What the former source's host said, with its version."""
+    look, info = facts.looked, facts.former.info
+    version = info.get("version_full") if info else None
+    return dict(look, version=look.get("version") or version)
+
+
+def ways_of(facts: RejoinFacts, judged: Judged, look: dict[str, Any]) -> list[methods.Way]:
+    """Every method, with why it is not possible."""
+    return methods.ways(
+        facts.former.host,
+        facts.source.host,
+        judged,
+        look if "down" in look else {},
+        facts.engine,
+        facts.run.result_of("look", facts.source.host).get("exposed"),
+        facts.own["rejoin_accept"],
+    )
+
+
+def reject(facts: RejoinFacts, words: str, kept: dict[str, Any]) -> None:
+    """Refuse it.
+
+    Raises:
+        RejectedError: always.
+    """
+    run, host = facts.run, facts.former.host
+    if run.options.again:
+        left = "its IO thread stays stopped" if facts.missed else "is held as before"
+        raise RejectedError(f"{words}. {host} runs, read-only, and {left}", kept)
+    try:
+        run.refuse([words])
+    except cluster.RefusedError as error:
+        raise RejectedError(str(error), kept) from error
+
+
+def method_of(facts: RejoinFacts, judged: Judged) -> str:
+    wanted = str(facts.own["rejoin_way"])
+    follows = facts.follows()
+    # One that somebody has attached, or that nothing can tell of, may still be replaced.
+    if follows and (judged.verdict == errant.CLEAN or wanted != methods.SEED):
+        return FINISH if facts.row else NONE
+    if wanted in (methods.TRUNCATE, methods.REPLAY) and judged.verdict == errant.CLEAN:
+        # There is nothing to take back or over any more.
+        return methods.ATTACH
+    return wanted
+
+
+def barred(facts: RejoinFacts) -> str:
+    """Why nothing is done on any way, in words."""
+    if not facts.row and not facts.missed:
+        words = (
+            f"the journal does not say that a failover took the source's role from"
+            f" {facts.former.host}, and it"
+        )
+        if facts.former.info is None:
+            return f"{words} was not read, which would tell whether it missed one"
+        return f"{words} follows nobody who lost it: site.yml says what it is, and what it lacks"
+    if waiting := methods.waiting(facts.former):
+        return waiting
+    if facts.behind and not facts.missed:
+        hosts = [member.host for member in facts.behind]
+        return (
+            f"{' and '.join(hosts)} missed the failover: let them follow {facts.source.host}"
+            f" first (semisync_rejoin={hosts[0]})"
+        )
+    return ""
+
+
+def closed(
+    facts: RejoinFacts,
+    way: str,
+    ways: list[methods.Way],
+    look: dict[str, Any],
+    judged: Judged,
+) -> str:
+    """Why it is not done on this way, in words."""
+    if way == FINISH:
+        return "" if judged.verdict == errant.CLEAN else f"it follows, but {ways[0].closed}"
+    if way == methods.SEED and facts.own["seed_method"] == "none":
+        return "semisync_seed_method is none"
+    again = facts.run.options.again
+    against = next(one.closed for one in ways if one.name == way)
+    against = against or rejoin_steps.consent(way, judged, facts.own["rejoin_phantoms"])
+    if against or (again and facts.former.info is None):
+        return against or f"it cannot be read: {facts.former.error}"
+    members = facts.members
+    astray = [one.host for one in facts.others() if not sides.target_of(one, members, None)]
+    if astray:
+        return f"{' and '.join(astray)} follow nobody: run site.yml, or leave them out, first"
+    left = 0
+    if again and facts.missed and way != methods.SEED:
+        left = survivors.to_apply(facts.former)
+    if left:
+        return f"it has received {left} transactions that it does not apply: see to its applier"
+    user = facts.own["replication_user"]
+    return methods.unprepared(facts.former.host, facts.source.host, user, look)
+
+
+def former_plan(facts: RejoinFacts, way: str, look: dict[str, Any]) -> RejoinPlan:
+    """What is done on the former source's host."""
+    info, own, run = facts.former.info, facts.own, facts.run
+    place = switchover_plan.option_file(facts.former) if info else place_of(look)
+    return RejoinPlan(
+        down=bool(look.get("down")),
+        missed=bool(facts.missed),
+        leaves=facts.leaves,
+        unit=own["service"] or (info.get("unit") if info else None) or look.get("unit"),
+        datadir=info["variables"]["datadir"] if info else look.get("datadir"),
+        option_file=place,
+        lines=first_lines(facts, way),
+        open_to_root=way == methods.SEED,
+        truncate=way == methods.TRUNCATE,
+        keep=way == methods.SEED and bool(own["rejoin_keep"]),
+        timeout=own["restart_timeout"],
+        run=run.options.run or None,
+        # As the names of runs are written.
+        since=(facts.row["happened"] if facts.row else "").replace(":", "").rstrip("Z"),
+    )
+
+
+def place_of(look: dict[str, Any]) -> OptionFile | None:
+    """Where the option lines are of a server that does not run; None if that is not known."""
+    place = look.get("option_file")
+    return OptionFile(**place) if place else None
+
+
+def record_plan(facts: RejoinFacts, way: str) -> RejoinRecordPlan:
+    """What the new source writes into its journal at the end."""
+    entry = {
+        "run": facts.run.options.run,
+        "from_host": facts.former.host,
+        "to_host": facts.source.host,
+        # A replica that missed it was never held, and the one that it followed is as before.
+        "from_id": facts.row["id"] if facts.row else sides.identity(facts.former),
+        "to_id": sides.identity(facts.source),
+        "position": facts.new_has().gtids,
+        "verdict": facts.judged().verdict,
+        "details": f"by the way {way if way == FINISH else facts.own['rejoin_way']}",
+    }
+    return RejoinRecordPlan(entry, facts.own["canary_schema"])
+
+
+def first_lines(facts: RejoinFacts, way: str) -> list[str]:
+    """What it starts with besides read_only, whatever else its option files say.
+
+    The replica's side of semi-sync is switched on where it runs: an old MariaDB that starts
+    with it cuts its log's end (MDEV-33465).
+    """
+    names = facts.source.facts["names"]
+    lines = [f"loose_{names['source']['variables']['enabled']} = OFF"]
+    lines += ["loose_skip_slave_start = ON", "loose_skip_replica_start = ON"]
+    # Its accounts with SUPER write although it is read-only, and so do their events.
+    lines.append("event_scheduler = OFF")
+    closed = not facts.mariadb and way != methods.SEED
+    return [*lines, *(["loose_super_read_only = ON"] if closed else [])]
+
+
+def speaks(facts: RejoinFacts) -> bool:
+    """Whether this host speaks for those that have a part."""
+    return facts.run.speaks([member for member in facts.members if member not in facts.away])
+
+
+def report(facts: RejoinFacts) -> Result:
+    """Keep what became of it."""
+    former, source = facts.former.host, facts.source.host
+    kept = dict(facts.planned()["record"], outcome=DONE)
+    ready = facts.run.result_of("ready", former)
+    kept.update(kept_data=ready.get("kept") or None, not_kept=ready.get("not_kept") or None)
+    judged, follows = facts.judged(), facts.follows()
+    good = follows and judged.verdict == errant.CLEAN
+    kept["points"] = [
+        verdict_point(former, source, judged),
+        follows_point(former, source, follows),
+    ]
+    if not good:
+        kept["outcome"] = FAILED
+    if speaks(facts):
+        keep(facts, kept)
+        if good:
+            facts.run.say([came_back_words(kept, former, source) + asynchronous_words(facts)])
+    if not good:
+        raise cluster.RefusedError(
+            f"{former} was brought back, but does not follow {source}, or"
+            f" has what that lacks: {judged.phantoms or '; '.join(judged.why)}"
+        )
+    return {"changed": False, "record": kept}
+
+
+def asynchronous_words(facts: RejoinFacts) -> str:
+    """That semi-sync is off on the new source, if it is."""
+    if facts.source.facts["semisync"]["source"]["variables"].get("enabled") == "ON":
+        return ""
+    return (
+        f". Run site.yml now: semi-sync is off on {facts.source.host}, and the cluster is"
+        " asynchronous until then"
+    )
+
+
+def keep(facts: RejoinFacts, kept: dict[str, Any]) -> None:
+    """Write rejoin.json into the run's folder, for this user alone: it has rows of clients."""
+    run = facts.run
+    if run.check_mode and not run.options.run:
+        return
+    results.write_json(run.run_file(FILE), kept, private=True)

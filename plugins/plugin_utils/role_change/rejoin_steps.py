@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is read and done on the two hosts of a rejoin; rejoin.py has the order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FORMER,
+    SOURCE,
+    CarryPlan,
+    FormerLookPlan,
+    LogFiles,
+    Plan,
+    RejoinLookPlan,
+    RejoinPlan,
+    RejoinRecordPlan,
+    ReplayPlan,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    errant,
+    methods,
+    quarantine,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    NotMeantError,
+    plain,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Judged
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
+    where_they_listen,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_facts import (
+    RejoinFacts,
+)
+
+
+def look(facts: RejoinFacts) -> Plan:
+    """What is read of this host."""
+    run, former = facts.run, facts.former
+    run.refuse(problems.of_reading([facts.source]))
+    if run.host == facts.source.host:
+        return RejoinLookPlan(SOURCE)
+    if run.host != former.host or former is facts.source:
+        raise NotMeantError("it is not the one that comes back")
+    if former.info is None and run.info_of(former.host).get("reason") != "stopped":
+        raise NotMeantError(former.error)
+    return FormerLookPlan(
+        **log_of_former(facts),
+        part=FORMER,
+        engine=facts.engine,
+        option_file=facts.own["option_file"],
+        peer=where_they_listen([facts.source])[0],
+        user=facts.own["replication_user"],
+    )
+
+
+def log_files(info: Info) -> LogFiles:
+    """Where the log of a server that was read is."""
+    files = history.files_of(info)
+    return LogFiles(
+        basename=files["basename"] or "",
+        datadir=files["datadir"] or "",
+        pid_file=files["pid_file"],
+        basedir=files["basedir"],
+        program=files["program"],
+    )
+
+
+def log_of_former(facts: RejoinFacts) -> dict[str, Any]:
+    """Where the former source's log is, as far as it is known here, and what of it is known."""
+    info = facts.former.info
+    return {
+        "known": facts.new_has().gtids,
+        "files": log_files(info) if info else None,
+        "units": quarantine.units_of(facts.own, facts.source.facts),
+        "program": facts.source.facts["program"] or "",
+        "since": facts.row["happened"] if facts.row else "",
+    }
+
+
+def consent(way: str, judged: Judged, named: str) -> str:
+    """Why the transactions are not taken over, in words: they have to be named, so that nobody
+    consents to what was not shown.
+    """
+    if way != methods.REPLAY:
+        return ""
+    try:
+        unnamed = MysqlGtids.parse(judged.phantoms).minus(MysqlGtids.parse(named))
+    except ValueError as error:
+        return f"semisync_rejoin_phantoms: {error}"
+    if not unnamed:
+        return ""
+    return (
+        f"{unnamed} was not consented to. When you have read what is shown, say"
+        f" -e semisync_rejoin_phantoms={judged.phantoms}"
+    )
+
+
+def carry(facts: RejoinFacts) -> dict[str, Any]:
+    """Read them on the former source's host."""
+    if facts.run.host != facts.former.host:
+        raise NotMeantError("it is not the one that comes back")
+    wanted = facts.planned()["record"]["phantoms"]["gtids"]
+    result = facts.run.do(CarryPlan(**log_of_former(facts), wanted=wanted))
+    facts.run.hand_over(f"replay-{facts.former.host}", result.pop("payload", ""))
+    return result
+
+
+def replay(facts: RejoinFacts) -> dict[str, Any]:
+    """Carry them out on the new source."""
+    if facts.run.host != facts.source.host:
+        raise NotMeantError("it is not the source")
+    old = facts.old_has()
+    known = str(errant.with_copied(old, facts.new_has().state)) if old else ""
+    plan = ReplayPlan(log_files(facts.source.facts), known)
+    return facts.run.do(plan, tail=facts.run.handed_over(f"replay-{facts.former.host}"))
+
+
+def planned(facts: RejoinFacts) -> dict[str, Any]:
+    """What judge() gave this host."""
+    plan = facts.planned()["hosts"].get(facts.run.host)
+    if plan is None:
+        raise NotMeantError("it has no part in this step")
+    made: dict[str, Any] = plain(plan)
+    return made
+
+
+def former_part(facts: RejoinFacts) -> RejoinPlan:
+    """What is done on the former source's host."""
+    return RejoinPlan.from_dict(planned(facts))
+
+
+def record_part(facts: RejoinFacts) -> RejoinRecordPlan:
+    """What is done on the new source's."""
+    return RejoinRecordPlan.from_dict(planned(facts))

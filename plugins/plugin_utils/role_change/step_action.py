@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A step of a role change as Ansible's action: it makes the context, does the step, and turns a
+refusal, or a host that has no part, into a task's result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    failover,
+    rejoin,
+    switchover,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    CONTROLLERS,
+    FAILOVER,
+    REJOIN,
+    SWITCHOVER,
+    NotMeantError,
+    RunContext,
+)
+
+# What is read is no older than the one moment, and no newer than the other.
+DATED = ("look", "freeze")
+
+
+def do(run: RunContext) -> dict[str, Any]:
+    """Do a step on its host; what it returned.
+
+    Raises:
+        NotMeantError: the host has no part in it.
+        RefusedError: something is in the way.
+    """
+    if run.options.operation == FAILOVER:
+        return failover.STEPS[run.step](failover.Failover(run))
+    if run.options.operation == REJOIN:
+        return rejoin.STEPS[run.step](rejoin.Rejoin(run))
+    return switchover.STEPS[run.step](switchover.Switchover(run))
+
+
+class RoleChange(Reaching):
+    """An action of a module that has the steps of a role change.
+
+    Attributes:
+        MODULE: the module's name.
+        OPERATION: switchover, unless the task says failover; or rejoin.
+    """
+
+    TRANSFERS_FILES = False
+    MODULE = ""
+    OPERATION = SWITCHOVER
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        variables = task_vars or {}
+        operation = self._task.args.get("operation") or self.OPERATION
+        not_meant = rejoin.NOT_MEANT if operation == REJOIN else switchover.NOT_MEANT
+        try:
+            own = self.wanted(variables)
+
+            def on_host(plan: Mapping[str, object], **secret: str) -> dict[str, Any]:
+                return self.on_host(plan, variables, **secret)
+
+            result.update(do(RunContext(self._task, operation, variables, own, on_host)))
+        except (NotMeantError, cluster.HeldError) as error:
+            result.update(skipped=True, skip_reason=str(error), **not_meant)
+        except cluster.RefusedError as error:
+            result.update(cluster.refused(str(error), variables["inventory_hostname"]))
+            # What was kept before it was refused is reported.
+            result.update(getattr(error, "kept", {}))
+        return result
+
+    def wanted(self, task_vars: Mapping[str, Any]) -> settings.Settings:
+        """This host's settings.
+
+        Raises:
+            RefusedError: one cannot work.
+        """
+        own, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar))
+        if wrong:
+            raise cluster.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
+        return own
+
+    def on_host(
+        self, plan: Mapping[str, object], task_vars: Mapping[str, Any], **secret: str
+    ) -> dict[str, Any]:
+        """The module's result."""
+        given = self._task.args.items()
+        arguments = {name: value for name, value in given if name not in CONTROLLERS}
+        arguments.update(plan=dict(plan), **secret)
+        asked = time.time()
+        result: dict[str, Any] = self._execute_module(self.MODULE, arguments, task_vars=task_vars)
+        if self._task.args["step"] in DATED and self.OPERATION == SWITCHOVER:
+            result.update(asked_at=asked, answered_at=time.time())
+        return result

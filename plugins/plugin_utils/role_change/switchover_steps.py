@@ -1,0 +1,193 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the steps of a switchover do; switchover.py has their order."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    SWITCH,
+    LookPlan,
+    SwitchoverPlan,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    context,
+    interrupted_switchover,
+    switchover_outcome,
+    switchover_plan,
+    switchover_premises,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    NotMeantError,
+    RunContext,
+    plain,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import (
+    where_they_listen,
+)
+
+FILE = "switchover.json"
+# A host that could not be read has no part in the end of a switchover that was interrupted.
+LEFT_OUT = "it could not be read, and has no part in this"
+# The checkpoints of what is settled.
+SETTLED = ("  S8", "  S9")
+Result = dict[str, Any]
+
+
+def take_cluster(run: RunContext) -> JournalRow | None:
+    """Take the cluster, if it is the one that is meant; the newest row of its journal.
+
+    Raises:
+        NotMeantError: another one is meant.
+        RefusedError: it cannot be one that is meant, or one of its hosts could not be read.
+    """
+    run.take_members()
+    clusters, to = clusters_of(run), run.own["switchover_to"]
+    in_play = run.task_vars["ansible_play_hosts_all"]
+    taken = {clusters[host] for host in in_play if host in clusters}
+    if to not in [member.host for member in run.members] and clusters.get(to) in taken:
+        run.members = []
+        raise NotMeantError("another cluster is meant")
+    wrong = switchover_premises.of_target_name(to, run.members, clusters, run.name)
+    row = sides.decide(run.members).row
+    run.refuse(
+        ([wrong] if wrong else [])
+        or run.inventory_problems()
+        or switchover_plan.unread(run.members, row)
+        or problems.of_engines(switchover_plan.taking_part(run.members, row))
+        or context.forks_problem(run.members)
+    )
+    return row
+
+
+def clusters_of(run: RunContext) -> dict[str, str]:
+    """The cluster of every host in the two groups."""
+    groups = run.task_vars["groups"]
+    return {
+        host: str(run.variables_of(host).get("semisync_cluster", cluster.DEFAULT))
+        for _side, group in cluster.GROUPS
+        for host in groups.get(group, [])
+    }
+
+
+def look(run: RunContext, row: JournalRow | None) -> LookPlan:
+    """What is read of this host, and the server that it tries: the target; the target tries the
+    source.
+    """
+    mine = run.mine
+    if mine.info is None:
+        raise NotMeantError(LEFT_OUT)
+    members = switchover_plan.taking_part(run.members, row)
+    source, target = ends(members, row, run.own)
+    other = source if mine is target else target
+    tried = [peer for peer in where_they_listen(members) if peer.host == other.host]
+    return LookPlan(tried, run.own["replication_user"], switchover_plan.option_file(mine))
+
+
+def ends(
+    members: list[Member], row: JournalRow | None, own: settings.Settings
+) -> tuple[Member, Member]:
+    """The old source and the target, of this switchover or of one that was interrupted."""
+    by_host = {member.host: member for member in members}
+    if interrupted_switchover.begun(row) and row:
+        source = by_host.get(row["from_host"]) or source_of(members)
+        return source, by_host.get(row["to_host"], source)
+    return source_of(members), by_host[own["switchover_to"]]
+
+
+def plan(run: RunContext, row: JournalRow | None) -> Result:
+    """Judge all premises, and plan."""
+    members, own = run.members, run.own
+    taking_part = switchover_plan.taking_part(members, row)
+    looks = {member.host: run.result_of("look", member.host) for member in taking_part}
+    mode = switchover_plan.mode_of(members, row, looks, own["switchover_to"])
+    run.refuse(refusals(run, row, looks, mode))
+    made = switchover_plan.make(run.name, members, looks, own, run.token, mode, row)
+    if run.speaks():
+        run.say(switchover_plan.in_words(made))
+    return dict(made, changed=False)
+
+
+def refusals(
+    run: RunContext, row: JournalRow | None, looks: switchover_plan.Looks, mode: str
+) -> list[str]:
+    """Why nothing is done, in words."""
+    members = run.members
+    failed = [
+        f"{host}: {looked.get('msg')}" for host, looked in looks.items() if looked.get("failed")
+    ]
+    if failed:
+        return failed
+    if mode == switchover_plan.SETTLE:
+        return sides.decide(members).problems
+    if mode == SWITCH:
+        wrong = problems.of_reading(members) or sides.decide(members).problems
+        return wrong or switchover_premises.refusals(members, looks, run.own)
+    return switchover_plan.interrupted_problems(members, row, looks) if row else []
+
+
+def part_of(run: RunContext) -> SwitchoverPlan:
+    """What this host has to do of the plan."""
+    planned = run.result_of("plan")["hosts"].get(run.host)
+    if not planned:
+        raise NotMeantError(LEFT_OUT)
+    return SwitchoverPlan.from_dict(plain(planned))
+
+
+def rest_of(run: RunContext) -> SwitchoverPlan:
+    """The same of what has time."""
+    planned = part_of(run)
+    was_on = bool(run.result_of("part").get("scheduler_was_on")) and planned.events
+    return dataclasses.replace(planned, scheduler_was_on=was_on)
+
+
+def report(run: RunContext) -> Result:
+    """Show and keep what became of it; a failure where the role has not moved."""
+    planned, settled = run.result_of("plan"), run.options.settled
+    parts = {host: run.result_of("part", host) for host in planned["hosts"]}
+    outcome, reason = switchover_outcome.outcome(planned, parts)
+    rows = switchover_outcome.points(parts)
+    if settled:
+        run.take_members()
+        rows += switchover_outcome.settled(planned, run.members, plans_of(run, planned))
+    record = switchover_outcome.record(planned, parts, outcome, reason, rows)
+    result: Result = dict(record, changed=False, path=None)
+    if run.host == next(host for host in planned["hosts"] if run.in_play(host)):
+        result["path"] = keep(run, planned, record)
+        told = switchover_outcome.told(record)
+        run.say([line for line in told if not settled or line.startswith(SETTLED)])
+    wrong = switchover_outcome.complaint(record, parts, settled)
+    if wrong:
+        result.update(cluster.refused(wrong, run.host))
+    return result
+
+
+def plans_of(run: RunContext, planned: Result) -> dict[str, Any]:
+    """host -> what semisync_plan returned there last."""
+    names = ("__semisync_readback", "__semisync_plan")
+    every = {host: run.variables_of(host) for host in planned["hosts"]}
+    return {
+        host: variables.get(names[0]) or variables.get(names[1])
+        for host, variables in every.items()
+    }
+
+
+def keep(run: RunContext, planned: Result, record: dict[str, Any]) -> str | None:
+    """Write switchover.json into the run's folder, and the first look at the new source once all
+    is settled; the file's path.
+    """
+    if run.check_mode:
+        return None
+    path = run.run_file(FILE)
+    before = results.read_json(path, None)
+    results.write_json(path, switchover_outcome.with_mended(record, before))
+    if run.options.settled and source_of(run.members).host == planned["to"]:
+        run.keep_look(run.members)
+    return path
