@@ -57,14 +57,11 @@ def present(
     params: DelayOptions,
     check_mode: bool,
 ) -> DelayResult:
-    """Add the delay, or change it.
+    """Add the delay, or change it; the module's result, with warnings.
 
     Args:
         host: reads this host and changes it.
         params: the module's options.
-
-    Returns:
-        the module's result, with warnings.
 
     Raises:
         RefusedError: it cannot or must not be done; then nothing of it is left.
@@ -90,13 +87,23 @@ def present(
         with undone_if_refused(host, wanted):
             plan = armed(host, plan, params["rollback_after"], wanted, plan_from)
             trips = add_delay(host, plan, targets, wanted, result, params["ping_count"])
-        counters = host.counters()
-        result["dropped"], result["backlog"] = counters["dropped"], counters["backlog"]
-        result["shown"] = host.shown()
-        result["warnings"] = too_full(result["dropped"], [wanted]) + unanswered(trips)
+        tell(host, result, wanted, trips)
     result["limit"] = packets
     result["rollback_at"] = utc(host.armed_at + params["rollback_after"])
     return result
+
+
+def tell(
+    host: NetemHost,
+    result: DelayResult,
+    wanted: Delay,
+    trips: dict[str, Trip],
+) -> None:
+    """The result's part that is read with the delay in place."""
+    counters = host.counters()
+    result["dropped"], result["backlog"] = counters["dropped"], counters["backlog"]
+    result["shown"] = host.shown()
+    result["warnings"] = too_full(result["dropped"], [wanted]) + unanswered(trips)
 
 
 @contextlib.contextmanager
