@@ -114,7 +114,7 @@ class BenchmarkContext:
 
     def __init__(
         self,
-        task_vars: cluster.TaskVars,
+        task_vars: Mapping[str, Any],
         arguments: BenchmarkOptions,
     ) -> None:
         self.task_vars, self.arguments = task_vars, arguments

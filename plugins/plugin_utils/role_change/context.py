@@ -141,7 +141,7 @@ class RunContext:
         self,
         task: Task,
         operation: str,
-        task_vars: cluster.TaskVars,
+        task_vars: Mapping[str, Any],
         own: settings.Settings,
         on_host: OnHost,
     ) -> None:

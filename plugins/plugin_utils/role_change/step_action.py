@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
@@ -65,7 +65,7 @@ class RoleChange(Reaching):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        variables = cast("cluster.TaskVars", task_vars or {})
+        variables: Mapping[str, Any] = task_vars or {}
         operation = self._task.args.get("operation") or self.OPERATION
         not_meant = rejoin.NOT_MEANT if operation == REJOIN else switchover.NOT_MEANT
         try:
@@ -83,7 +83,7 @@ class RoleChange(Reaching):
             result.update(getattr(error, "kept", {}))
         return result
 
-    def wanted(self, task_vars: cluster.TaskVars) -> settings.Settings:
+    def wanted(self, task_vars: Mapping[str, Any]) -> settings.Settings:
         """This host's settings.
 
         Raises:
@@ -95,7 +95,7 @@ class RoleChange(Reaching):
         return own
 
     def on_host(
-        self, plan: Mapping[str, object], task_vars: cluster.TaskVars, **secret: str
+        self, plan: Mapping[str, object], task_vars: Mapping[str, Any], **secret: str
     ) -> dict[str, Any]:
         """The module's result."""
         given = self._task.args.items()
