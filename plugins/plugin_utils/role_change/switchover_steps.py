@@ -157,7 +157,7 @@ def report(run: RunContext) -> dict[str, object]:
     planned, settled = planned_by(run), run.options.settled
     parts = run.parts_of(planned["hosts"])
     outcome, reason = switchover_outcome.outcome(planned, parts)
-    rows = switchover_outcome.points(parts)
+    rows = switchover_outcome.points(parts, switchover_outcome.TITLES)
     if settled:
         run.take_members()
         rows += switchover_outcome.settled(planned, run.members, plans_of(run, planned))
