@@ -123,7 +123,7 @@ def test_only_routers_and_the_other_hosts_may_ask_if_anybody_is_named():
     # The host asks itself there.
     assert asked_by([], "10.1.0.1")[1] == [*ROUTERS, "10.1.0.1"]
     assert asked_by([], "[fd98::1]")[1] == [*ROUTERS, "fd98::1"]
-    assert asked_by([], "0.0.0.0")[1] == ROUTERS
+    assert asked_by([], "0.0.0.0")[1] == [*ROUTERS]
 
 
 def test_hosts_that_are_known_by_name_are_let_in_by_the_program_alone():
