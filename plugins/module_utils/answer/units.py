@@ -96,6 +96,41 @@ class Wanted(TypedDict):
     filter: list[str]
 
 
+def socket_text(server_port: int, wanted: Wanted, only: str) -> str:
+    """The unit that listens; `only` are the lines that filter addresses."""
+    return f"""\
+# Written by the Ansible collection dbre.semisync. Edits are overwritten.
+[Unit]
+Description=Asks whether the server at port {server_port} takes writes, over HTTP
+
+[Socket]
+ListenStream={listening(wanted["address"], wanted["port"])}
+FreeBind=yes
+Backlog=1024
+{only}
+[Install]
+WantedBy=sockets.target
+"""
+
+
+def service_text(server_port: int, python: str, only: str) -> str:
+    """The unit of the service; `only` are the lines that filter addresses."""
+    where, name = paths(server_port), unit(server_port)
+    return f"""\
+# Written by the Ansible collection dbre.semisync. Edits are overwritten.
+[Unit]
+Description=Answers whether the server at port {server_port} takes writes
+Requires={name}.socket
+After={name}.socket
+
+[Service]
+User={SYSTEM_USER}
+ExecStart={python} {where["program"]} {where["settings"]}
+Restart=on-failure
+RestartSec=1
+{HARDENED}{only}"""
+
+
 def files(
     server_port: int,
     wanted: Wanted,
@@ -118,7 +153,7 @@ def files(
         server_socket: the server's unix socket.
         show_channels: the server's statement that shows its channels.
     """
-    where, name = paths(server_port), unit(server_port)
+    where = paths(server_port)
     only = filter_lines(wanted["filter"])
     settings = {
         "allow": wanted["allow"],
@@ -134,30 +169,6 @@ def files(
         where["program"]: program,
         where["places"]: places,
         where["settings"]: json.dumps(settings, indent=1, sort_keys=True) + "\n",
-        where["socket"]: f"""\
-# Written by the Ansible collection dbre.semisync. Edits are overwritten.
-[Unit]
-Description=Asks whether the server at port {server_port} takes writes, over HTTP
-
-[Socket]
-ListenStream={listening(wanted["address"], wanted["port"])}
-FreeBind=yes
-Backlog=1024
-{only}
-[Install]
-WantedBy=sockets.target
-""",
-        where["service"]: f"""\
-# Written by the Ansible collection dbre.semisync. Edits are overwritten.
-[Unit]
-Description=Answers whether the server at port {server_port} takes writes
-Requires={name}.socket
-After={name}.socket
-
-[Service]
-User={SYSTEM_USER}
-ExecStart={python} {where["program"]} {where["settings"]}
-Restart=on-failure
-RestartSec=1
-{HARDENED}{only}""",
+        where["socket"]: socket_text(server_port, wanted, only),
+        where["service"]: service_text(server_port, python, only),
     }
