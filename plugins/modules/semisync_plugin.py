@@ -148,7 +148,12 @@ def plan(
         switch_off = {names.variables(side)["enabled"]: 0} if removals else {}
         return assignments(plugin.variable_changes(switch_off, current)) + removals, []
     changes = plugin.variable_changes(variables, current)
-    changes, later = plugin.gentle_start(names, side, changes, current)
+    changes, later = plugin.gentle_start(
+        names,
+        side,
+        changes,
+        current,
+    )
     statements = plugin.install_statements(names, side, plugins) + assignments(changes)
     return statements, assignments(later)
 
@@ -257,18 +262,37 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
     variables = server.variables()
     plugin.check_mix(plugins, server.registered_plugins(), names.generation)
     channel = channels.default_channel(server.channels(names))
-    steps, later = plan(names, side, wanted_state, wanted, plugins, variables)
+    steps, later = plan(
+        names,
+        side,
+        wanted_state,
+        wanted,
+        plugins,
+        variables,
+    )
     counted = statuses(server, names, side)
     # INSTALL PLUGIN reads the option files, so a variable may have its wanted value by then.
     execute(module, server, steps)
     if later and not module.check_mode:
         settle(lambda: statuses(server, names, side), counted)
     execute(module, server, later)
-    again = restarts(module, server, names, channel, steps)
+    again = restarts(
+        module,
+        server,
+        names,
+        channel,
+        steps,
+    )
     execute(module, server, again)
     wanted_plugin = names.plugin(side)
     after = (
-        predict(plugins, variables, wanted, wanted_plugin, wanted_state)
+        predict(
+            plugins,
+            variables,
+            wanted,
+            wanted_plugin,
+            wanted_state,
+        )
         if module.check_mode
         else (server.plugins(), server.variables())
     )

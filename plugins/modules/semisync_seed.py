@@ -277,7 +277,14 @@ def missing_options(params: Mapping[str, object]) -> list[str]:
 OPTIONS: dict[str, object] = {
     "part": {
         "type": "str",
-        "choices": ["seen", "prepare", "send", "offered", "take", "clear"],
+        "choices": [
+            "seen",
+            "prepare",
+            "send",
+            "offered",
+            "take",
+            "clear",
+        ],
         "required": True,
     },
     "method": {"type": "str", "choices": ["clone", "backup", "dump"], "required": True},

@@ -27,7 +27,12 @@ def read(variables: Variables, pid: int | None) -> ErrorLog | None:
     name, sinks = variables.get("log_error"), variables.get("log_error_services")
     if pid is None or name is None or (sinks is not None and WRITES_FILE not in sinks):
         return None
-    place: ErrorLog = {"path": "", "inode": None, "size": None, "at": time.time()}
+    place: ErrorLog = {
+        "path": "",
+        "inode": None,
+        "size": None,
+        "at": time.time(),
+    }
     if name not in STANDARD_ERROR:
         place["path"] = os.path.join(variables.get("datadir") or "/", name)
         with contextlib.suppress(OSError):

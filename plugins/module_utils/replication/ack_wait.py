@@ -33,7 +33,11 @@ ANSWER = 3
 AFTER_SYNC = "AFTER_SYNC"
 
 
-def released(first: Values, now: Values, wait_point: str | None) -> bool:
+def released(
+    first: Values,
+    now: Values,
+    wait_point: str | None,
+) -> bool:
     """Whether all commits that waited at the first of two looks had their acknowledgement by the
     second.
 
@@ -56,7 +60,9 @@ def released(first: Values, now: Values, wait_point: str | None) -> bool:
 
 
 def measure(
-    server: Server, wait_point: str | None, sleep: Callable[[float], None] = time.sleep
+    server: Server,
+    wait_point: str | None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> float | None:
     """Since when, by the server's clock; None where a commit waits on, or nothing tells."""
     statuses = identify(server).statuses(SOURCE)

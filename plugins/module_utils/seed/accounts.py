@@ -81,7 +81,12 @@ def read(server: Server, names: Names) -> Accounts:
     )
 
 
-def exists(server: Server, kind: str, schema: str, name: str) -> bool:
+def exists(
+    server: Server,
+    kind: str,
+    schema: str,
+    name: str,
+) -> bool:
     """Whether a table, or a routine of a kind, is there."""
     if kind:
         query = (

@@ -89,7 +89,12 @@ def seen_as(params: Mapping[str, object]) -> str:
     return ""
 
 
-def donor_statements(plugins: dict[str, str], host: str, password: str, tls: str) -> list[Step]:
+def donor_statements(
+    plugins: dict[str, str],
+    host: str,
+    password: str,
+    tls: str,
+) -> list[Step]:
     """What makes a MySQL server a donor: [(statement, arguments)].
 
     Outside the binary log: the other replicas have no use for the account.

@@ -85,7 +85,12 @@ class Folders:
             os.close(work)
         os.chown(self.new, self.uid, self.gid)
 
-    def _made(self, parent: int, name: str, mode: int) -> int:
+    def _made(
+        self,
+        parent: int,
+        name: str,
+        mode: int,
+    ) -> int:
         os.mkdir(name, mode, dir_fd=parent)
         folder = os.open(name, FOLDER, dir_fd=parent)
         if os.fstat(folder).st_uid != os.geteuid() or os.listdir(folder):

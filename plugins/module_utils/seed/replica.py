@@ -77,7 +77,12 @@ class Replica:
         names: of this server.
     """
 
-    def __init__(self, module: AnsibleModule, marker: Marker, names: Names) -> None:
+    def __init__(
+        self,
+        module: AnsibleModule,
+        marker: Marker,
+        names: Names,
+    ) -> None:
         self.module, self.params, self.marker = module, module.params, marker
         self.names, self.unit = names, self.params["unit"]
 

@@ -49,7 +49,12 @@ class Copied(NamedTuple):
     datadir: str
 
 
-def command(method: str, info: Copied, path: str, folder: str) -> list[str]:
+def command(
+    method: str,
+    info: Copied,
+    path: str,
+    folder: str,
+) -> list[str]:
     """The program whose output is the copy.
 
     Args:
@@ -145,7 +150,13 @@ def send_copy(
     return sent, problem
 
 
-def serve(params: Serving, head: bytes, words: list[str], folder: str, tail: bytes = b"") -> int:
+def serve(
+    params: Serving,
+    head: bytes,
+    words: list[str],
+    folder: str,
+    tail: bytes = b"",
+) -> int:
     """Wait for the replica, send the copy, and return how many bytes that were.
 
     Args:
