@@ -104,7 +104,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
-from ansible_collections.dbre.semisync.plugins.module_utils.answer.login import (
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.units import (
     EXISTS,
     creation,
     new_password,
