@@ -17,7 +17,7 @@ STANDARD_ERROR = ("", "stderr")
 WRITES_FILE = "log_sink_internal"
 
 
-def read(variables: Variables, pid: int | None) -> ErrorLog | None:
+def read_error_log(variables: Variables, pid: int | None) -> ErrorLog | None:
     """`error_log` of the RETURN section of semisync_info; None where nothing tells.
 
     Args:

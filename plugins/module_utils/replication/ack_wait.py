@@ -79,7 +79,7 @@ def measure(
     return None
 
 
-def read(module: AnsibleModule, info: State) -> Calm:
+def read_ack_wait(module: AnsibleModule, info: State) -> Calm:
     """`calm_since` and `binlog_filters` of the module's server, which has been read; the first is
     None where semi-sync is not at work on it as a source.
 

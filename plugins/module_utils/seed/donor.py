@@ -168,7 +168,7 @@ def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, ob
     }
     if params["method"] == "dump":
         # The sender reads them again when it sends: what it says is seen where it fails, alone.
-        left_out = accounts.read(server, names).left_out
+        left_out = accounts.read_accounts(server, names).left_out
         result["left_out"] = left_out
         if left_out:
             words = "a dump leaves out privileges on what the source no longer has: "

@@ -41,7 +41,7 @@ def move(source: int, target: int) -> None:
             os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
 
 
-def read(folder: int, name: str) -> str:
+def read_in_folder(folder: int, name: str) -> str:
     """The text of a file in an open folder; OSError if it is a link, or none that is read."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(name, flags, dir_fd=folder), "rb") as stream:

@@ -212,7 +212,7 @@ def send(module: AnsibleModule) -> dict[str, object]:
         schemas=server.schemas(),
         datadir=server.variables()["datadir"] or "",
     )
-    brought = accounts.read(server, names) if params["method"] == "dump" else accounts.NONE
+    brought = accounts.read_accounts(server, names) if params["method"] == "dump" else accounts.NONE
     head, tail = ("".join(part).encode("utf-8") for part in (brought.ahead, brought.behind))
     # The copy may take longer than the server leaves a connection alone.
     del server
