@@ -20,6 +20,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import w
 
 display = Display()
 
+SPEC = {
+    "results_dir": {"type": "path", "default": "results"},
+    "run": {"type": "str"},
+    "info_from": {"type": "str", "default": ""},
+}
+
 
 class ActionModule(ActionBase):
     """Makes the report of a run; see plugins/modules/semisync_report.py for its documentation."""
@@ -29,13 +35,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
         result = super().run(tmp, task_vars)
-        _dummy, arguments = self.validate_argument_spec(
-            argument_spec={
-                "results_dir": {"type": "path", "default": "results"},
-                "run": {"type": "str"},
-                "info_from": {"type": "str", "default": ""},
-            }
-        )
+        _dummy, arguments = self.validate_argument_spec(argument_spec=SPEC)
         try:
             name, members = cluster.members(task_vars, arguments["info_from"])
         except cluster.HeldError as error:
@@ -49,11 +49,23 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             result.update(skipped=True, skip_reason="nothing is written in check mode")
             return result
-        folder = results.cluster_folder(arguments["results_dir"], name)
+        result.update(self.report(arguments["results_dir"], name, arguments["run"]))
+        return result
+
+    def report(self, results_dir: str, name: str, run: str | None) -> dict[str, object]:
+        """The report of a run of a cluster, written and said.
+
+        Raises:
+            AnsibleActionFail: there is no such run, or nothing in it.
+        """
+        folder = results.cluster_folder(results_dir, name)
         try:
-            path = results.find_run(folder, arguments["run"])
+            path = results.find_run(folder, run)
             summary, page, verdict = write(
-                path, name, results.stamp(results.now()), BenchmarkChapter
+                path,
+                name,
+                results.stamp(results.now()),
+                BenchmarkChapter,
             )
         except ValueError as error:
             raise AnsibleActionFail(f"No report of cluster {name}: {error}") from error
@@ -64,12 +76,11 @@ class ActionModule(ActionBase):
         if page is None:
             lines.append(f"  For report.html with its pictures, on the controller: {plots.INSTALL}")
         display.display("\n".join(lines))
-        result.update(
-            path=page,
-            summary=summary,
-            verdict=verdict,
-            cluster=name,
-            folder=os.path.dirname(summary),
-            missing=None if page else plots.INSTALL,
-        )
-        return result
+        return {
+            "path": page,
+            "summary": summary,
+            "verdict": verdict,
+            "cluster": name,
+            "folder": os.path.dirname(summary),
+            "missing": None if page else plots.INSTALL,
+        }

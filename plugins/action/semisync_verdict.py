@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import (
     checkpoints,
     drill_outcome,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     backlog,
     history,
@@ -28,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     rulebook,
     rules_server,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
@@ -48,6 +50,16 @@ DRILL = {
     "returned": {"type": "dict", "default": {}},
     "reason": {"type": "str", "default": ""},
 }
+SPEC = {
+    "info_from": {"type": "str", "required": True},
+    "written_from": {"type": "str"},
+    "lag_limit": {"type": "int", "default": 60},
+    "failover_limit": {"type": "float", "default": 60},
+    "observation": {"type": "dict", "options": OBSERVATION},
+    "drill": {"type": "dict", "options": DRILL},
+    "results_dir": {"type": "path", "default": "results"},
+    "run": {"type": "str"},
+}
 
 
 class ActionModule(ActionBase):
@@ -61,16 +73,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
         result = super().run(tmp, task_vars)
         _dummy, arguments = self.validate_argument_spec(
-            argument_spec={
-                "info_from": {"type": "str", "required": True},
-                "written_from": {"type": "str"},
-                "lag_limit": {"type": "int", "default": 60},
-                "failover_limit": {"type": "float", "default": 60},
-                "observation": {"type": "dict", "options": OBSERVATION},
-                "drill": {"type": "dict", "options": DRILL},
-                "results_dir": {"type": "path", "default": "results"},
-                "run": {"type": "str"},
-            },
+            argument_spec=SPEC,
             mutually_exclusive=[["observation", "drill", "written_from"]],
         )
         try:
@@ -122,14 +125,7 @@ class ActionModule(ActionBase):
             arguments["failover_limit"],
             cluster.held_hosts(task_vars, info_from),
         )
-        display.display(check.table(rows, shelf.cluster))
-        display.display(listing.table(entries, shelf.cluster))
-        waits = backlog.line(members)
-        if waits:
-            display.display(f"  {waits}")
-        path = shelf.keep_verdict(rows, entries, state)
-        if path:
-            display.display(f"  {path}")
+        path = self.tell(shelf, members, rows, entries, state)
         verdict, health = cluster.verdict(rows, entries), cluster.health(rows, entries)
         failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {verdict}"}
         return {
@@ -141,6 +137,25 @@ class ActionModule(ActionBase):
             "health": health,
             **({} if health == HEALTHY else failure),
         }
+
+    def tell(
+        self,
+        shelf: ResultStore,
+        members: list[Member],
+        rows: list[Check],
+        entries: list[Finding],
+        state: history.Look | None,
+    ) -> str | None:
+        """Say what was decided, and keep it; where it is kept, or None."""
+        display.display(check.table(rows, shelf.cluster))
+        display.display(listing.table(entries, shelf.cluster))
+        waits = backlog.line(members)
+        if waits:
+            display.display(f"  {waits}")
+        path = shelf.keep_verdict(rows, entries, state)
+        if path:
+            display.display(f"  {path}")
+        return path
 
     def observe(self, shelf: ResultStore, seen: dict[str, Any], member: Member) -> dict[str, Any]:
         """What can be seen only once in a cluster's life, kept for every later run."""

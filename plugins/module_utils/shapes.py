@@ -13,15 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Literal, NotRequired, TypedDict
+    from typing import Dict, Literal, NotRequired, Optional, TypedDict
 
     Side = Literal["source", "replica"]
     # A server's own name -> its value, as text; None for a name that it does not have.
-    Variables = dict[str, str | None]
+    Variables = Dict[str, Optional[str]]
     # The same under the collection's keys (server/names.py).
-    Values = dict[str, str | None]
+    Values = Dict[str, Optional[str]]
     # GTID sets and positions by the server's names for them, as far as it has them.
-    Gtid = dict[str, str]
+    Gtid = Dict[str, str]
 else:
     TypedDict = dict
     Side = str
@@ -379,7 +379,7 @@ class OnHost(TypedDict):
     option_files: OptionFiles
 
 
-class Info(State, Calm, OnHost):
+class Info(State, Calm, OnHost):  # pylint: disable=duplicate-bases  # dict, once, at run time
     """The same with what its host says: all that semisync_info returns."""
 
     login: LoginPlace

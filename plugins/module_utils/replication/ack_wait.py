@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import count, text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Calm, State, Values
 
 # For how long, and how often, acknowledgements are waited for, in seconds.
@@ -39,7 +39,7 @@ def released(
     wait_point: str | None,
 ) -> bool:
     """Whether all commits that waited at the first of two looks had their acknowledgement by the
-    second.
+    second; not if the server left one of the counters out.
 
     An acknowledgement is of a place in the binary log and of all before it. Under AFTER_SYNC
     commits come to the wait in the log's order (MySQL: the leader of a group, holding the lock of
@@ -51,12 +51,14 @@ def released(
         now: the same later.
         wait_point: as the server says it; None before MySQL 5.7.2, which knows AFTER_COMMIT alone.
     """
-    if now["status"] != "ON" or count(first["no_tx"]) != count(now["no_tx"]):
+    read = (first["no_tx"], now["no_tx"], first["yes_tx"], now["yes_tx"], first["wait_sessions"])
+    known = [int(value) for value in read if value is not None]
+    if now["status"] != "ON" or len(known) < len(read):
         return False
-    waited = count(first["wait_sessions"])
-    if not waited:
-        return True
-    return wait_point == AFTER_SYNC and count(now["yes_tx"]) - count(first["yes_tx"]) >= waited
+    no_before, no_now, yes_before, yes_now, waited = known
+    if no_before != no_now:
+        return False
+    return not waited or (wait_point == AFTER_SYNC and yes_now - yes_before >= waited)
 
 
 def measure(
@@ -139,7 +141,7 @@ def committed(
         server.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         seen = server.pairs("SHOW STATUS LIKE 'Binlog\\_snapshot\\_%'")
         server.rows("COMMIT")
-        place = (text(seen["binlog_snapshot_file"]), count(seen["binlog_snapshot_position"]))
+        place = (text(seen["binlog_snapshot_file"]), int(seen["binlog_snapshot_position"] or 0))
         if later(place, end):
             return True
         sleep(PAUSE)

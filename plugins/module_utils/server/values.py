@@ -53,11 +53,6 @@ def as_number(value: int | str | None) -> int | None:
     return None if value is None else int(value)
 
 
-def count(value: int | str | None) -> int:
-    """A counter as a server says it; 0 where it says nothing."""
-    return int(value or 0)
-
-
 def text(value: object) -> str:
     """What the drivers return as bytes or as text."""
     return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)

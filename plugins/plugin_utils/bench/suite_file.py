@@ -196,7 +196,7 @@ def scalar_of(
     """
     scalar = isinstance(node, yaml.ScalarNode)
     value = yaml.SafeLoader("").construct_object(node, deep=True) if scalar else None
-    if kind.type is float and type(value) is int:
+    if kind.type is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind.type) or (kind.type is int and isinstance(value, bool)):
         shape = TYPES[list if isinstance(node, yaml.SequenceNode) else dict]

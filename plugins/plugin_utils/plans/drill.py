@@ -19,6 +19,23 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
+def blocks_too_long(source: Member, settings: Settings) -> list[str]:
+    """Why writers could wait longer than the drill may let them."""
+    timeout = int(source.facts["semisync"]["source"]["variables"]["timeout"] or 0)
+    if timeout <= settings["drill_max_block"] * 1000:
+        return []
+    advice = (
+        "There is no fallback to rehearse under semisync_promise=lossless"
+        if promise.is_lossless(settings)
+        else "Lower semisync_timeout, or allow more"
+    )
+    return [
+        f"{source.host}: the semi-sync timeout is {int(timeout)} ms, so writers could be"
+        f" blocked for {timeout / 1000.0:g} s, and semisync_drill_max_block allows"
+        f" {settings['drill_max_block']:g} s. {advice}"
+    ]
+
+
 def refusals(members: list[Member], settings: Settings, units: dict[str, str | None]) -> list[str]:
     """Why the drill must not begin.
 
@@ -38,18 +55,7 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
             f"semisync_drill_replica is {settings['drill_replica']}, which is no replica of this"
             f" cluster; there is: {', '.join(replica.host for replica in replicas)}"
         )
-    timeout = int(source.facts["semisync"]["source"]["variables"]["timeout"] or 0)
-    if timeout > settings["drill_max_block"] * 1000:
-        reasons.append(
-            f"{source.host}: the semi-sync timeout is {int(timeout)} ms, so writers could be"
-            f" blocked for {timeout / 1000.0:g} s, and semisync_drill_max_block allows"
-            f" {settings['drill_max_block']:g} s. "
-            + (
-                "There is no fallback to rehearse under semisync_promise=lossless"
-                if promise.is_lossless(settings)
-                else "Lower semisync_timeout, or allow more"
-            )
-        )
+    reasons += blocks_too_long(source, settings)
     for replica in drilled(members, settings):
         if not unit_of(replica, units):
             reasons.append(

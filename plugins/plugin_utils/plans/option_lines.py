@@ -139,6 +139,30 @@ def durability_options(settings: Settings) -> list[Line]:
     ]
 
 
+def full_sections(side: Side, info: Info, settings: Settings, on: bool) -> list[Section]:
+    """Durability and both sides of semi-sync.
+
+    Args:
+        on: whether the host's own side is on.
+    """
+    other = OTHER_SIDE[side]
+    until = "" if on else ", off until there is a replica"
+    return [
+        (
+            "a commit is on the server's own disk before it is confirmed",
+            durability_options(settings),
+        ),
+        (
+            f"semi-synchronous replication, {side} side{until}",
+            semisync_options(side, info, settings, on),
+        ),
+        (
+            f"semi-synchronous replication, {other} side, off until the host has it",
+            semisync_options(other, info, settings, on=False),
+        ),
+    ]
+
+
 def sections(
     side: Side,
     info: Info,
@@ -160,26 +184,7 @@ def sections(
     if fresh:
         result.append(("replication (P0)", replication_options(side, info, settings, number)))
     if stage == "full":
-        result.append(
-            (
-                "a commit is on the server's own disk before it is confirmed",
-                durability_options(settings),
-            )
-        )
-        result.append(
-            (
-                f"semi-synchronous replication, {side} side"
-                + ("" if on else ", off until there is a replica"),
-                semisync_options(side, info, settings, on),
-            )
-        )
-        other = OTHER_SIDE[side]
-        result.append(
-            (
-                f"semi-synchronous replication, {other} side, off until the host has it",
-                semisync_options(other, info, settings, on=False),
-            )
-        )
+        result += full_sections(side, info, settings, on)
         have = [option for _comment, pairs in result for option, _value in pairs]
         lossless = promise.options(settings, have)
         if lossless:

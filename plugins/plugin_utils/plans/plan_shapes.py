@@ -164,7 +164,7 @@ class HostPlan(ClusterPart, StagePart, ServerPart, ChannelPart):
     changes: bool
 
 
-class Plan(HostPlan):
+class Plan(HostPlan):  # pylint: disable=duplicate-bases  # dict, once, at run time
     """The same with what it depends on of the others."""
 
     cluster_changes: bool

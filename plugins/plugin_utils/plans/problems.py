@@ -34,6 +34,21 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
+def no_replica(where: str, source: str, held: Sequence[str]) -> str:
+    """What to do about a source that has no replica, or has held hosts only."""
+    if held:
+        return (
+            f"{where} has no replica but {', '.join(held)}, which lost the source's role and is"
+            f" held: no replica acknowledges the commits of {source}. rejoin.yml with"
+            f" semisync_rejoin={held[0]} says whether it may come back, and brings it back; run"
+            " site.yml after that"
+        )
+    return (
+        f"{where} has no replica: source {source} has nobody to acknowledge its commits;"
+        " put a host into group semisync_replica with the same semisync_cluster"
+    )
+
+
 def of_inventory(
     cluster: str, members: list[Member], alone: bool = False, held: Sequence[str] = ()
 ) -> list[str]:
@@ -62,19 +77,7 @@ def of_inventory(
             f"{where} has {len(sources)} sources: {', '.join(sources)}; one host is the source, the"
             " others belong into group semisync_replica or into a cluster of their own"
         ]
-    if held and not (replicas or alone):
-        return [
-            f"{where} has no replica but {', '.join(held)}, which lost the source's role and is"
-            f" held: no replica acknowledges the commits of {sources[0]}. rejoin.yml with"
-            f" semisync_rejoin={held[0]} says whether it may come back, and brings it back; run"
-            " site.yml after that"
-        ]
-    if not (replicas or alone):
-        return [
-            f"{where} has no replica: source {sources[0]} has nobody to acknowledge its commits;"
-            " put a host into group semisync_replica with the same semisync_cluster"
-        ]
-    return []
+    return [] if replicas or alone else [no_replica(where, sources[0], held)]
 
 
 def of_reading(members: list[Member]) -> list[str]:

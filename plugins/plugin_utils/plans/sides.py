@@ -41,6 +41,46 @@ class Sides(NamedTuple):
     writing: tuple[str, ...] = ()
 
 
+def rivals_of(
+    members: list[Member],
+    likeliest: str | None,
+    heads: list[str],
+    edges: dict[str, str],
+    row: JournalRow | None,
+) -> list[str]:
+    """Hosts that claim to be the source beside the likeliest.
+
+    Args:
+        heads: hosts that others follow and that follow none, and whom the journal surely names.
+        edges: host -> whom it follows.
+        row: the newest row of the journal.
+    """
+    left_behind = [known["id"] for known in held_rows(members)]
+    return [
+        member.host
+        for member in members
+        if member.host != likeliest
+        and (
+            member.host in heads
+            or (member.group == "source" and follows_nobody(member, edges))
+            or (
+                (in_row(member, row) or identity(member) in left_behind)
+                and writes_alone(member, edges)
+            )
+        )
+    ]
+
+
+def interruption(row: JournalRow | None) -> str:
+    """An operation that the journal has as begun, in words, or ""."""
+    if not row or row["state"] != journal.BEGUN:
+        return ""
+    return (
+        f"a {row['operation']} from {row['from_host']} to {row['to_host']} began at"
+        f" {row['happened']} and is neither done nor undone"
+    )
+
+
 def decide(members: list[Member]) -> Sides:
     """Who is the source of a cluster whose members said what they said, or could not be read."""
     members = list({member.host: member for member in reversed(members)}.values())[::-1]
@@ -58,21 +98,8 @@ def decide(members: list[Member]) -> Sides:
         member.host: claims_of(member, edges, named if surely or not tops else None, row)
         for member in members
     }
-    left_behind = [known["id"] for known in held_rows(members)]
-    rivals = [
-        member.host
-        for member in members
-        if member.host != likeliest
-        and (
-            member.host in tops
-            or (surely and member.host == named)
-            or (member.group == "source" and follows_nobody(member, edges))
-            or (
-                (in_row(member, row) or identity(member) in left_behind)
-                and writes_alone(member, edges)
-            )
-        )
-    ]
+    heads = [*tops, named] if surely and named else tops
+    rivals = rivals_of(members, likeliest, heads, edges, row)
     writing: tuple[str, ...] = ()
     if rivals and likeliest:
         hosts = [likeliest, *rivals]
@@ -83,14 +110,8 @@ def decide(members: list[Member]) -> Sides:
         )
         writing = writing if len(writing) > 1 else ()
         problems.insert(0, contradiction(hosts, writing, claims))
-    interrupted = ""
-    if row and row["state"] == journal.BEGUN:
-        interrupted = (
-            f"a {row['operation']} from {row['from_host']} to {row['to_host']} began at"
-            f" {row['happened']} and is neither done nor undone"
-        )
     outdated = bool(by_group) and likeliest not in by_group
-    return Sides(likeliest, outdated, problems, row, interrupted, writing)
+    return Sides(likeliest, outdated, problems, row, interruption(row), writing)
 
 
 def newest_row(members: list[Member]) -> tuple[JournalRow | None, list[str]]:

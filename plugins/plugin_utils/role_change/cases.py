@@ -345,6 +345,19 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
         )
 
 
+def left_alone(evidence: Evidence, chosen: Member, followers: int, needed: int) -> Case:
+    """Too few replicas would acknowledge what the chosen one commits."""
+    others = left_behind(evidence, chosen)
+    why = "; ".join(f"{host}: {words}" for host, words in sorted(others.items()))
+    return Case(
+        "alone",
+        f"{followers} replicas could acknowledge what {chosen.host} commits, and a commit"
+        f" waits for {needed}" + (f" ({why})" if why else ""),
+        "bring another replica back first, or accept that nobody acknowledges until then",
+        True,
+    )
+
+
 def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
     """Who can take over, and who would acknowledge then."""
     best, wanted = survivors.supersets(evidence), evidence.settings["failover_to"]
@@ -370,15 +383,7 @@ def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
     followers = followers_of(evidence, chosen)
     needed = new_wait_count(chosen)
     if len(followers) < needed:
-        others = left_behind(evidence, chosen)
-        why = "; ".join(f"{host}: {words}" for host, words in sorted(others.items()))
-        yield Case(
-            "alone",
-            f"{len(followers)} replicas could acknowledge what {chosen.host} commits, and a commit"
-            f" waits for {needed}" + (f" ({why})" if why else ""),
-            "bring another replica back first, or accept that nobody acknowledges until then",
-            True,
-        )
+        yield left_alone(evidence, chosen, len(followers), needed)
     for member in followers:
         gone = purged(chosen, member, evidence.looks)
         if gone:

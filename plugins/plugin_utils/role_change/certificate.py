@@ -104,6 +104,37 @@ def in_words(judged: Verdict | Certificate) -> str:
     return words
 
 
+def lives_accepted(evidence: Evidence, decision: cases.Decision) -> cases.Case | None:
+    """The case that the source lives, if it is accepted."""
+    lives = next(cases.of_source(evidence), None)
+    return lives if lives and lives.acceptable and lives.name in decision.accepted else None
+
+
+def fenced_by(
+    evidence: Evidence,
+    decision: cases.Decision,
+    fenced: Fenced | None,
+) -> Fenced | None:
+    """What the certificate says of fencing: a source that lives and is accepted comes first."""
+    lives = lives_accepted(evidence, decision)
+    if lives:
+        words = lives.words + (WORD if evidence.fence == survivors.BEHIND else "")
+        return {"case": lives.name, "words": words, "dead_at": None, "failed": []}
+    if not fenced or not fenced["case"]:
+        return fenced
+    if next(cases.of_source(evidence), None):
+        return {**fenced, "dead_at": fenced["dead_at"] or None}
+    seen_dead = fenced["dead_at"] or survivors.stamp(evidence.now)
+    return {**fenced, "dead_at": seen_dead}
+
+
+def seen_at(evidence: Evidence) -> str | None:
+    """When the source was last looked at; None if it was not watched."""
+    if last_look.unwatched(evidence):
+        return None
+    return (evidence.last or survivors.NO_LOOK)["at"]
+
+
 def record(
     cluster: str,
     token: str,
@@ -117,17 +148,11 @@ def record(
         decision: cases.decide() by the evidence.
         fenced: what is known of the tasks of semisync_hook_fence; None where none have run.
     """
-    chosen, accepted = decision.chosen, decision.accepted
+    chosen = decision.chosen
     rows = premises.rows(evidence, chosen)
     names = [case.name for case in decision.cases if case.acceptable]
-    lives = next(cases.of_source(evidence), None)
-    if lives and lives.acceptable and lives.name in accepted:
-        words = lives.words + (WORD if evidence.fence == survivors.BEHIND else "")
-        fenced = {"case": lives.name, "words": words, "dead_at": None, "failed": []}
-    elif fenced and fenced["case"]:
+    if fenced and fenced["case"] and not lives_accepted(evidence, decision):
         names.append(fenced["case"])
-        seen_dead = fenced["dead_at"] or (None if lives else survivors.stamp(evidence.now))
-        fenced = {**fenced, "dead_at": seen_dead}
     return {
         "operation": "failover",
         "cluster": cluster,
@@ -139,8 +164,8 @@ def record(
         **judge(evidence, rows),
         "premises": rows,
         "cases": [case.row() for case in decision.cases],
-        "accepted": [name for name in accepted if name in names],
-        "fenced": fenced,
+        "accepted": [name for name in decision.accepted if name in names],
+        "fenced": fenced_by(evidence, decision, fenced),
         "received": {
             member.host: str(survivors.received(member))
             for member in survivors.readable(evidence.members)
@@ -150,9 +175,7 @@ def record(
         "salvage": source_log.summary(evidence),
         "left_behind": successor.left_behind(evidence, chosen) if chosen else {},
         "last_look": evidence.last,
-        "source_seen_at": None
-        if last_look.unwatched(evidence)
-        else (evidence.last or survivors.NO_LOOK)["at"],
+        "source_seen_at": seen_at(evidence),
         "source_ended_at": survivors.stamp_of(last_look.ended_at(evidence)),
         "frozen_at": survivors.stamp_of(last_look.frozen_at(evidence)),
         "outcome": "planned",

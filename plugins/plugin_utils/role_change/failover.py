@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SWITCH, TARGET
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -23,8 +22,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     NotMeantError,
     RunContext,
 )
-
-Result = dict[str, Any]
 
 
 class Failover:
@@ -49,20 +46,20 @@ class Failover:
 
     # 1. Read every host. Nothing is changed.
 
-    def look(self) -> Result:
+    def look(self) -> dict[str, object]:
         """Read this host, and try to log in to the others."""
         result = self.run.do(failover_steps.first_look(self.run))
         moments = {"asked_at": result["asked_at"], "read_at": result["answered_at"]}
         result.setdefault("look", {}).update(moments)
         return result
 
-    def reach(self) -> Result:
+    def reach(self) -> dict[str, object]:
         """Try the servers that listen elsewhere than was thought."""
         return self.run.do(failover_steps.untried(self.run, self.facts))
 
     # 2. Judge all that can be judged; a refusal comes before anything is changed.
 
-    def plan(self) -> Result:
+    def plan(self) -> dict[str, object]:
         """Choose, show the certificate so far and the statements, or refuse. The tasks of
         semisync_hook_fence come after this, and then this once more.
         """
@@ -72,13 +69,13 @@ class Failover:
 
     # 3. Stop the IO threads, and nothing else: nothing can be acknowledged any more.
 
-    def freeze(self) -> Result:
+    def freeze(self) -> dict[str, object]:
         """Stop this replica's, and read what it received."""
         return self.run.do(failover_steps.io_thread(self.run, self.facts))
 
     # 4. Read the end of the dead source's binary log, if that is wanted.
 
-    def salvage(self) -> Result:
+    def salvage(self) -> dict[str, object]:
         """Read it on the source's host, while the other hosts keep their IO threads stopped."""
         if self.run.host != failover_steps.source_of(self.facts):
             failover_steps.keep_stopped(self.run)
@@ -88,7 +85,7 @@ class Failover:
 
     # 5. Judge everything again by what was read after the stop, and choose the candidate.
 
-    def judge(self) -> Result:
+    def judge(self) -> dict[str, object]:
         """What each host has to do, with the certificate; nothing if it is refused."""
         if self.facts.opened:
             return failover_steps.judge_the_rest(self.run, self.facts)
@@ -97,20 +94,20 @@ class Failover:
 
     # 6 to 8. Apply what was received, follow the candidate, and open it: on all hosts together.
 
-    def part(self) -> Result:
+    def part(self) -> dict[str, object]:
         """This host's part (module_utils): until the candidate is open all of it can be undone."""
         plan = failover_steps.part_of(self.run)
         if plan.part == TARGET and plan.mode == SWITCH:
             return failover_steps.take_over(self.run, plan)
         return self.run.do(plan)
 
-    def thaw(self) -> Result:
+    def thaw(self) -> dict[str, object]:
         """Start the IO thread again, if it was stopped and this host has no part."""
         return self.run.do(failover_steps.stopped_in_vain(self.run))
 
     # 9. Keep the certificate.
 
-    def report(self) -> Result:
+    def report(self) -> dict[str, object]:
         """Complete, show and keep it; a failure if no replica took over, or one does not follow.
         The tasks of semisync_hook_after_open and the option files come after this.
         """
@@ -118,12 +115,12 @@ class Failover:
             return self.settled()
         return failover_steps.report(self.run, self.facts)
 
-    def settled(self) -> Result:
+    def settled(self) -> dict[str, object]:
         """Keep the first look at the new source: the next failover asks for it."""
         return failover_steps.keep_first_look(self.run, self.facts)
 
 
-STEPS: dict[str, Callable[[Failover], Result]] = {
+STEPS: dict[str, Callable[[Failover], dict[str, object]]] = {
     "look": Failover.look,
     "reach": Failover.reach,
     "plan": Failover.plan,

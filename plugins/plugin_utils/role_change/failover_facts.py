@@ -67,7 +67,7 @@ def gather(run: RunContext) -> Facts:
         run.members,
         read(run),
         run.last_look(),
-        cast("Certificate | None", run.kept(results.BEGUN)),
+        cast(Certificate | None, run.kept(results.BEGUN)),
         run.own,
         time.time(),
         fence(run),
@@ -86,10 +86,10 @@ def read(run: RunContext) -> Read:
     frozen = run.results_of("freeze") if "freeze" in earlier else None
     salvage = run.results_of("salvage") if "salvage" in earlier else {}
     return Read(
-        cast("dict[str, Unread]", info),
-        cast("dict[str, Reached]", reach),
-        cast("dict[str, Stopped] | None", frozen),
-        cast("dict[str, Salvaged]", salvage),
+        cast(dict[str, Unread], info),
+        cast(dict[str, Reached], reach),
+        cast(dict[str, Stopped] | None, frozen),
+        cast(dict[str, Salvaged], salvage),
     )
 
 

@@ -102,10 +102,8 @@ def part_of(
     """What one host is given, without the password.
 
     Args:
-        chosen: who takes over.
-        followers: who will follow it.
-        received: the GTIDs that this replica received.
-        to_apply: how many transactions it has yet to apply.
+        chosen, followers: who takes over, and who will follow it.
+        received, to_apply: GTIDs that this replica received, and how many it has yet to apply.
         held: whether this run stopped its IO thread.
     """
     is_target = member is chosen

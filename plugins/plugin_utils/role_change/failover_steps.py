@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any
+from typing import TypedDict, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     BEGUN,
@@ -58,7 +58,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
-Result = dict[str, Any]
 # What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
 UNTOUCHED = {
     "": "Nothing was changed",
@@ -139,7 +138,7 @@ def stopped_in_vain(run: RunContext) -> IoThreadPlan:
 # Before anything is touched
 
 
-def plan(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
+def plan(run: RunContext, facts: Facts, decision: cases.Decision) -> dict[str, object]:
     """The certificate as far as it can be had then; a refusal is kept."""
     evidence, refused = facts.evidence, decision.refused
     kept = certificate.record(run.name, run.token, evidence, decision, facts.fenced)
@@ -165,7 +164,7 @@ def plan(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
     return {"changed": False, "certificate": kept, "lives": lives}
 
 
-def plan_the_rest(run: RunContext, facts: Facts) -> Result:
+def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
     """The same of a failover whose target takes writes already."""
     opened, evidence = interrupted(facts), facts.evidence
     wrong = interrupted_failover.problems(opened, run.members)
@@ -217,7 +216,7 @@ def others_wait(run: RunContext) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if run.check_mode else io_threads.at_work(run.token)
 
 
-def salvage(run: RunContext, facts: Facts, chosen: Member | None) -> Result:
+def salvage(run: RunContext, facts: Facts, chosen: Member | None) -> dict[str, object]:
     """Read what the candidate lacks of it."""
     evidence = facts.evidence
     able = not facts.opened and not failover_outcome.not_frozen(evidence)
@@ -238,7 +237,7 @@ def salvage(run: RunContext, facts: Facts, chosen: Member | None) -> Result:
 # What each host has to do
 
 
-def judge(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
+def judge(run: RunContext, facts: Facts, decision: cases.Decision) -> dict[str, object]:
     """It, with the certificate of what was read after the stop."""
     evidence, refused = facts.evidence, decision.refused
     if refused:
@@ -256,7 +255,7 @@ def judge(run: RunContext, facts: Facts, decision: cases.Decision) -> Result:
     return going(hosts, kept)
 
 
-def judge_the_rest(run: RunContext, facts: Facts) -> Result:
+def judge_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
     """The same of a failover whose target takes writes already."""
     opened, evidence = interrupted(facts), facts.evidence
     kept = interrupted_failover.certificate_of(opened, run.name, run.token, evidence.now)
@@ -270,14 +269,21 @@ def judge_the_rest(run: RunContext, facts: Facts) -> Result:
     return going(hosts, kept)
 
 
-def going(hosts: dict[str, FailoverPlan], kept: Certificate) -> Result:
+def going(hosts: dict[str, FailoverPlan], kept: Certificate) -> dict[str, object]:
     plans = {host: plan_of_one.to_dict() for host, plan_of_one in hosts.items()}
     return {"changed": False, "go": True, "hosts": plans, "certificate": kept}
 
 
-def judged(run: RunContext) -> Result:
+class JudgeResult(TypedDict, total=False):
+    """What judge() returned; empty before that."""
+
+    hosts: dict[str, dict[str, object]]
+    certificate: Certificate
+
+
+def judged(run: RunContext) -> JudgeResult:
     """What judge() returned, of this host's task."""
-    return run.result_of("judge")
+    return cast(JudgeResult, run.result_of("judge"))
 
 
 def part_of(run: RunContext) -> FailoverPlan:
@@ -288,7 +294,7 @@ def part_of(run: RunContext) -> FailoverPlan:
     return FailoverPlan.from_dict(plain(planned))
 
 
-def take_over(run: RunContext, planned: FailoverPlan) -> Result:
+def take_over(run: RunContext, planned: FailoverPlan) -> dict[str, object]:
     """The target's part: its backlog with its progress first, then the rest, with what was
     salvaged.
     """
@@ -305,7 +311,7 @@ def take_over(run: RunContext, planned: FailoverPlan) -> Result:
 # The end
 
 
-def report(run: RunContext, _facts: Facts) -> Result:
+def report(run: RunContext, _facts: Facts) -> dict[str, object]:
     """Show and keep what became of it; a failure if no replica took over."""
     kept, hosts = judged(run).get("certificate"), judged(run).get("hosts")
     if not kept:
@@ -313,7 +319,7 @@ def report(run: RunContext, _facts: Facts) -> Result:
     parts = run.parts_of(hosts or {})
     options, accepted = run.options, run.own["failover_accept"]
     kept = failover_outcome.completed(kept, parts, accepted, options.run, options.begun)
-    result: Result = {**kept, "changed": False, "path": None}
+    result: dict[str, object] = {**kept, "changed": False, "path": None}
     if run.speaks():
         result["path"] = keep(run, kept)
         run.say(failover_outcome.told(kept))
@@ -325,7 +331,7 @@ def report(run: RunContext, _facts: Facts) -> Result:
     return result
 
 
-def keep_first_look(run: RunContext, _facts: Facts) -> Result:
+def keep_first_look(run: RunContext, _facts: Facts) -> dict[str, object]:
     """Keep the first look at the new source, if this is its host."""
     if run.host != judged(run)["certificate"]["to"]:
         raise NotMeantError("it is not the new source")

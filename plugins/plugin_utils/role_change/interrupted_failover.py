@@ -183,6 +183,40 @@ def problems(opened: Opened, members: list[Member]) -> list[str]:
     ]
 
 
+def of_unknown_run(opened: Opened, cluster: str, token: str, now: float) -> Certificate:
+    """Where this controller has no certificate of the run that opened the target."""
+    target = opened.target
+    return {
+        "operation": "failover",
+        "cluster": cluster,
+        "token": token,
+        "at": survivors.stamp(now),
+        "from": opened.source,
+        "to": target.host,
+        "why": "it takes writes already",
+        "verdict": certificate.NOT_PROVEN,
+        "window": None,
+        "reasons": [
+            f"{target.host} was opened by a run that this controller knows nothing of, or by hand"
+        ],
+        "pending": [],
+        "proven_until": None,
+        "assumes": [],
+        "premises": [],
+        "cases": [],
+        "accepted": [],
+        "differences": [],
+        "received": {},
+        "left_behind": {},
+        "last_look": None,
+        "salvage": None,
+        "outcome": "planned",
+        "reason": "",
+        "timeline": [],
+        "statements": [],
+    }
+
+
 def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> Certificate:
     """What is proven of it: what was judged then, and that the target has what it had received.
 
@@ -191,36 +225,7 @@ def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> Cert
     """
     target, kept = opened.target, opened.kept
     if kept is None:
-        return {
-            "operation": "failover",
-            "cluster": cluster,
-            "token": token,
-            "at": survivors.stamp(now),
-            "from": opened.source,
-            "to": target.host,
-            "why": "it takes writes already",
-            "verdict": certificate.NOT_PROVEN,
-            "window": None,
-            "reasons": [
-                f"{target.host} was opened by a run that this controller knows nothing of, or by"
-                " hand"
-            ],
-            "pending": [],
-            "proven_until": None,
-            "assumes": [],
-            "premises": [],
-            "cases": [],
-            "accepted": [],
-            "differences": [],
-            "received": {},
-            "left_behind": {},
-            "last_look": None,
-            "salvage": None,
-            "outcome": "planned",
-            "reason": "",
-            "timeline": [],
-            "statements": [],
-        }
+        return of_unknown_run(opened, cluster, token, now)
     kind, own = survivors.kind_of(target), target.facts["gtid"]
     # gtid_binlog_pos is MariaDB's: gtid_slave_pos has nothing that a server wrote itself.
     has = gtids.position(kind, own.get(kind.APPLIED), own.get("gtid_binlog_pos"))

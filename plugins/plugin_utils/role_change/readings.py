@@ -66,6 +66,30 @@ class Judged(NamedTuple):
     opened: interrupted_failover.Opened | None
 
 
+def read_members(
+    members: Sequence[Member],
+    read: Read,
+    kept: Look | None,
+    begun: Certificate | None,
+) -> tuple[list[Member], interrupted_failover.Opened | None]:
+    """The hosts as they were read, and a failover that was interrupted after its opening.
+
+    Args:
+        members: hosts of the cluster as the inventory and the first look have them, each with its
+            side; none of them is changed.
+        read: what the modules returned.
+        kept: state.json, the last look that this controller has kept, or None.
+        begun: the certificate that a run left which did not come to its report, or None.
+    """
+    every = [told(member, read.info.get(member.host) or {}) for member in members]
+    opened = interrupted_failover.find(every, begun, kept)
+    if not opened:
+        return every, None
+    every = [after_opening(member, every, opened) for member in every]
+    target = next(one for one in every if one.host == opened.target.host)
+    return every, opened._replace(target=target)
+
+
 def of_results(
     members: Sequence[Member],
     read: Read,
@@ -79,21 +103,11 @@ def of_results(
     """All of it.
 
     Args:
-        members: hosts of the cluster as the inventory and the first look have them, each with its
-            side; none of them is changed.
-        read: what the modules returned.
-        kept: state.json, the last look that this controller has kept, or None.
-        begun: the certificate that a run left which did not come to its report, or None.
-        settings: what is wanted.
-        now: the controller's clock.
+        members, read, kept, begun: of read_members.
+        settings, now: what is wanted, and the controller's clock.
         fence, unfenced: of Evidence.
     """
-    every = [told(member, read.info.get(member.host) or {}) for member in members]
-    opened = interrupted_failover.find(every, begun, kept)
-    if opened:
-        every = [after_opening(member, every, opened) for member in every]
-        target = next(one for one in every if one.host == opened.target.host)
-        opened = opened._replace(target=target)
+    every, opened = read_members(members, read, kept, begun)
     first = {
         member.host: Received(gtid=member.facts["gtid"], channel=member.link)
         for member in survivors.readable(every)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     quarantine,
@@ -21,8 +20,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_facts import (
     RejoinFacts,
 )
-
-Result = dict[str, Any]
 
 
 class Rejoin:
@@ -42,13 +39,13 @@ class Rejoin:
 
     # 0. At the end of a failover, on the dead source's host.
 
-    def hold(self) -> Result:
+    def hold(self) -> dict[str, object]:
         """Let its server start read-only, whoever starts it."""
         return self.run.do(quarantine.hold(self.run))
 
     # 1. Read both. Nothing is changed.
 
-    def look(self) -> Result:
+    def look(self) -> dict[str, object]:
         """Read what the former source has that the new one lacks: by a connection, or by the files
         of its binary log if its server does not run; and where the new source's logs begin.
         """
@@ -56,48 +53,48 @@ class Rejoin:
 
     # 2. Judge, and refuse what was not consented to; after step 4 once more.
 
-    def judge(self) -> Result:
+    def judge(self) -> dict[str, object]:
         """The verdict, the method, and what each of the two hosts has to do."""
         return rejoin_judge.judge(self.facts)
 
     # 3. By the method replay: the new source gets what only the former one has.
 
-    def carry(self) -> Result:
+    def carry(self) -> dict[str, object]:
         """Read those transactions on the former source's host."""
         return rejoin_steps.carry(self.facts)
 
-    def replay(self) -> Result:
+    def replay(self) -> dict[str, object]:
         """Carry them out on the new source, with their GTIDs."""
         return rejoin_steps.replay(self.facts)
 
     # 4. The former source runs, read-only; then it is read and judged again.
 
-    def ready(self) -> Result:
+    def ready(self) -> dict[str, object]:
         """Start it with the options of a replica; copy its data first, if they are replaced."""
         return self.run.do(rejoin_steps.former_part(self.facts))
 
     # 5. It becomes a replica: the roles server, seed and replication do that after this.
 
-    def release(self) -> Result:
+    def release(self) -> dict[str, object]:
         """Give it the position with which its channel begins."""
         return self.run.do(rejoin_steps.former_part(self.facts))
 
     # 6. Settle.
 
-    def settle(self) -> Result:
+    def settle(self) -> dict[str, object]:
         """Leave its events to the source, and remove the read-only option file."""
         return self.run.do(rejoin_steps.former_part(self.facts))
 
-    def record(self) -> Result:
+    def record(self) -> dict[str, object]:
         """Write on the new source that the former one is back: it is held no longer."""
         return self.run.do(rejoin_steps.record_part(self.facts))
 
-    def report(self) -> Result:
+    def report(self) -> dict[str, object]:
         """Keep what became of it; a failure if it does not follow, or has errant transactions."""
         return rejoin_judge.report(self.facts)
 
 
-STEPS: dict[str, Callable[[Rejoin], Result]] = {
+STEPS: dict[str, Callable[[Rejoin], dict[str, object]]] = {
     "hold": Rejoin.hold,
     "look": Rejoin.look,
     "judge": Rejoin.judge,

@@ -42,7 +42,6 @@ FINISH, NONE = "finish", "none"
 NOTHING, PLANNED, FAILED = "nothing", "planned", "failed"
 # What is kept of the first verdict of a run.
 FIRST = ("verdict", "phantoms", "read_by", "way")
-Result = dict[str, Any]
 
 
 class RejectedError(cluster.RefusedError):
@@ -53,7 +52,7 @@ class RejectedError(cluster.RefusedError):
         self.kept = {"record": record}
 
 
-def judge(facts: RejoinFacts) -> Result:
+def judge(facts: RejoinFacts) -> dict[str, object]:
     """The verdict, what is to be done, and what speaks against that."""
     run, former = facts.run, facts.former
     if former is facts.source:
@@ -255,7 +254,7 @@ def speaks(facts: RejoinFacts) -> bool:
     return facts.run.speaks([member for member in facts.members if member not in facts.away])
 
 
-def report(facts: RejoinFacts) -> Result:
+def report(facts: RejoinFacts) -> dict[str, object]:
     """Keep what became of it."""
     former, source = facts.former.host, facts.source.host
     kept = dict(facts.planned()["record"], outcome=DONE)

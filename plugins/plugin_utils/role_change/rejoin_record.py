@@ -30,6 +30,24 @@ FILE = "rejoin.json"
 TOLD, LINES = 10, 12
 
 
+def phantoms_of(judged: Judged, look: dict[str, Any]) -> dict[str, object]:
+    """The transactions that only the former source has, as far as its log was read."""
+    log = look.get("log") or {}
+    has_phantoms = judged.verdict == PHANTOMS
+    shown: dict[str, object] = {"transactions": [], "tables": {}, "lasting": []}
+    if has_phantoms and log:
+        shown = log["shown"]
+    return {
+        "gtids": judged.phantoms,
+        "lacking": log.get("lacking", []) if has_phantoms else [],
+        "count": log.get("count") if has_phantoms else 0,
+        "transactions": shown["transactions"],
+        "tables": shown["tables"],
+        "lasting": shown["lasting"],
+        "not_shown": "" if log else look.get("why", ""),
+    }
+
+
 def record_of(
     name: str,
     old: Member,
@@ -58,17 +76,7 @@ def record_of(
         "why": list(judged.why),
         "hindrances": list(judged.hindrances),
         "read_by": "connection" if old.info is not None else "files" if log else None,
-        "phantoms": {
-            "gtids": judged.phantoms,
-            "lacking": log.get("lacking", []) if judged.verdict == PHANTOMS else [],
-            "count": log.get("count") if judged.verdict == PHANTOMS else 0,
-            **(
-                {name: log["shown"][name] for name in ("transactions", "tables", "lasting")}
-                if judged.verdict == PHANTOMS and log
-                else {"transactions": [], "tables": {}, "lasting": []}
-            ),
-            "not_shown": look.get("why", "") if not log else "",
-        },
+        "phantoms": phantoms_of(judged, look),
         "log": {key: log[key] for key in ("files", "end", "torn_bytes", "torn_gtid")}
         if log
         else None,

@@ -56,6 +56,18 @@ def files_of(known: BinaryLogFiles) -> LogFiles:
     )
 
 
+def not_strict(evidence: Evidence, last: Look) -> list[str]:
+    """Hosts of MariaDB where gtid_strict_mode is not ON, the source first."""
+    lax = [
+        member.host
+        for member in survivors.readable(evidence.members)
+        if not values.same_value(member.facts["variables"].get("gtid_strict_mode"), "ON")
+    ]
+    if not values.same_value(last.get("gtid_strict_mode"), "ON"):
+        lax.insert(0, source_of(evidence.members).host)
+    return lax
+
+
 def problem(evidence: Evidence) -> tuple[str, str] | None:
     """(the case's name without "salvage_", what was found), where salvage is wanted and cannot be;
     None where nothing is in its way.
@@ -77,13 +89,7 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
     if seen["case"]:
         return str(seen["case"]), f"{source.host}: {seen['words']}"
     if survivors.is_mariadb(evidence):
-        lax = [
-            member.host
-            for member in survivors.readable(evidence.members)
-            if not values.same_value(member.facts["variables"].get("gtid_strict_mode"), "ON")
-        ]
-        if not values.same_value(last.get("gtid_strict_mode"), "ON"):
-            lax.insert(0, source.host)
+        lax = not_strict(evidence, last)
         if lax:
             return "not_strict", f"gtid_strict_mode is not ON on {', '.join(lax)}"
     # A server that started since may have done so because its machine lost its power.

@@ -103,7 +103,7 @@ class RoleChange(Reaching):
         arguments.update(plan=dict(plan), **secret)
         asked = time.time()
         only_looks = self._task.args["step"] in LOOKS
-        name = (only_looks and self.LOOK_MODULE) or self.MODULE
+        name = self.LOOK_MODULE if only_looks and self.LOOK_MODULE else self.MODULE
         result: dict[str, Any] = self._execute_module(name, arguments, task_vars=task_vars)
         if self._task.args["step"] in DATED and self.OPERATION == SWITCHOVER:
             result.update(asked_at=asked, answered_at=time.time())

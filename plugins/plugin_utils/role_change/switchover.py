@@ -9,15 +9,12 @@ a step waits until the one before has ended on all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     switchover_plan,
     switchover_steps,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import RunContext
-
-Result = dict[str, Any]
 
 
 class Switchover:
@@ -32,14 +29,14 @@ class Switchover:
 
     # 1. Read every host. Nothing is changed.
 
-    def look(self) -> Result:
+    def look(self) -> dict[str, object]:
         """Read what the plan needs, and try to log in to the other of the two servers."""
         row = switchover_steps.take_cluster(self.run)
         return self.run.do(switchover_steps.look(self.run, row))
 
     # 2. Judge every premise, and plan; or refuse.
 
-    def plan(self) -> Result:
+    def plan(self) -> dict[str, object]:
         """What each host has to do, with every statement. If a switchover was interrupted, it is
         finished or undone by this plan, and this step runs once more after that.
         """
@@ -48,24 +45,24 @@ class Switchover:
 
     # 3. Move the role: on all hosts together, while writers wait.
 
-    def part(self) -> Result:
+    def part(self) -> dict[str, object]:
         """This host's part (module_utils): keep writers out, apply, attach, open; or undo it."""
         return self.run.do(switchover_steps.part_of(self.run))
 
     # 4. Say what became of it.
 
-    def report(self) -> Result:
+    def report(self) -> dict[str, object]:
         """Show and keep it; a failure if the role did not move. Once more after step 5."""
         return switchover_steps.report(self.run)
 
     # 5. Settle: before the option files get the new roles, and once more after that.
 
-    def after(self) -> Result:
+    def after(self) -> dict[str, object]:
         """Do what writers need not wait for: events, the old channel, the read-only option file."""
         return self.run.do(switchover_steps.rest_of(self.run))
 
 
-STEPS: dict[str, Callable[[Switchover], Result]] = {
+STEPS: dict[str, Callable[[Switchover], dict[str, object]]] = {
     "look": Switchover.look,
     "plan": Switchover.plan,
     "part": Switchover.part,

@@ -163,7 +163,7 @@ def froze_at(plan: SwitchoverRun, parts: Parts) -> str | None:
     return None
 
 
-def points(parts: Parts, titles: Mapping[str, str] = TITLES) -> list[Check]:
+def points(parts: Parts, titles: Mapping[str, str]) -> list[Check]:
     """The checkpoints that the parts have seen, as rows.
 
     Args:

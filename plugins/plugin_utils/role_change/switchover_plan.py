@@ -55,6 +55,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 SETTLE, NONE = "settle", "none"
 # host -> what semisync_switchover's look returned.
 Looks = dict[str, dict[str, Any]]
+# (host, statement).
+Line = tuple[str, str]
 
 
 def names_of(member: Member) -> Names:
@@ -343,27 +345,53 @@ def statements(
 ) -> list[Statement]:
     """Every statement in its order, with its host, as far as it is known beforehand."""
     here, there = names_of(source), names_of(target)
-    lines: list[tuple[str, str]] = [
-        (source.host, statement)
-        for statement in journal.create_statements(settings["canary_schema"])
+    schema = settings["canary_schema"]
+    shown = role_statements.shown
+    lines: list[Line] = [
+        (source.host, statement) for statement in journal.create_statements(schema)
     ]
-    lines.append((source.host, journal.insert_statement(settings["canary_schema"])))
+    lines.append((source.host, journal.insert_statement(schema)))
     events = runs_events(looks.get(source.host) or {})
     if events and not here.super_read_only:
         lines.append((source.host, "SET GLOBAL event_scheduler = 0"))
     lines.append((source.host, role_statements.freeze_statement(here)))
-    lines += [
-        (target.host, words)
-        for words in role_statements.shown(role_statements.promote_steps(there))
-    ]
+    lines += [(target.host, words) for words in shown(role_statements.promote_steps(there))]
+    lines += of_other_replicas(members, target)
+    lines += of_following(source, target, settings, hosts[source.host])
+    lines.append((target.host, role_statements.open_statement()))
+    lines += [(source.host, words) for words in shown(role_statements.retire_steps(here))]
+    lines.append((target.host, journal.insert_statement(schema)))
+    lines += [(target.host, words) for words in shown(role_statements.forget_steps(there))]
+    for event in events:
+        enabled = role_statements.alter_event(event, "ENABLE")
+        lines += [(target.host, words) for words in shown(enabled)]
+    if here.super_read_only and not hosts[source.host].super_read_only:
+        lines.append((source.host, "SET GLOBAL super_read_only = 0"))
+    return [{"host": host, "statement": words} for host, words in lines]
+
+
+def of_other_replicas(members: list[Member], target: Member) -> list[Line]:
+    """How the replicas that stay replicas come to follow the target."""
+    lines: list[Line] = []
     for member in replicas_of(members):
         if member is not target:
-            lines += [
-                (member.host, words)
-                for words in role_statements.shown(
-                    role_statements.redirect_steps(names_of(member), target.address, target.port)
-                )
-            ]
+            steps = role_statements.redirect_steps(names_of(member), target.address, target.port)
+            lines += [(member.host, words) for words in role_statements.shown(steps)]
+    return lines
+
+
+def of_following(
+    source: Member,
+    target: Member,
+    settings: Settings,
+    plan: SwitchoverPlan,
+) -> list[Line]:
+    """How the source comes to follow the target.
+
+    Args:
+        plan: what the source is given.
+    """
+    here = names_of(source)
     channel = role_statements.channel_of(
         {
             "source_host": target.address,
@@ -372,38 +400,16 @@ def statements(
             "source_password": "",
             "connect_retry": settings["replication_connect_retry"],
         },
-        dataclasses.asdict(hosts[source.host].tls),
+        dataclasses.asdict(plan.tls),
     )
-    begins = (
-        str(
-            role_statements.merged(
-                source.facts["gtid"].get("gtid_slave_pos"),
-                source.facts["gtid"].get("gtid_binlog_pos"),
-            )
+    begins = ""
+    if here.mariadb:
+        gtid = source.facts["gtid"]
+        begins = str(
+            role_statements.merged(gtid.get("gtid_slave_pos"), gtid.get("gtid_binlog_pos"))
         )
-        if here.mariadb
-        else ""
-    )
-    lines += [
-        (source.host, words)
-        for words in role_statements.shown(role_statements.attach_steps(here, channel, begins))
-    ]
-    lines.append((target.host, role_statements.open_statement()))
-    lines += [
-        (source.host, words) for words in role_statements.shown(role_statements.retire_steps(here))
-    ]
-    lines.append((target.host, journal.insert_statement(settings["canary_schema"])))
-    lines += [
-        (target.host, words) for words in role_statements.shown(role_statements.forget_steps(there))
-    ]
-    for event in events:
-        lines += [
-            (target.host, words)
-            for words in role_statements.shown(role_statements.alter_event(event, "ENABLE"))
-        ]
-    if here.super_read_only and not hosts[source.host].super_read_only:
-        lines.append((source.host, "SET GLOBAL super_read_only = 0"))
-    return [{"host": host, "statement": words} for host, words in lines]
+    steps = role_statements.attach_steps(here, channel, begins)
+    return [(source.host, words) for words in role_statements.shown(steps)]
 
 
 def in_words(plan: SwitchoverRun) -> list[str]:

@@ -276,27 +276,31 @@ def lock_words(looked: dict[str, Any]) -> str:
     return f"held by {looked.get('lock_of') or 'a connection'}"
 
 
+def of_lock_and_filters(member: Member, looked: dict[str, Any]) -> Iterator[Premise]:
+    """What no server may have."""
+    yield Premise(
+        "no other switchover is under way",
+        member.host,
+        not looked.get("running"),
+        f"the lock {locks.RUN_LOCK} is {lock_words(looked)}",
+        "wait until it has ended; if there is none, end that connection (KILL)",
+    )
+    filters = looked.get("filters") or []
+    yield Premise(
+        "nothing is filtered",
+        member.host,
+        not filters,
+        ", ".join(filters) or "no filter",
+        "it does not have, or pass on, everything; take the filter away, or name another",
+    )
+
+
 def of_work(
     source: Member, target: Member, looks: dict[str, Any], settings: Settings
 ) -> Iterator[Premise]:
     """What runs on the two servers."""
     for member in (source, target):
-        looked = looks.get(member.host) or {}
-        yield Premise(
-            "no other switchover is under way",
-            member.host,
-            not looked.get("running"),
-            f"the lock {locks.RUN_LOCK} is {lock_words(looked)}",
-            "wait until it has ended; if there is none, end that connection (KILL)",
-        )
-        filters = looked.get("filters") or []
-        yield Premise(
-            "nothing is filtered",
-            member.host,
-            not filters,
-            ", ".join(filters) or "no filter",
-            "it does not have, or pass on, everything; take the filter away, or name another",
-        )
+        yield from of_lock_and_filters(member, looks.get(member.host) or {})
     here, there = looks.get(source.host) or {}, looks.get(target.host) or {}
     events = [event for event in here.get("events", []) if event["status"] == "ENABLED"]
     same = here.get("event_scheduler") == there.get("event_scheduler")

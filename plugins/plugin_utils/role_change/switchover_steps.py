@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
+from typing import cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     SWITCH,
@@ -43,7 +43,6 @@ FILE = "switchover.json"
 LEFT_OUT = "it could not be read, and has no part in this"
 # The checkpoints of what is settled.
 SETTLED = ("  S8", "  S9")
-Result = dict[str, Any]
 
 
 def take_cluster(run: RunContext) -> JournalRow | None:
@@ -107,7 +106,7 @@ def ends(
     return source_of(members), by_host[own["switchover_to"]]
 
 
-def plan(run: RunContext, row: JournalRow | None) -> Result:
+def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
     """Judge all premises, and plan."""
     members, own = run.members, run.own
     taking_part = switchover_plan.taking_part(members, row)
@@ -153,17 +152,17 @@ def rest_of(run: RunContext) -> SwitchoverPlan:
     return dataclasses.replace(planned, scheduler_was_on=was_on)
 
 
-def report(run: RunContext) -> Result:
+def report(run: RunContext) -> dict[str, object]:
     """Show and keep what became of it; a failure where the role has not moved."""
     planned, settled = planned_by(run), run.options.settled
     parts = run.parts_of(planned["hosts"])
     outcome, reason = switchover_outcome.outcome(planned, parts)
-    rows = switchover_outcome.points(parts)
+    rows = switchover_outcome.points(parts, switchover_outcome.TITLES)
     if settled:
         run.take_members()
         rows += switchover_outcome.settled(planned, run.members, plans_of(run, planned))
     record = switchover_outcome.record(planned, parts, outcome, reason, rows)
-    result: Result = {**record, "changed": False, "path": None}
+    result: dict[str, object] = {**record, "changed": False, "path": None}
     if run.host == next(host for host in planned["hosts"] if run.in_play(host)):
         result["path"] = keep(run, planned, record)
         told = switchover_outcome.told(record)

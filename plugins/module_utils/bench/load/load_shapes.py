@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import NotRequired, TypedDict
+    from typing import Dict, NotRequired, Optional, TypedDict
 
     # A server's name for a variable or status -> its value; None if it has none of that name.
-    Readings = dict[str, str | None]
+    Readings = Dict[str, Optional[str]]
 else:
     TypedDict = Readings = dict
 
@@ -65,7 +65,7 @@ class Login(TypedDict):
     socket: str | None
 
 
-class LoadOptions(Expected):
+class LoadOptions(Expected):  # pylint: disable=duplicate-bases  # dict, once, at run time
     """semisync_load's options."""
 
     iterations: int

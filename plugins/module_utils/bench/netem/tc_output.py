@@ -56,7 +56,7 @@ def settled(qdisc: Qdisc) -> Qdisc:
     """A qdisc of `tc -json qdisc show` without the counter that htb lists among its options."""
     kept, options = qdisc.copy(), dict(qdisc.get("options", {}))
     lasting = {key: options[key] for key in options if not key.endswith("_stat")}
-    kept["options"] = cast("QdiscOptions", lasting)
+    kept["options"] = cast(QdiscOptions, lasting)
     return kept
 
 

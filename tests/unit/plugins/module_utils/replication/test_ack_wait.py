@@ -33,6 +33,9 @@ def statuses(yes, no, waiting, status="ON"):
         (statuses(10, 0, 1), statuses(12, 0, 0, "OFF"), "AFTER_SYNC", False),
         # FLUSH STATUS in between.
         (statuses(10, 0, 1), statuses(3, 0, 0), "AFTER_SYNC", False),
+        # What the server does not say is not zero.
+        (dict(statuses(10, 0, 1), wait_sessions=None), statuses(10, 0, 0), "AFTER_SYNC", False),
+        (statuses(10, 0, 0), dict(statuses(10, 0, 0), no_tx=None), "AFTER_SYNC", False),
     ],
 )
 def test_who_waited_is_known_to_be_acknowledged_where_as_many_were(first, now, point, expected):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -136,7 +136,7 @@ class Play:
 
     def one(self, host: str) -> None:
         plan, warden = self.plan(host), Warden()
-        this = part_run.make(Module(), plan, warden)
+        this: Any = part_run.make(Module(), plan, cast(Any, warden))
         try:
             self.results[host] = this.run()
         except ServerError as error:

@@ -101,17 +101,17 @@ def test_a_host_that_is_held_is_no_reason_to_change_a_file_and_a_new_one_is():
 def test_a_host_may_ask_itself_by_its_own_address(named, address, expected):
     members = samples.pair("mysql")
     members[0].address = address
-    settings = samples.settings(http_port=8008, http_allow=named)
+    settings = samples.settings(http_port=8008, http_allow=list(named))
     assert answer.step(members[0], members, settings)["allow"] == expected
 
 
-ROUTERS = ["10.0.0.0/24", "fd99::/64"]
+ROUTERS = ("10.0.0.0/24", "fd99::/64")
 
 
 def asked_by(peers, address="", named=ROUTERS):
     """(who may ask, whom systemd lets in)."""
     member = samples.pair("mysql")[0]
-    allow = answer.may_ask(member, peers, samples.settings(http_allow=named))
+    allow = answer.may_ask(member, peers, samples.settings(http_allow=list(named)))
     return allow, answer.let_in_by_systemd(allow, address)
 
 

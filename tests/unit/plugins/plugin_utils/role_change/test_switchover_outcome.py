@@ -106,7 +106,7 @@ def test_a_checkpoint_that_failed_is_said_when_all_is_settled():
             "done", points=[{"id": "S7", "good": False, "observed": "no", "expected": "yes"}]
         ),
     }
-    rows = switchover_outcome.points(parts)
+    rows = switchover_outcome.points(parts, switchover_outcome.TITLES)
     words = switchover_outcome.complaint(record(parts, rows), parts, True)
     assert words == "Cluster 'shop': db2 is the source, but S7 db2: no"
 
@@ -213,7 +213,7 @@ def full_record():
             timeline=[event("frozen_seen", 100.011), event("open", 100.060)],
         ),
     }
-    return record(parts, switchover_outcome.points(parts))
+    return record(parts, switchover_outcome.points(parts, switchover_outcome.TITLES))
 
 
 def test_the_moment_of_the_freeze_is_the_source_s_clock_s():
