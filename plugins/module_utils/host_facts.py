@@ -49,7 +49,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     """
     params, variables = module.params, info["variables"]
     # After the state, with its GTIDs: see there.
-    measured = ack_wait.read(module, info)
+    measured = ack_wait.read_ack_wait(module, info)
     applies = backlog.read(module) if measure_backlog and info["channel"] else None
     on_host = process.read(module, variables, params["option_file"])
     result: Info = {
@@ -61,10 +61,10 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
             "port": params["login_port"],
             "unix_socket": params["login_unix_socket"],
         },
-        "error_log": error_log.read(variables, on_host["pid"]),
+        "error_log": error_log.read_error_log(variables, on_host["pid"]),
         "answer": place.read(int(variables["port"] or 0)),
         "seed": marker.read_marker(variables.get("port")),
-        "certificates": certificates.read(variables, read_text),
+        "certificates": certificates.read_certificates(variables, read_text),
     }
     if measure_backlog:
         result["backlog"] = applies

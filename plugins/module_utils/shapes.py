@@ -161,7 +161,7 @@ class HeldRow(TypedDict):
 
 
 class Standing(TypedDict):
-    """The little that says who is a cluster's source (replication/topology_facts.py)."""
+    """The little that says who is a cluster's source (canary/wait.py)."""
 
     variables: Variables
     channel: Channel | None

@@ -139,7 +139,8 @@ class Wanted(TypedDict):
 
 def creation(server: Server, names: Names, params: Wanted) -> list[Step]:
     """The statements that make the account."""
-    user, host = params["user"], params["host"]
+    user = params["user"]
+    host = params["host"]
     exists = account.by_grant(names) and bool(
         server.rows("SELECT 1 AS one FROM mysql.user WHERE User = %s AND Host = %s", (user, host))
     )
@@ -149,17 +150,27 @@ def creation(server: Server, names: Names, params: Wanted) -> list[Step]:
 
 
 def wanted_steps(
-    params: Wanted, server: Server, names: Names, accounts: list[account.Known]
+    params: Wanted,
+    server: Server,
+    names: Names,
+    accounts: list[account.Known],
 ) -> list[Step]:
     """The statements to run, of the whole account or of its password."""
-    user, new = params["user"], params["password"]
+    user = params["user"]
+    new = params["password"]
     if params["state"] == "present":
         there = params["host"] in [existing["host"] for existing in accounts]
         return [] if there else creation(server, names, params)
     return [
         step
         for existing in accounts
-        for step in account.statements(names, user, existing, new, params["state"] == "both")
+        for step in account.statements(
+            names,
+            user,
+            existing,
+            new,
+            params["state"] == "both",
+        )
     ]
 
 
@@ -195,7 +206,12 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
     accounts = accounts_of(server, names, user)
     if of_password and (accounts or not params["missing_ok"]):
         account.check(names, user, accounts)
-    steps = wanted_steps(params, server, names, accounts)
+    steps = wanted_steps(
+        params,
+        server,
+        names,
+        accounts,
+    )
     kept = keep_old and names.dual_passwords
     if steps and of_password:
         refuse_strangers(module, server, not kept)

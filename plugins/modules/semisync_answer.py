@@ -104,7 +104,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
-from ansible_collections.dbre.semisync.plugins.module_utils.answer.login import (
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.units import (
     EXISTS,
     creation,
     new_password,
@@ -121,7 +121,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Answer
 STARTING = 10
 
 
-def write(path: str, text: str, mode: int, owner: str = "") -> None:
+def write(
+    path: str,
+    text: str,
+    mode: int,
+    owner: str = "",
+) -> None:
     """A whole file with its mode and owner, or the old one."""
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o755, exist_ok=True)
@@ -189,8 +194,10 @@ def present(
     wanted: dict[str, str],
 ) -> list[str]:
     """Bring files, account and units to what is wanted; what was done."""
-    params, port = module.params, int(variables["port"] or 0)
-    where, unit = place.paths(port), place.unit(port)
+    params = module.params
+    port = int(variables["port"] or 0)
+    where = place.paths(port)
+    unit = place.unit(port)
     lacking = place.lacking(now, wanted)
     writing = [path for path in sorted(wanted) if path in lacking]
     exists = bool(server.rows(*EXISTS))
@@ -206,24 +213,39 @@ def present(
     if new_login:
         password = new_password()
         # The password first: should this end here, the login fails, and the next run sees it.
-        write(where["password"], password + "\n", 0o600, place.SYSTEM_USER)
+        write(
+            where["password"],
+            password + "\n",
+            0o600,
+            place.SYSTEM_USER,
+        )
         run_alone(
             server, (removal() if exists else []) + creation(names, params["schema"], password)
         )
     if again:
         systemctl(module, "daemon-reload")
         systemctl(module, "enable", f"{unit}.socket")
-        systemctl(module, "stop", f"{unit}.socket", f"{unit}.service")
+        systemctl(
+            module,
+            "stop",
+            f"{unit}.socket",
+            f"{unit}.service",
+        )
         systemctl(module, "start", f"{unit}.socket")
     return steps
 
 
 def absent(
-    module: AnsibleModule, server: Server, variables: Variables, now: Answer | None
+    module: AnsibleModule,
+    server: Server,
+    variables: Variables,
+    now: Answer | None,
 ) -> list[str]:
     """Take units, account and files away; what was done."""
     port = int(variables["port"] or 0)
-    where, unit, exists = place.paths(port), place.unit(port), bool(server.rows(*EXISTS))
+    where = place.paths(port)
+    unit = place.unit(port)
+    exists = bool(server.rows(*EXISTS))
     gone = [
         path
         for name, path in where.items()
@@ -235,7 +257,12 @@ def absent(
         return steps
     if now:
         systemctl(module, "disable", f"{unit}.socket")
-        systemctl(module, "stop", f"{unit}.socket", f"{unit}.service")
+        systemctl(
+            module,
+            "stop",
+            f"{unit}.socket",
+            f"{unit}.service",
+        )
     if exists:
         run_alone(server, removal())
     # The units last: by them an interrupted removal is seen.
@@ -263,10 +290,18 @@ def said_now(server_port: int) -> Said | None:
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     variables = server.variables()
     port = int(variables["port"] or 0)
-    now, said = place.read(port), None
+    now = place.read(port)
+    said = None
     wanted = wanted_files(module, names, variables)
     if module.params["state"] == "present":
-        steps = present(module, server, names, variables, now, wanted)
+        steps = present(
+            module,
+            server,
+            names,
+            variables,
+            now,
+            wanted,
+        )
         if not module.check_mode:
             said = wait_until(
                 lambda: said_now(port),
@@ -275,7 +310,12 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
                 enough=lambda answer: answer and answer["status"] is not None,
             )
     else:
-        steps = absent(module, server, variables, now)
+        steps = absent(
+            module,
+            server,
+            variables,
+            now,
+        )
     return {
         "changed": bool(steps),
         "steps": steps,

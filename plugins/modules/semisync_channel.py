@@ -159,7 +159,8 @@ def kept_password(server: Server, names: Names, variables: Variables) -> str | N
 
 def update(module: AnsibleModule, replica: Replica, before: Channel) -> list[Step]:
     """Bring password and TLS of the channel to what is given; the statements of that."""
-    params, names = module.params, replica.names
+    params = module.params
+    names = replica.names
     known = kept_password(replica.server, names, replica.server.variables())
     changes = channel.login_changes(params, before, known)
     if changes and not module.check_mode:
@@ -181,7 +182,8 @@ def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | Non
 
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring the channel to its state; what it was, and how it got there."""
-    params, replica = module.params, Replica(module, server, names)
+    params = module.params
+    replica = Replica(module, server, names)
     before = replica.channel()
     if before is None and params["state"] != "configured":
         raise ValueError(f"there is no replication channel to be {params['state']} on this host")
@@ -205,7 +207,13 @@ def main() -> None:
         argument_spec=login.argument_spec(
             state={
                 "type": "str",
-                "choices": ["configured", "started", "stopped", "updated", "reconnected"],
+                "choices": [
+                    "configured",
+                    "started",
+                    "stopped",
+                    "updated",
+                    "reconnected",
+                ],
                 "default": "configured",
             },
             source_host={"type": "str"},

@@ -169,7 +169,14 @@ def fsync(module: AnsibleModule) -> SyncedWrites | None:
 def resolve(peer: str) -> str | None:
     """A peer's address, None where it has none."""
     try:
-        return str(socket.getaddrinfo(peer, None, 0, socket.SOCK_STREAM)[0][4][0])
+        return str(
+            socket.getaddrinfo(
+                peer,
+                None,
+                0,
+                socket.SOCK_STREAM,
+            )[0][4][0]
+        )
     except socket.gaierror:
         return None
 

@@ -243,7 +243,10 @@ def snapshot_after(
 
 
 def one_run(
-    module: AnsibleModule, server: Server, names: Names, tool: load_tools.Load
+    module: AnsibleModule,
+    server: Server,
+    names: Names,
+    tool: load_tools.Load,
 ) -> tuple[LoadRun, Server]:
     """One run: its figures, or why it does not count; and the server's connection, which may be a
     new one.
@@ -330,7 +333,10 @@ def drop_once(server: Server, schema: str, errors: list[str]) -> None:
 
 
 def all_runs(
-    module: AnsibleModule, server: Server, names: Names, tool: load_tools.Load
+    module: AnsibleModule,
+    server: Server,
+    names: Names,
+    tool: load_tools.Load,
 ) -> list[LoadRun]:
     """All runs, the warm-up thrown away; the schema is gone after each whatever happens."""
     runs: list[LoadRun] = []

@@ -120,7 +120,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side, Values, Variables
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Channel,
+    Side,
+    Values,
+    Variables,
+)
 
 SETTLE_SECONDS = 10
 # A source on which nobody waits for so long has no writers that could be held up.
@@ -143,7 +148,12 @@ def plan(
         switch_off = {names.variables(side)["enabled"]: 0} if removals else {}
         return assignments(plugin.variable_changes(switch_off, current)) + removals, []
     changes = plugin.variable_changes(variables, current)
-    changes, later = plugin.gentle_start(names, side, changes, current)
+    changes, later = plugin.gentle_start(
+        names,
+        side,
+        changes,
+        current,
+    )
     statements = plugin.install_statements(names, side, plugins) + assignments(changes)
     return statements, assignments(later)
 
@@ -227,44 +237,72 @@ def execute(module: AnsibleModule, server: Server, statements: list[str]) -> Non
             module.fail_json(msg=f"the server refuses {statement}: {error}")
 
 
+def restarts(
+    module: AnsibleModule,
+    server: Server,
+    names: Names,
+    channel: Channel | None,
+    steps: list[str],
+) -> list[str]:
+    """The statements that start the IO thread again, if it has to see what was done."""
+    if not module.params["restart_io_thread"]:
+        return []
+    status = names.statuses("replica")["status"].lower()
+    asleep = server.semisync_status().get(status) != "ON"
+    connected = channel is not None and channel["io_running"] != "No"
+    return restart_io(names) if connected and (steps or asleep) else []
+
+
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring plugin and variables to what is wanted; what was done."""
-    side, wanted, wanted_state = (
-        module.params["side"],
-        module.params["variables"],
-        module.params["state"],
-    )
-    plugins, variables = server.plugins(), server.variables()
+    side = module.params["side"]
+    wanted = module.params["variables"]
+    wanted_state = module.params["state"]
+    plugins = server.plugins()
+    variables = server.variables()
     plugin.check_mix(plugins, server.registered_plugins(), names.generation)
     channel = channels.default_channel(server.channels(names))
-    steps, later = plan(names, side, wanted_state, wanted, plugins, variables)
+    steps, later = plan(
+        names,
+        side,
+        wanted_state,
+        wanted,
+        plugins,
+        variables,
+    )
     counted = statuses(server, names, side)
     # INSTALL PLUGIN reads the option files, so a variable may have its wanted value by then.
     execute(module, server, steps)
     if later and not module.check_mode:
         settle(lambda: statuses(server, names, side), counted)
     execute(module, server, later)
-    asleep = server.semisync_status().get(names.statuses("replica")["status"].lower()) != "ON"
-    connected = channel is not None and channel["io_running"] != "No"
-    again = (
-        restart_io(names)
-        if module.params["restart_io_thread"] and connected and (steps or asleep)
-        else []
+    again = restarts(
+        module,
+        server,
+        names,
+        channel,
+        steps,
     )
     execute(module, server, again)
     wanted_plugin = names.plugin(side)
     after = (
-        predict(plugins, variables, wanted, wanted_plugin, wanted_state)
+        predict(
+            plugins,
+            variables,
+            wanted,
+            wanted_plugin,
+            wanted_state,
+        )
         if module.check_mode
         else (server.plugins(), server.variables())
     )
+    done = steps + later + again
+    status = statuses(server, names, side)
     return {
-        "changed": bool(steps + later + again),
+        "changed": bool(done),
         "plugin": wanted_plugin[0] if wanted_plugin else None,
-        "statements": steps + later + again,
-        "status": {
-            key: value for key, value in statuses(server, names, side).items() if value is not None
-        },
+        "statements": done,
+        "status": {key: value for key, value in status.items() if value is not None},
         "diff": {
             "before": describe(plugins, variables, wanted),
             "after": describe(after[0], after[1], wanted),

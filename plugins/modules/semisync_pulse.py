@@ -162,32 +162,61 @@ def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, obje
         try:
             watcher = Server(login.connect(module))
             put(stream, {"pid": os.getpid()})
-            return {"changed": beat(module, server, watcher, names, stream) > 0}
+            return {
+                "changed": beat(
+                    module,
+                    server,
+                    watcher,
+                    names,
+                    stream,
+                )
+                > 0
+            }
         except ServerError as error:
             put(stream, {"error": f"the writer on the source failed: {error}"})
             raise
 
 
 def beat(
-    module: AnsibleModule, server: Server, watcher: Server, names: Names, stream: TextIO
+    module: AnsibleModule,
+    server: Server,
+    watcher: Server,
+    names: Names,
+    stream: TextIO,
 ) -> int:
     """Insert row after row, and write each down; how many there were.
 
     Args:
         watcher: another connection to the server, for its counters.
     """
-    params, path, number = module.params, path_of(module), 0
+    params = module.params
+    path = path_of(module)
+    number = 0
     keys = names.statuses("source")
     before = by_key(keys, watcher.semisync_status())
     deadline = time.monotonic() + params["seconds"]
     while os.path.exists(path) and time.monotonic() < deadline:
         number += 1
         text = pulse.row_text(MARK, params["token"], number)
-        begun, begin = time.time(), time.monotonic()
-        insert(server, params["schema"], params["table"], text)
+        begun = time.time()
+        begin = time.monotonic()
+        insert(
+            server,
+            params["schema"],
+            params["table"],
+            text,
+        )
         seconds = time.monotonic() - begin
         after = by_key(keys, watcher.semisync_status())
-        put(stream, pulse.entry(begun, seconds, before, after))
+        put(
+            stream,
+            pulse.entry(
+                begun,
+                seconds,
+                before,
+                after,
+            ),
+        )
         before = after
         time.sleep(params["interval"])
     return number
@@ -223,7 +252,8 @@ def unreachable(module: AnsibleModule) -> str:
 
 def wait(module: AnsibleModule) -> dict[str, object]:
     """Wait until the newest rows are as wanted."""
-    params, begin = module.params, time.monotonic()
+    params = module.params
+    begin = time.monotonic()
 
     def look() -> tuple[list[dict[str, Any]], list[str], str]:
         """The rows, what they lack, and why no more will come."""
@@ -294,7 +324,8 @@ def main() -> None:
         required_if=[("mode", "wait", ["wait_for"])],
         supports_check_mode=True,
     )
-    token, mode = module.params["token"], module.params["mode"]
+    token = module.params["token"]
+    mode = module.params["mode"]
     if not re.match(r"[A-Za-z0-9]+\Z", token):
         module.fail_json(msg=f"token is {token!r}; it must be letters and digits")
     if mode != "write":

@@ -274,37 +274,47 @@ def missing_options(params: Mapping[str, object]) -> list[str]:
     return [name for name in needs if not params[name]]
 
 
+OPTIONS: dict[str, object] = {
+    "part": {
+        "type": "str",
+        "choices": [
+            "seen",
+            "prepare",
+            "send",
+            "offered",
+            "take",
+            "clear",
+        ],
+        "required": True,
+    },
+    "method": {"type": "str", "choices": ["clone", "backup", "dump"], "required": True},
+    "password": {"type": "str", "no_log": True},
+    "tls": {"type": "str", "choices": ["required", "any", "disabled"], "default": "required"},
+    "tls_ca": {"type": "path"},
+    "donor_host": {"type": "str", "default": ""},
+    "port": {"type": "int", "default": 4444},
+    "certificate": {"type": "str"},
+    "key": {"type": "str", "no_log": True},
+    "token": {"type": "str", "no_log": True},
+    "tools": {"type": "dict"},
+    "job": {"type": "path"},
+    "wait": {"type": "int", "default": 300},
+    "source": {"type": "str"},
+    "source_host": {"type": "str"},
+    "source_port": {"type": "int", "default": 3306},
+    "plugins": {"type": "dict", "default": {}},
+    "expected_bytes": {"type": "int", "default": 0},
+    "unit": {"type": "str"},
+    "restart_timeout": {"type": "int", "default": 120},
+    "seen_at": {"type": "float", "default": 0},
+    "timeout": {"type": "int", "default": 86400},
+    "progress_seconds": {"type": "int", "default": 5},
+}
+
+
 def main() -> None:
     module = AnsibleModule(
-        argument_spec=login.argument_spec(
-            part={
-                "type": "str",
-                "choices": ["seen", "prepare", "send", "offered", "take", "clear"],
-                "required": True,
-            },
-            method={"type": "str", "choices": ["clone", "backup", "dump"], "required": True},
-            password={"type": "str", "no_log": True},
-            tls={"type": "str", "choices": ["required", "any", "disabled"], "default": "required"},
-            tls_ca={"type": "path"},
-            donor_host={"type": "str", "default": ""},
-            port={"type": "int", "default": 4444},
-            certificate={"type": "str"},
-            key={"type": "str", "no_log": True},
-            token={"type": "str", "no_log": True},
-            tools={"type": "dict"},
-            job={"type": "path"},
-            wait={"type": "int", "default": 300},
-            source={"type": "str"},
-            source_host={"type": "str"},
-            source_port={"type": "int", "default": 3306},
-            plugins={"type": "dict", "default": {}},
-            expected_bytes={"type": "int", "default": 0},
-            unit={"type": "str"},
-            restart_timeout={"type": "int", "default": 120},
-            seen_at={"type": "float", "default": 0},
-            timeout={"type": "int", "default": 86400},
-            progress_seconds={"type": "int", "default": 5},
-        ),
+        argument_spec=login.argument_spec(**OPTIONS),
         required_if=PART_NEEDS,
         supports_check_mode=True,
     )

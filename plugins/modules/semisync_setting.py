@@ -181,7 +181,8 @@ def settle(module: AnsibleModule, server: Server, names: Names) -> None:
     Raises:
         SettingError: they are not in time.
     """
-    params, begin = module.params, time.monotonic()
+    params = module.params
+    begin = time.monotonic()
 
     def look() -> str:
         reason = unready(params, take_snapshot(server, names))
@@ -189,7 +190,12 @@ def settle(module: AnsibleModule, server: Server, names: Names) -> None:
             end_senders(server)
         return reason
 
-    reason = wait_until(look, params["wait_timeout"], 0.1, enough=lambda reason: not reason)
+    reason = wait_until(
+        look,
+        params["wait_timeout"],
+        0.1,
+        enough=lambda reason: not reason,
+    )
     if reason:
         raise SettingError(f"{reason} after {int(params['wait_timeout'])} s")
 
@@ -210,7 +216,8 @@ def check_free(server: Server, kept: Kept, params: SettingOptions) -> None:
     Args:
         kept: what must be put back.
     """
-    schema, account = params["schema"], params["account"]
+    schema = params["schema"]
+    account = params["account"]
     if schema and schema not in kept.get("schemas", []) and schema in server.schemas():
         raise SettingError(f"the schema {schema} exists; name one that does not")
     if (
@@ -234,9 +241,17 @@ def present(module: AnsibleModule, server: Server, names: Names) -> SettingResul
     """Keep what is there, start the timer, and make the settings."""
     params: SettingOptions = module.params
     rollback = SettingsRollback(module)
-    side, mode, account = params["side"], params["replication"], params["account"]
-    kept, now = rollback.kept(), server.variables()
-    wanted = temporary_settings.wanted_variables(names, side, mode, params["variables"])
+    side = params["side"]
+    mode = params["replication"]
+    account = params["account"]
+    kept = rollback.kept()
+    now = server.variables()
+    wanted = temporary_settings.wanted_variables(
+        names,
+        side,
+        mode,
+        params["variables"],
+    )
     runs = side == "replica" and io_runs(server, names)
     wants_io = mode != "none" if side == "replica" and mode else None
     check_free(server, kept, params)
@@ -250,7 +265,12 @@ def present(module: AnsibleModule, server: Server, names: Names) -> SettingResul
         statements.append(temporary_settings.io_statement(names, wants_io))
     if not module.check_mode:
         back = temporary_settings.restore_statements(names, kept)
-        rollback.arm(kept, back, params["rollback_after"], now)
+        rollback.arm(
+            kept,
+            back,
+            params["rollback_after"],
+            now,
+        )
         for statement in statements:
             server.rows(statement)
         if account and created:
@@ -270,13 +290,19 @@ def present(module: AnsibleModule, server: Server, names: Names) -> SettingResul
 def absent(module: AnsibleModule, server: Server, names: Names) -> SettingResult:
     """Restore everything, and stop the timer."""
     rollback = SettingsRollback(module)
-    kept, now = rollback.kept(), server.variables()
+    kept = rollback.kept()
+    now = server.variables()
     statements = temporary_settings.restore_statements(names, kept, now)
     if not module.check_mode:
         for statement in statements:
             server.rows(statement)
         rollback.forget()
-    return {"statements": statements, "kept": {}, "changed": bool(statements), "rollback_at": None}
+    return {
+        "statements": statements,
+        "kept": {},
+        "changed": bool(statements),
+        "rollback_at": None,
+    }
 
 
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
@@ -301,7 +327,12 @@ def connect(module: AnsibleModule) -> Any:
         return seen[1] is None or seen[1].number in login.ACCESS_DENIED
 
     patience = module.params["wait_timeout"] if module.params["state"] == "absent" else 0
-    cursor, error = wait_until(attempt, patience, 1, enough=final)
+    cursor, error = wait_until(
+        attempt,
+        patience,
+        1,
+        enough=final,
+    )
     if error:
         module.fail_json(msg=login.explain(error, module.params), reason="login")
     return cursor
@@ -335,7 +366,12 @@ def main() -> None:
         module.fail_json(
             msg=f"rollback_after is {rollback_after}; it must be from 10 to 86400 seconds"
         )
-    connection.work(module, run, "the server refused a setting", connect)
+    connection.work(
+        module,
+        run,
+        "the server refused a setting",
+        connect,
+    )
 
 
 if __name__ == "__main__":

@@ -207,7 +207,12 @@ class Unit:
         return bool(timers)
 
 
-def work(unit: Unit, wanted: str | None, after: int, check_mode: bool) -> bool:
+def work(
+    unit: Unit,
+    wanted: str | None,
+    after: int,
+    check_mode: bool,
+) -> bool:
     """Bring the unit to the state that is wanted; whether that changes anything."""
     if wanted == "rescued":
         return bool(unit.timer.units()) if check_mode else unit.rescue()

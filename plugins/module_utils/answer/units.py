@@ -1,14 +1,18 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the files of the HTTP answer say. Only what sets it up imports this: a run that changes
-nothing would carry it to every host.
+"""What the files of the HTTP answer say, and its account on its own server, which may see what
+channels do and read the journal. Only what sets it up imports this: a run that changes nothing
+would carry it to every host.
+
+Each host makes its own password, which never leaves it, so the statements go to no binary log.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
+import secrets
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import (
     ACCOUNT,
@@ -16,9 +20,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import 
     paths,
     unit,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.account import native_hash
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import table_name
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
+# Whether its account is there.
+EXISTS = ("SELECT User FROM mysql.user WHERE User = %s AND Host = %s", ACCOUNT)
 # As others write it; nothing is bound here.
 EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104
 # What the service may do besides answering: nothing. It keeps the host's /tmp, where a server may
@@ -96,6 +104,41 @@ class Wanted(TypedDict):
     filter: list[str]
 
 
+def socket_text(server_port: int, wanted: Wanted, only: str) -> str:
+    """The unit that listens; `only` are the lines that filter addresses."""
+    return f"""\
+# Written by the Ansible collection dbre.semisync. Edits are overwritten.
+[Unit]
+Description=Asks whether the server at port {server_port} takes writes, over HTTP
+
+[Socket]
+ListenStream={listening(wanted["address"], wanted["port"])}
+FreeBind=yes
+Backlog=1024
+{only}
+[Install]
+WantedBy=sockets.target
+"""
+
+
+def service_text(server_port: int, python: str, only: str) -> str:
+    """The unit of the service; `only` are the lines that filter addresses."""
+    where, name = paths(server_port), unit(server_port)
+    return f"""\
+# Written by the Ansible collection dbre.semisync. Edits are overwritten.
+[Unit]
+Description=Answers whether the server at port {server_port} takes writes
+Requires={name}.socket
+After={name}.socket
+
+[Service]
+User={SYSTEM_USER}
+ExecStart={python} {where["program"]} {where["settings"]}
+Restart=on-failure
+RestartSec=1
+{HARDENED}{only}"""
+
+
 def files(
     server_port: int,
     wanted: Wanted,
@@ -118,7 +161,7 @@ def files(
         server_socket: the server's unix socket.
         show_channels: the server's statement that shows its channels.
     """
-    where, name = paths(server_port), unit(server_port)
+    where = paths(server_port)
     only = filter_lines(wanted["filter"])
     settings = {
         "allow": wanted["allow"],
@@ -134,30 +177,34 @@ def files(
         where["program"]: program,
         where["places"]: places,
         where["settings"]: json.dumps(settings, indent=1, sort_keys=True) + "\n",
-        where["socket"]: f"""\
-# Written by the Ansible collection dbre.semisync. Edits are overwritten.
-[Unit]
-Description=Asks whether the server at port {server_port} takes writes, over HTTP
-
-[Socket]
-ListenStream={listening(wanted["address"], wanted["port"])}
-FreeBind=yes
-Backlog=1024
-{only}
-[Install]
-WantedBy=sockets.target
-""",
-        where["service"]: f"""\
-# Written by the Ansible collection dbre.semisync. Edits are overwritten.
-[Unit]
-Description=Answers whether the server at port {server_port} takes writes
-Requires={name}.socket
-After={name}.socket
-
-[Service]
-User={SYSTEM_USER}
-ExecStart={python} {where["program"]} {where["settings"]}
-Restart=on-failure
-RestartSec=1
-{HARDENED}{only}""",
+        where["socket"]: socket_text(server_port, wanted, only),
+        where["service"]: service_text(server_port, python, only),
     }
+
+
+def new_password() -> str:
+    """A password that every policy takes and every option file could hold."""
+    return "Aa1-" + secrets.token_urlsafe(24)
+
+
+def creation(
+    names: Names, schema: str, password: str
+) -> list[tuple[str, tuple[object, ...] | None]]:
+    """The statements that create the account."""
+    by = f"WITH {names.account_plugin} BY" if names.account_plugin else "BY"
+    if names.mariadb:
+        # Its general log has the statement as it was.
+        by, password = "BY PASSWORD", native_hash(password)
+    table = table_name(schema)
+    return [
+        (f"CREATE USER %s@%s IDENTIFIED {by} %s", (*ACCOUNT, password)),
+        (f"GRANT {names.sees_channels} ON *.* TO %s@%s", ACCOUNT),
+        # A privilege on a table that may not be there yet is given only with CREATE (MySQL manual,
+        # "GRANT Statement"), which goes at once.
+        (f"GRANT CREATE, SELECT ON {table} TO %s@%s", ACCOUNT),
+        (f"REVOKE CREATE ON {table} FROM %s@%s", ACCOUNT),
+    ]
+
+
+def removal() -> list[tuple[str, tuple[object, ...] | None]]:
+    return [("DROP USER %s@%s", ACCOUNT)]

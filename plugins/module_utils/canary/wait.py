@@ -19,14 +19,17 @@ from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher impor
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.topology_facts import (
-    read_standing,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import default_channel
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+    Server,
+    identify,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Standing
 
 POLL_SECONDS = 0.005
 # A row that came before the first poll is not older than this many others.
@@ -35,6 +38,24 @@ LOOK_BACK = 1000
 MISSING = (1049, 1146)
 # Seconds a result waits to be asked for.
 HOLD_SECONDS = 60
+# Of what has to be known of every server of a cluster to say who is the source.
+STANDING = ("server_uuid", "server_id", "port", "read_only")
+
+
+def read_standing(server: Server, schema: str) -> Standing:
+    """Who a server is, whom it follows, whether it takes writes, and what its journal says.
+
+    Args:
+        server: the server.
+        schema: the journal's.
+    """
+    variables = server.variables()
+    return {
+        "variables": {name: variables.get(name) for name in STANDING},
+        "channel": default_channel(server.channels(identify(server))),
+        "journal": journal.newest(server, schema),
+        "held": journal.past(server, schema)["held"],
+    }
 
 
 def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, object]:

@@ -94,6 +94,38 @@ def followed(server: Server, names: Names) -> bool:
     return enabled == "ON" or bool(server.senders())
 
 
+def write_rows(
+    module: AnsibleModule, server: Server, names: Names, texts: list[str]
+) -> tuple[list[dict[str, Any]], Values]:
+    """Write rows until one is not confirmed in time; what each took, and the counters after."""
+    params = module.params
+    watcher = Server(login.connect(module))
+    before = counters(watcher, names)
+    written: list[dict[str, Any]] = []
+    for number, row in enumerate(texts, 1):
+        seconds, confirmed = timed_insert(
+            server,
+            params["schema"],
+            params["table"],
+            row,
+            params["timeout"],
+        )
+        now, after = time.time(), counters(watcher, names)
+        written.append(
+            {
+                "row": number,
+                "latency_ms": round(seconds * 1000, 3),
+                "confirmed": confirmed,
+                "confirmed_at": now if confirmed else None,
+                "counters": rises(before, after, COUNTERS),
+            }
+        )
+        before = after
+        if not confirmed:
+            break
+    return written, before
+
+
 def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     params = module.params
     schema, table, rows = params["schema"], params["table"], params["rows"]
@@ -112,12 +144,8 @@ def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, obje
                 " semisync_canary_schema and semisync_canary_table to names that are free"
             )
         )
-    diff = {
-        "before": "",
-        "after": "".join(
-            f"{schema}.{table}: {row_text(params['token'], n + 1, rows)}\n" for n in range(rows)
-        ),
-    }
+    texts = [row_text(params["token"], number, rows) for number in range(1, rows + 1)]
+    diff = {"before": "", "after": "".join(f"{schema}.{table}: {one}\n" for one in texts)}
     if module.check_mode:
         return {
             "changed": rows > 0 or created,
@@ -127,31 +155,12 @@ def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, obje
             "diff": diff,
             "status": counters(server, names),
         }
-    watcher = Server(login.connect(module))
-    before = counters(watcher, names)
-    written: list[dict[str, Any]] = []
-    for number in range(1, rows + 1):
-        seconds, confirmed = timed_insert(
-            server, schema, table, row_text(params["token"], number, rows), params["timeout"]
-        )
-        now, after = time.time(), counters(watcher, names)
-        written.append(
-            {
-                "row": number,
-                "latency_ms": round(seconds * 1000, 3),
-                "confirmed": confirmed,
-                "confirmed_at": now if confirmed else None,
-                "counters": rises(before, after, COUNTERS),
-            }
-        )
-        before = after
-        if not confirmed:
-            break
+    written, after = write_rows(module, server, names, texts)
     return {
         "changed": bool(written) or created,
         "created": created,
         "written": written,
-        "status": before,
+        "status": after,
         "diff": diff,
         "confirmed_at": written[-1]["confirmed_at"] if written else None,
     }

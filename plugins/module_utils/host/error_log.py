@@ -17,7 +17,7 @@ STANDARD_ERROR = ("", "stderr")
 WRITES_FILE = "log_sink_internal"
 
 
-def read(variables: Variables, pid: int | None) -> ErrorLog | None:
+def read_error_log(variables: Variables, pid: int | None) -> ErrorLog | None:
     """`error_log` of the RETURN section of semisync_info; None where nothing tells.
 
     Args:
@@ -27,7 +27,12 @@ def read(variables: Variables, pid: int | None) -> ErrorLog | None:
     name, sinks = variables.get("log_error"), variables.get("log_error_services")
     if pid is None or name is None or (sinks is not None and WRITES_FILE not in sinks):
         return None
-    place: ErrorLog = {"path": "", "inode": None, "size": None, "at": time.time()}
+    place: ErrorLog = {
+        "path": "",
+        "inode": None,
+        "size": None,
+        "at": time.time(),
+    }
     if name not in STANDARD_ERROR:
         place["path"] = os.path.join(variables.get("datadir") or "/", name)
         with contextlib.suppress(OSError):

@@ -60,7 +60,12 @@ def replace(path: str, text: str, mode: int | None = None) -> None:
             raise OSError(f"{path} is no plain file, and others than root may write in its folder")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            handle = os.open(part, flags, 0o600, dir_fd=folder)
+            handle = os.open(
+                part,
+                flags,
+                0o600,
+                dir_fd=folder,
+            )
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(text)
                 stream.flush()
@@ -70,7 +75,12 @@ def replace(path: str, text: str, mode: int | None = None) -> None:
                 elif mode is not None:
                     os.chmod(handle, mode)
                 os.fsync(handle)
-            os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(
+                part,
+                name,
+                src_dir_fd=folder,
+                dst_dir_fd=folder,
+            )
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(part, dir_fd=folder)

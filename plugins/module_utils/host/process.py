@@ -154,7 +154,10 @@ def program_folders(program: str | None, basedir: str) -> list[str]:
 
 
 def find_tool(
-    module: AnsibleModule, tool_names: tuple[str, ...], folders: list[str], for_root: bool = False
+    module: AnsibleModule,
+    tool_names: tuple[str, ...],
+    folders: list[str],
+    for_root: bool = False,
 ) -> str | None:
     """The first of these programs beside the server, or else on the PATH, or None.
 
@@ -300,7 +303,10 @@ def read_options(
 
 
 def print_defaults(
-    module: AnsibleModule, server: Running, arguments: list[str], environment: dict[str, str]
+    module: AnsibleModule,
+    server: Running,
+    arguments: list[str],
+    environment: dict[str, str],
 ) -> tuple[str | None, list[tuple[str, str]], str]:
     """(the command, the options we compare, why they are not known or ""), from the server's own
     reader of its option files.
@@ -366,7 +372,10 @@ def unsafe_place(path: str, named: str | None) -> str:
 
 
 def find_place(
-    module: AnsibleModule, arguments: list[str], folders: list[str], environment: dict[str, str]
+    module: AnsibleModule,
+    arguments: list[str],
+    folders: list[str],
+    environment: dict[str, str],
 ) -> dict[str, str]:
     """The file our lines belong in, from the list of files that the server's family of programs
     reads.

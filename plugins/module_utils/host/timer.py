@@ -55,7 +55,12 @@ def repeated(lines: list[str], attempts: int, pause: int) -> str:
     return "\n".join([f"for attempt in {numbers}", "do", *lines, f"sleep {pause}", "done"])
 
 
-def arm_command(unit: str, description: str, seconds: float, script: str) -> list[str]:
+def arm_command(
+    unit: str,
+    description: str,
+    seconds: float,
+    script: str,
+) -> list[str]:
     """The command that starts a timer which runs a script.
 
     Args:
@@ -98,7 +103,12 @@ class RollbackTimer:
         stop_running: whether a rollback that is just running is stopped with the timers.
     """
 
-    def __init__(self, module: AnsibleModule, prefix: str, stop_running: bool = False) -> None:
+    def __init__(
+        self,
+        module: AnsibleModule,
+        prefix: str,
+        stop_running: bool = False,
+    ) -> None:
         self.module = module
         self.prefix = prefix
         self.kinds = ("timer", "service") if stop_running else ("timer",)
@@ -116,7 +126,12 @@ class RollbackTimer:
             )
         return command.run(self.module, [path, *words])
 
-    def arm(self, seconds: float, script: str, description: str) -> str:
+    def arm(
+        self,
+        seconds: float,
+        script: str,
+        description: str,
+    ) -> str:
         """Start a timer that runs the script after some seconds, then stop older ones.
 
         Returns:

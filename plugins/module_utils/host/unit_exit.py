@@ -25,7 +25,11 @@ TIMES = {
 }
 PROPERTIES = ("LoadState", "ActiveState", "ExecMainCode", "ExecMainStatus", *TIMES.values())
 # CLD_EXITED, CLD_KILLED and CLD_DUMPED of sigaction(2).
-KINDS = {"1": "exited", "2": "killed", "3": "killed"}
+KINDS = {
+    "1": "exited",
+    "2": "killed",
+    "3": "killed",
+}
 
 
 def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | None:
@@ -33,7 +37,12 @@ def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | No
     systemctl = module.get_bin_path("systemctl")
     if not systemctl or not unit:
         return None
-    words = [systemctl, "show", "--property=" + ",".join(PROPERTIES), service_name(unit)]
+    words = [
+        systemctl,
+        "show",
+        "--property=" + ",".join(PROPERTIES),
+        service_name(unit),
+    ]
     _status, printed, _errors = command.run(module, words)
     return parse_exit(printed, time.monotonic())
 

@@ -142,6 +142,18 @@ def read_only_by(options: OptionFiles) -> str:
     )
 
 
+def needed(program: str, paths: list[str], known: gtids.Gtids) -> dict[str, log_file.Whole]:
+    """Path -> how far it is whole, of the files that may have something beyond a GTID set; in their
+    order.
+    """
+    checked = {}
+    for path in reversed(paths):
+        checked[path] = whole(path, paths[-1])
+        if begins_before(program, path, known):
+            break
+    return dict(reversed(list(checked.items())))
+
+
 def read_log(
     module: AnsibleModule,
     plan: FormerLookPlan,
@@ -157,13 +169,8 @@ def read_log(
     known = kind.parse(plan.known)
     program = log_access.program(module, files)
     paths = log_access.listed(files)
-    first, checked = len(paths), {}
-    while first:
-        first -= 1
-        checked[paths[first]] = whole(paths[first], paths[-1])
-        if begins_before(program, paths[first], known):
-            break
-    wanted = paths[first:]
+    checked = needed(program, paths, known)
+    wanted = list(checked)
     read = [Part(path, checked[path].end) for path in wanted]
     history = printed(
         program,
@@ -173,16 +180,10 @@ def read_log(
     )
     state = history.has()
     lacking = [one for one in history.gtids if kind.parse(one).beyond(known)]
-    shown = show(
-        program,
-        read,
-        kind,
-        lacking,
-    )
     last = checked[wanted[-1]]
     return {
         "files": wanted,
-        "all_files": first == 0,
+        "all_files": len(wanted) == len(paths),
         "end": last.end,
         "torn_bytes": last.torn,
         "torn_gtid": history.torn,
@@ -191,7 +192,7 @@ def read_log(
         "disorder": history.disorder(),
         "count": len(lacking),
         "lacking": lacking[:1000],
-        "shown": shown,
+        "shown": show(program, read, kind, lacking),
     }
 
 

@@ -87,6 +87,35 @@ class OfflineServer(NamedTuple):
         return match.group(1).lower() if match else ""
 
 
+def described(module: AnsibleModule, unit: str, printed: str, hint: str) -> OfflineServer:
+    """The server of a unit, by what systemd prints of it.
+
+    Raises:
+        PlaceError: its program is not known, or says nothing.
+    """
+    match = PROGRAM.search(printed)
+    program = match.group(1) if match and process.is_program(match.group(1)) else hint
+    if not process.is_program(program):
+        raise PlaceError(f"the program that {unit} starts is not known")
+    arguments = list(dict.fromkeys(ARGUMENT.findall(printed)))
+    printed = help_of(module, program, arguments)
+    options, named = parse_help(printed), VERSION.search(printed)
+    folders = process.program_folders(program, options.get("basedir", ""))
+    running = process.Running(
+        None,
+        [program, *arguments],
+        program,
+        folders,
+        "",
+    )
+    return OfflineServer(
+        unit,
+        running,
+        options,
+        named.group(1) if named else "",
+    )
+
+
 def find(
     module: AnsibleModule,
     units: list[str],
@@ -117,27 +146,7 @@ def find(
                 continue
         elif "LoadState=loaded" not in printed:
             continue
-        match = PROGRAM.search(printed)
-        program = match.group(1) if match and process.is_program(match.group(1)) else hint
-        if not process.is_program(program):
-            raise PlaceError(f"the program that {unit} starts is not known")
-        arguments = list(dict.fromkeys(ARGUMENT.findall(printed)))
-        printed = help_of(module, program, arguments)
-        options, named = parse_help(printed), VERSION.search(printed)
-        folders = process.program_folders(program, options.get("basedir", ""))
-        running = process.Running(
-            None,
-            [program, *arguments],
-            program,
-            folders,
-            "",
-        )
-        return OfflineServer(
-            unit,
-            running,
-            options,
-            named.group(1) if named else "",
-        )
+        return described(module, unit, printed, hint)
     if masked:
         raise PlaceError(
             f"its unit {masked[0]} is masked, so nothing says what it starts. Unmask it, which"

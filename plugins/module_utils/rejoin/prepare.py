@@ -86,9 +86,9 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
     except OSError as error:
         raise ReadyError(f"its option file cannot be written: {error}. Nothing was done") from error
     kept, down = {"kept": "", "not_kept": ""}, plan.down
-    if plan.leaves and not down:
-        take_no_more(module, plan)
     if not down:
+        if plan.leaves:
+            take_no_more(module, plan)
         # A stop in order would confirm what came to wait for an acknowledgement since it was read.
         close(module, plan)
     if plan.keep:
@@ -97,12 +97,7 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
             down = True
         kept = keep(module, plan)
     if down:
-        begin(
-            module,
-            plan,
-            bool(cut),
-            path,
-        )
+        begin(module, plan, bool(cut), path)
     if cut:
         # The next start is one of a replica, and there is nothing to cut any more.
         put_fence(plan, more)
@@ -187,6 +182,21 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
     return {"changed": True, "fence": path}
 
 
+def journal_end(module: AnsibleModule, unit: str) -> str:
+    """The last that systemd's journal has of a unit, on one line."""
+    words = [
+        "journalctl",
+        "--no-pager",
+        "--lines=12",
+        "--output=cat",
+        "--unit",
+        unit,
+    ]
+    _status, printed, _errors = command.run(module, words)
+    lines = [line.strip() for line in printed.splitlines()]
+    return " | ".join(line for line in lines if line)
+
+
 def begin(
     module: AnsibleModule,
     plan: RejoinPlan,
@@ -219,20 +229,11 @@ def begin(
 
     if wait_until(answers, plan.timeout, POLL):
         return
-    last = [
-        "journalctl",
-        "--no-pager",
-        "--lines=12",
-        "--output=cat",
-        "--unit",
-        unit,
-    ]
-    _status, printed, _errors = command.run(module, last)
+    said = journal_end(module, unit)
     # systemd must not try again and again.
     command.run(module, ["systemctl", "stop", unit])
     if cutting:
         put_fence(plan, plan.lines)
-    said = " | ".join(line.strip() for line in printed.splitlines() if line.strip())
     raise ReadyError(
         f"its server did not answer within {plan.timeout} s ({reason}), and was stopped."
         f" {path} stays, so that it starts read-only however it is started. Its last words: {said}"

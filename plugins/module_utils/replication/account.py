@@ -59,7 +59,8 @@ def sha256_crypt(password: str, salt: bytes, rounds: int) -> str:
         return (digest * (length // 32 + 1))[:length]
 
     inner = hashlib.sha256(key + salt + key).digest()
-    text, count = key + salt + whole(inner, len(key)), len(key)
+    text = key + salt + whole(inner, len(key))
+    count = len(key)
     while count:
         text += inner if count & 1 else key
         count >>= 1
@@ -88,7 +89,8 @@ def matches(plugin: str, stored: str, password: str) -> bool | None:
     if plugin in ("", NATIVE):
         return stored.upper() == native_hash(password)
     if plugin == SHA2 and stored.startswith("$A$") and len(stored) == 70:
-        salt, digest = stored[7:27], stored[27:]
+        salt = stored[7:27]
+        digest = stored[27:]
         return sha256_crypt(password, salt.encode("utf-8"), int(stored[3:6], 16) * 1000) == digest
     return None
 
@@ -174,7 +176,11 @@ def has_only(account: Known, password: str) -> bool:
 
 
 def statements(
-    names: Names, user: str, account: Known, password: str, keep_old: bool
+    names: Names,
+    user: str,
+    account: Known,
+    password: str,
+    keep_old: bool,
 ) -> list[Step]:
     """What makes an account accept the new password: [(statement, arguments)], none where it does
     already.
@@ -187,7 +193,8 @@ def statements(
         UnfitError: the account has two other passwords already.
     """
     (plugin, stored), second = account["accepts"][0], account["accepts"][1:]
-    known, name = matches(plugin, stored, password), (user, account["host"])
+    known = matches(plugin, stored, password)
+    name = (user, account["host"])
     if keep_old and names.dual_passwords:
         if known or (known is None and second):
             return []
@@ -198,7 +205,15 @@ def statements(
                 " that every replica has the account's first password and drop the other"
                 f" ({drop_second(names, user, account)})"
             )
-        return [both(names, plugin, stored, name, secret(plugin, password))]
+        return [
+            both(
+                names,
+                plugin,
+                stored,
+                name,
+                secret(plugin, password),
+            )
+        ]
     if has_only(account, password):
         return []
     # MySQL keeps the second one when the first changes.
@@ -218,7 +233,12 @@ def by_grant(names: Names) -> bool:
 
 
 def creation(
-    names: Names, user: str, host: str, password: str, require_ssl: bool, exists: bool = False
+    names: Names,
+    user: str,
+    host: str,
+    password: str,
+    require_ssl: bool,
+    exists: bool = False,
 ) -> list[Step]:
     """The statements that create an account with REPLICATION SLAVE alone; one that exists keeps its
     password.
@@ -226,13 +246,15 @@ def creation(
     Args:
         exists: whether the account does, for a server by_grant().
     """
-    name, ssl = (user, host), " REQUIRE SSL" if require_ssl else ""
+    name = (user, host)
+    ssl = " REQUIRE SSL" if require_ssl else ""
     grant = "GRANT REPLICATION SLAVE ON *.* TO %s@%s"
     # MySQL: since 8.0.4 the plugin can be named, for servers whose default is another.
     by = f"WITH {names.account_plugin} BY" if names.account_plugin else "BY"
     if names.mariadb:
         # Its binary log has the statement as it was (seen on 11.8.6); MySQL writes a hash.
-        by, password = "BY PASSWORD", native_hash(password)
+        by = "BY PASSWORD"
+        password = native_hash(password)
     if by_grant(names) and exists:
         return [(grant, name)]
     if by_grant(names):
@@ -251,7 +273,11 @@ def secret(plugin: str, password: str) -> str:
 
 
 def both(
-    names: Names, plugin: str, stored: str, name: tuple[str, str], new: str
+    names: Names,
+    plugin: str,
+    stored: str,
+    name: tuple[str, str],
+    new: str,
 ) -> tuple[str, tuple[object, ...]]:
     """(statement, arguments) that makes an account accept the new password beside its own."""
     if names.mariadb:
@@ -295,7 +321,11 @@ def drop_second(names: Names, user: str, account: Known) -> str:
 
 def describe(user: str, accounts: list[Known], password: str) -> str:
     """The accounts for a diff: which passwords they accept, without a word of them."""
-    words = {True: "the new password", False: "another password", None: "a password"}
+    words = {
+        True: "the new password",
+        False: "another password",
+        None: "a password",
+    }
     lines = []
     for account in accounts:
         accepted = [

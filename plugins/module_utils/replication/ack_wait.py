@@ -33,7 +33,11 @@ ANSWER = 3
 AFTER_SYNC = "AFTER_SYNC"
 
 
-def released(first: Values, now: Values, wait_point: str | None) -> bool:
+def released(
+    first: Values,
+    now: Values,
+    wait_point: str | None,
+) -> bool:
     """Whether all commits that waited at the first of two looks had their acknowledgement by the
     second; not if the server left one of the counters out.
 
@@ -58,7 +62,9 @@ def released(first: Values, now: Values, wait_point: str | None) -> bool:
 
 
 def measure(
-    server: Server, wait_point: str | None, sleep: Callable[[float], None] = time.sleep
+    server: Server,
+    wait_point: str | None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> float | None:
     """Since when, by the server's clock; None where a commit waits on, or nothing tells."""
     statuses = identify(server).statuses(SOURCE)
@@ -75,7 +81,7 @@ def measure(
     return None
 
 
-def read(module: AnsibleModule, info: State) -> Calm:
+def read_ack_wait(module: AnsibleModule, info: State) -> Calm:
     """`calm_since` and `binlog_filters` of the module's server, which has been read; the first is
     None where semi-sync is not at work on it as a source.
 

@@ -62,7 +62,11 @@ def left(names: Names, one: Look) -> int | None:
     return distance(applied_place(one), read_place(one))
 
 
-def applied_between(names: Names, first: Look, last: Look) -> int | None:
+def applied_between(
+    names: Names,
+    first: Look,
+    last: Look,
+) -> int | None:
     """What was applied between two looks, in the same unit."""
     if first.channel["gtid"]:
         return gtids.missing(names.engine, last.applied, first.applied)
@@ -83,7 +87,9 @@ def distance(begin: tuple[str, int], end: tuple[str, int]) -> int | None:
 
 
 def measure(
-    server: Server, names: Names, sleep: Callable[[float], None] = time.sleep
+    server: Server,
+    names: Names,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Backlog | None:
     """How much is left to apply, and how much was applied in which time.
 
@@ -104,7 +110,9 @@ def measure(
     }
     if result["left"] == 0 or position.stopped(first.channel) or first.channel["delay"]:
         return result
-    last, done, rest = first, None, result["left"]
+    last = first
+    done = None
+    rest = result["left"]
     for looks in itertools.count(1):
         sleep(max(0.0, first.at + looks * PAUSE - time.monotonic()))
         last = look(server, names) or last

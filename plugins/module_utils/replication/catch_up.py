@@ -81,7 +81,8 @@ def wait(module: AnsibleModule, server: Server, names: Names) -> dict[str, objec
     Raises:
         ValueError: the applier has stopped, so that waiting is of no use.
     """
-    params, begin = module.params, time.monotonic()
+    params = module.params
+    begin = time.monotonic()
     first = look(params, server, names)
     last = first
     if not (first["caught_up"] or first["stopped"] or module.check_mode):

@@ -22,7 +22,7 @@ def certificates(text: str) -> str | None:
     return "".join(part + "\n" for part in CERTIFICATE.findall(text)) or None
 
 
-def read(variables: Variables, read_text: Callable[[str], str]) -> Certificates:
+def read_certificates(variables: Variables, read_text: Callable[[str], str]) -> Certificates:
     """What a host has of authorities: the server's own (ssl_ca), and the copy of its source's.
 
     Args:

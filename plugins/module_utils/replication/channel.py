@@ -111,7 +111,8 @@ def login_steps(names: Names, changes: list[tuple[str, int | str]], before: Chan
 
     Where both threads must stop the server forgets what it has received: so that is applied first.
     """
-    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"
+    stop = f"STOP {names.replica_word}"
+    start = f"START {names.replica_word}"
     prefix = names.change_source[1]
     options = [f"{prefix}_{name} = %s" for name, dummy in changes]
     if names.has_public_key_option and ("SSL", 0) in changes:
@@ -125,13 +126,23 @@ def login_steps(names: Names, changes: list[tuple[str, int | str]], before: Chan
         applier: list[Step] = (
             [] if before["sql_running"] == "Yes" else [(start + " SQL_THREAD", None)]
         )
-        return [*applier, (stop + " IO_THREAD", None), change, (start, None)]
+        return [
+            *applier,
+            (stop + " IO_THREAD", None),
+            change,
+            (start, None),
+        ]
     drain: list[Step] = (
         [(DRAIN, None), (stop + " IO_THREAD", None), (DRAIN, None)]
         if before["sql_running"] == "Yes"
         else []
     )
-    return [*drain, (stop, None), change, (start, None)]
+    return [
+        *drain,
+        (stop, None),
+        change,
+        (start, None),
+    ]
 
 
 def gtid_steps(names: Names) -> list[Step]:
@@ -189,7 +200,8 @@ def reconnect_steps(names: Names) -> list[Step]:
 
 def steps(names: Names, params: Mapping[str, object], before: Channel | None) -> list[Step]:
     """The statements to run, in order."""
-    stop, start = f"STOP {names.replica_word}", f"START {names.replica_word}"
+    stop = f"STOP {names.replica_word}"
+    start = f"START {names.replica_word}"
     if params["state"] == "stopped":
         threads = [before["io_running"], before["sql_running"]] if before else []
         return [(stop, None)] if any(thread != "No" for thread in threads) else []

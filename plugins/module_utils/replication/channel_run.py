@@ -40,7 +40,12 @@ AGAIN_SECONDS = 1.0
 class Replica:
     """The replica's server. The module's parameter wait bounds every wait for it."""
 
-    def __init__(self, module: AnsibleModule, server: Server, names: Names) -> None:
+    def __init__(
+        self,
+        module: AnsibleModule,
+        server: Server,
+        names: Names,
+    ) -> None:
         self.module, self.server, self.names = module, server, names
 
     def channel(self) -> Channel | None:
@@ -116,7 +121,8 @@ class Replica:
 
         After the first time only where a try has failed: one that goes on is left to end.
         """
-        tried, due = False, time.monotonic()
+        tried = False
+        due = time.monotonic()
 
         def connected() -> bool:
             nonlocal tried, due
@@ -125,14 +131,20 @@ class Replica:
                 return True
             if not tried or (now["last_io_error"] and time.monotonic() >= due):
                 self.run(reconnect_steps(self.names))
-                tried, due = True, time.monotonic() + AGAIN_SECONDS
+                tried = True
+                due = time.monotonic() + AGAIN_SECONDS
             return False
 
         if not self.until(connected):
             reason = channels.describe_channel(self.existing_channel())
             self.module.fail_json(msg=f"the replica does not reach its source: {reason}")
 
-    def update(self, changes: list[Any], before: Channel, known: str | None) -> None:
+    def update(
+        self,
+        changes: list[Any],
+        before: Channel,
+        known: str | None,
+    ) -> None:
         """Change the login; back to the old one where the source does not take the new one.
 
         Args:
@@ -183,12 +195,17 @@ class Replica:
         try:
             # In check mode it may be at work all the time; then the last look counts.
             for _dummy in range(LOOKS):
-                now, gtids = self.existing_channel(), self.applied()
+                now = self.existing_channel()
+                gtids = self.applied()
                 after = self.existing_channel()
                 unmoved = now["applied_position"] == after["applied_position"]
                 if unmoved and gtids == self.applied():
                     break
-            return {"file": now["applied_file"], "position": now["applied_position"], "gtid": gtids}
+            return {
+                "file": now["applied_file"],
+                "position": now["applied_position"],
+                "gtid": gtids,
+            }
         finally:
             if not self.module.check_mode:
                 self.run([(f"START {word} SQL_THREAD", None)])
@@ -226,7 +243,8 @@ class Replica:
         """
         steps = gtid_steps(self.names)
         self.run(steps[:-2])
-        stopped, gtids = self.existing_channel(), self.applied()
+        stopped = self.existing_channel()
+        gtids = self.applied()
         self.run(steps[-2:])
         now = self.settle()
         if channels.running(now):

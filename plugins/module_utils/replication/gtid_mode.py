@@ -34,7 +34,11 @@ def statement(step: str, variables: Variables) -> str | None:
     return f"SET GLOBAL {name} = {target}"
 
 
-def refusal(replica: str, source: str, lost: str) -> str:
+def refusal(
+    replica: str,
+    source: str,
+    lost: str,
+) -> str:
     """Why a MySQL replica's channel stays by position."""
     return (
         f"{replica} has not executed {lost} of its source {source} under these GTIDs; by GTID it"
@@ -64,7 +68,12 @@ def mismatch(place: dict[str, Any], at_source: str | None) -> str:
     )
 
 
-def quiet(watch: int, uptime: int, set_ago: float | None, logged_ago: float | None) -> float | None:
+def quiet(
+    watch: int,
+    uptime: int,
+    set_ago: float | None,
+    logged_ago: float | None,
+) -> float | None:
     """Seconds that the error log must still be watched, or None where a violation is too young.
 
     Args:

@@ -31,7 +31,11 @@ POLL_SECONDS = 0.1
 LONGEST_SECONDS = 600
 VIOLATION = "%violates GTID consistency%"
 WITHOUT_GTID = "ongoing_anonymous_transaction_count"
-NO_PLACE = {"file": "", "position": 0, "gtid": ""}
+NO_PLACE = {
+    "file": "",
+    "position": 0,
+    "gtid": "",
+}
 
 # --- modes of a MySQL server ---
 
@@ -78,12 +82,18 @@ def last_violation(server: Server) -> tuple[bool, float | None]:
 
 def watch(module: AnsibleModule, server: Server) -> None:
     """Wait until the error log has been quiet for long enough; fail where it was not."""
-    seconds, begin = module.params["watch"], time.monotonic()
+    seconds = module.params["watch"]
+    begin = time.monotonic()
     while True:
         uptime = server.uptime()["seconds"]
         shows_log, logged_ago = last_violation(server)
         warned = seconds_warned(server, uptime, time.monotonic() - begin)
-        left = gtid_mode.quiet(seconds, uptime, warned, logged_ago)
+        left = gtid_mode.quiet(
+            seconds,
+            uptime,
+            warned,
+            logged_ago,
+        )
         if left is None:
             violation = single_value(
                 server,
@@ -126,7 +136,12 @@ def drain(module: AnsibleModule, server: Server) -> None:
         return int(status[WITHOUT_GTID] or 0)
 
     seconds = 0 if module.check_mode else module.params["wait"]
-    left = wait_until(under_way, seconds, POLL_SECONDS, enough=lambda number: not number)
+    left = wait_until(
+        under_way,
+        seconds,
+        POLL_SECONDS,
+        enough=lambda number: not number,
+    )
     if left and not module.check_mode:
         module.fail_json(
             msg=(
@@ -138,7 +153,8 @@ def drain(module: AnsibleModule, server: Server) -> None:
 
 def change_mode(module: AnsibleModule, server: Server) -> dict[str, object]:
     """Take a step of the modes, where the server has not come so far."""
-    step, statement = module.params["step"], None
+    step = module.params["step"]
+    statement = None
     variables = server.pairs("SHOW GLOBAL VARIABLES LIKE '%gtid\\_%'")
     if step == "drained":
         drain(module, server)
@@ -164,7 +180,11 @@ def change_mode(module: AnsibleModule, server: Server) -> dict[str, object]:
 
 def read_source(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """The GTIDs that belong to a place in this source's binary log."""
-    return {"changed": False, "statements": [], "place": source_place(module, server, names)}
+    return {
+        "changed": False,
+        "statements": [],
+        "place": source_place(module, server, names),
+    }
 
 
 def source_place(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
@@ -227,7 +247,8 @@ def convert(module: AnsibleModule, server: Server, names: Names) -> dict[str, ob
 def refusal(module: AnsibleModule, replica: Replica) -> str:
     """Why the channel must stay by position, in words; empty where GTIDs are proven."""
     params = module.params
-    host, source = params["host"] or "the replica", params["source"] or "its source"
+    host = params["host"] or "the replica"
+    source = params["source"] or "its source"
     if replica.names.mariadb:
         reason = gtid_mode.mismatch(params["replica_place"], params["source_place"]["gtid"])
         return f"{host} follows by file and position: {reason}" if reason else ""

@@ -62,7 +62,8 @@ class MysqlGtids(Gtids):
             key: without(intervals, theirs.get(key, ()))
             for key, intervals in self._intervals.items()
         }
-        return MysqlGtids({key: intervals for key, intervals in rest.items() if intervals})
+        left = {key: intervals for key, intervals in rest.items() if intervals}
+        return MysqlGtids(left)
 
     def beyond(self, other: Gtids) -> MysqlGtids:
         return self.minus(other)
@@ -77,10 +78,12 @@ class MysqlGtids(Gtids):
             for key, intervals in lacking._intervals.items()
             if key in logged
         }
-        return MysqlGtids({key: intervals for key, intervals in seen.items() if intervals})
+        left = {key: intervals for key, intervals in seen.items() if intervals}
+        return MysqlGtids(left)
 
     def with_copied(self, there: Gtids, server: str) -> MysqlGtids:
-        logged, own = self._intervals, server.lower()
+        logged = self._intervals
+        own = server.lower()
         copied = {}
         for key, intervals in MysqlGtids(self._of_same_kind(there)).minus(self)._intervals.items():
             begin = logged[key][0][0] if key in logged else 0
@@ -95,7 +98,8 @@ class MysqlGtids(Gtids):
 
     def same_places(self, other: Gtids) -> MysqlGtids:
         theirs = self._of_same_kind(other)
-        return MysqlGtids({key: some for key, some in self._intervals.items() if key in theirs})
+        left = {key: some for key, some in self._intervals.items() if key in theirs}
+        return MysqlGtids(left)
 
     def missing_of(self, wanted: Gtids) -> int:
         lacking = MysqlGtids(self._of_same_kind(wanted)).minus(self)
@@ -171,7 +175,8 @@ class MariadbGtids(Gtids):
 
     def minus(self, other: Gtids) -> MariadbGtids:
         theirs = self._of_same_kind(other)
-        reached, mine = numbers(theirs), numbers(self._last)
+        reached = numbers(theirs)
+        mine = numbers(self._last)
         lacking = {}
         for (domain, server), number in self._last.items():
             there = reached.get(domain, 0)
@@ -211,7 +216,8 @@ class MariadbGtids(Gtids):
 
     def same_places(self, other: Gtids) -> MariadbGtids:
         theirs = self._of_same_kind(other)
-        return MariadbGtids({key: number for key, number in self._last.items() if key in theirs})
+        left = {key: number for key, number in self._last.items() if key in theirs}
+        return MariadbGtids(left)
 
     def missing_of(self, wanted: Gtids) -> int:
         reached = numbers(self._last)
@@ -292,7 +298,8 @@ def read_set(text: str) -> MysqlGtids:
             if int(last or first) < int(first):
                 raise ValueError(f"{text!r} is no GTID set")
             intervals.setdefault(uuid + tag, []).append((int(first), int(last or first)))
-    return MysqlGtids({key: merge(some) for key, some in intervals.items()})
+    left = {key: merge(some) for key, some in intervals.items()}
+    return MysqlGtids(left)
 
 
 @functools.lru_cache(maxsize=KEPT)

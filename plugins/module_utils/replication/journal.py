@@ -124,7 +124,8 @@ def newest(server: Server, schema: str) -> JournalRow | None:
     if not rows:
         return None
     row = {name: text(value) for name, value in rows[0].items()}
-    number, happened = int(row["number"]), row["happened"].replace(" ", "T") + "Z"
+    number = int(row["number"])
+    happened = row["happened"].replace(" ", "T") + "Z"
     return cast("JournalRow", dict(row, number=number, happened=happened))
 
 

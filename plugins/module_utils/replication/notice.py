@@ -46,7 +46,10 @@ def patience(timeout: str | None) -> float:
 
 
 def give(
-    module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
+    module: AnsibleModule,
+    server: Server,
+    names: Names,
+    seconds: float | None = None,
 ) -> dict[str, object]:
     """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
 
@@ -54,7 +57,13 @@ def give(
     look of another controller would prove what is not so any more.
     """
     params = module.params
-    row = {"changed": True, "written": True, "acknowledged": False, "problem": "", "keeps": False}
+    row = {
+        "changed": True,
+        "written": True,
+        "acknowledged": False,
+        "problem": "",
+        "keeps": False,
+    }
     variables = server.variables()
     running = by_key(names.variables(SOURCE), variables)
     if not same_value(running.get("enabled"), "ON"):
@@ -63,7 +72,12 @@ def give(
     row["row"] = params["token"]
     if module.check_mode:
         return dict(row, written=False)
-    entry = entry_of(params, variables, params["token"], journal.BEGUN)
+    entry = entry_of(
+        params,
+        variables,
+        params["token"],
+        journal.BEGUN,
+    )
     if seconds is None:
         seconds = patience(running.get("timeout"))
     try:
@@ -77,11 +91,20 @@ def give(
         if not late:
             words = f"its row in the journal was not written: {error}"
         keeps = error.number not in READ_ONLY
-        return dict(row, changed=late, written=late, problem=words, keeps=keeps)
+        return dict(
+            row,
+            changed=late,
+            written=late,
+            problem=words,
+            keeps=keeps,
+        )
 
 
 def settle(
-    module: AnsibleModule, server: Server, names: Names, seconds: float | None = None
+    module: AnsibleModule,
+    server: Server,
+    names: Names,
+    seconds: float | None = None,
 ) -> dict[str, object]:
     """Close this run's row; without one, what interrupted runs have left: the RETURN section of
     semisync_spend. Looks count again from here on.
@@ -90,7 +113,13 @@ def settle(
     benchmark's settings are in force here, which its timer on this host is still to put back.
     """
     params = module.params
-    row = {"changed": False, "written": False, "acknowledged": False, "problem": "", "keeps": False}
+    row = {
+        "changed": False,
+        "written": False,
+        "acknowledged": False,
+        "problem": "",
+        "keeps": False,
+    }
     if seconds is None:
         seconds = LONGEST
     try:
@@ -108,10 +137,20 @@ def settle(
                 )
             variables = server.variables()
             for run in closed:
-                entry = entry_of(params, variables, run, journal.DONE)
+                entry = entry_of(
+                    params,
+                    variables,
+                    run,
+                    journal.DONE,
+                )
                 journal.insert(server, params["journal_schema"], entry)
             status = by_key(names.statuses(SOURCE), server.semisync_status())["status"]
-        return dict(row, changed=True, written=True, acknowledged=status == "ON")
+        return dict(
+            row,
+            changed=True,
+            written=True,
+            acknowledged=status == "ON",
+        )
     except errors.ServerError as error:
         words = f"its row in the journal was not acknowledged within {seconds:g} s"
         if error.number != errors.SERVER_LOST:
@@ -119,7 +158,11 @@ def settle(
         return dict(row, problem=words)
 
 
-def closing(left: dict[str, int], mine: str | None, in_force: bool) -> list[str]:
+def closing(
+    left: dict[str, int],
+    mine: str | None,
+    in_force: bool,
+) -> list[str]:
     """Which open rows are closed.
 
     Args:
@@ -133,7 +176,10 @@ def closing(left: dict[str, int], mine: str | None, in_force: bool) -> list[str]
 
 
 def entry_of(
-    params: Mapping[str, object], variables: Variables, run: str, state: str
+    params: Mapping[str, object],
+    variables: Variables,
+    run: str,
+    state: str,
 ) -> journal.Entry:
     """A row about this source."""
     number = journal.identity(variables)
@@ -149,7 +195,11 @@ def entry_of(
     )
 
 
-def insert(server: Server, schema: str, entry: journal.Entry) -> None:
+def insert(
+    server: Server,
+    schema: str,
+    entry: journal.Entry,
+) -> None:
     """Write the row; a cluster whose source never changed has no table yet.
 
     Raises:

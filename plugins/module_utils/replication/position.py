@@ -20,7 +20,12 @@ def stopped(channel: Channel | None) -> str:
     return ""
 
 
-def reached(file: str | None, position: int, target_file: str, target_position: int) -> bool:
+def reached(
+    file: str | None,
+    position: int,
+    target_file: str,
+    target_position: int,
+) -> bool:
     """True where an applier that is at one place of its source's binary log has passed another."""
     stem, _dot, number = (file or "").rpartition(".")
     target_stem, _dot, target = target_file.rpartition(".")
@@ -33,4 +38,9 @@ def passed(channel: Channel | None, file: str, position: int) -> bool:
     """True where a replica's channel has applied its source's binary log up to a place."""
     if channel is None:
         return False
-    return reached(channel["applied_file"], channel["applied_position"], file, position)
+    return reached(
+        channel["applied_file"],
+        channel["applied_position"],
+        file,
+        position,
+    )

@@ -52,12 +52,20 @@ def read_once(module: AnsibleModule) -> State:
             server.rows(f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}")
             # Before what a look vouches for: it has not seen a change that is made meanwhile.
             past = journal.past(server, schema)
-            return {**read.read(server), **past, "journal": journal.newest(server, schema)}
+            return {
+                **read.read(server),
+                **past,
+                "journal": journal.newest(server, schema),
+            }
     finally:
         cursor.connection.close()
 
 
-def read_when(module: AnsibleModule, wanted: WaitFor, timeout: float) -> tuple[State, float]:
+def read_when(
+    module: AnsibleModule,
+    wanted: WaitFor,
+    timeout: float,
+) -> tuple[State, float]:
     """The state as soon as every wanted condition holds, and the seconds that took; fails when time
     is up.
     """
@@ -71,7 +79,12 @@ def read_when(module: AnsibleModule, wanted: WaitFor, timeout: float) -> tuple[S
             return None, [login.explain(error, module.params)]
         return info, read.unmet(wanted, info)
 
-    info, lacking = wait_until(look, timeout, POLL_SECONDS, enough=lambda seen: not seen[1])
+    info, lacking = wait_until(
+        look,
+        timeout,
+        POLL_SECONDS,
+        enough=lambda seen: not seen[1],
+    )
     if info is None or lacking:
         module.fail_json(
             msg=f"waited {int(timeout)} s in vain: {'; '.join(lacking)}", reason="wait"

@@ -43,6 +43,27 @@ GONE = {"gone": True}
 RELAXED = {"sync_binlog": 1000, "innodb_flush_log_at_trx_commit": 2}
 
 
+def wait_round(plan: FailoverPlan, server: Server, names: Names) -> dict[str, object]:
+    """Wait until everything is applied, or the round is over; see apply_round's 'round'."""
+
+    def missing() -> int:
+        return gtids.missing(names.engine, plan.received, server.applied(names))
+
+    begin = time.monotonic()
+    first = left = missing()
+    while left and time.monotonic() - begin < ROUND:
+        time.sleep(PAUSE)
+        left = missing()
+    stopped = position.stopped(channels.default_channel(server.channels(names))) if left else ""
+    return {
+        "gone": False,
+        "left": left,
+        "applied": first - left,
+        "stopped": stopped,
+        "seconds": round(time.monotonic() - begin, 3),
+    }
+
+
 def apply_round(
     module: AnsibleModule, plan: FailoverPlan, server: Server, names: Names
 ) -> dict[str, object]:
@@ -71,24 +92,11 @@ def apply_round(
     if channel and channel["sql_running"] != "Yes" and not names.mariadb:
         steps.append((f"START {names.replica_word} SQL_THREAD", None))
     run_steps(server, steps)
-
-    def missing() -> int:
-        return gtids.missing(names.engine, plan.received, server.applied(names))
-
-    begin = time.monotonic()
-    first = left = missing()
-    while left and time.monotonic() - begin < ROUND:
-        time.sleep(PAUSE)
-        left = missing()
-    stopped = position.stopped(channels.default_channel(server.channels(names))) if left else ""
-    done: dict[str, object] = {
-        "gone": False,
-        "left": left,
-        "applied": first - left,
-        "stopped": stopped,
-        "seconds": round(time.monotonic() - begin, 3),
+    return {
+        "changed": bool(steps),
+        "round": wait_round(plan, server, names),
+        "statements": role_statements.shown(steps),
     }
-    return {"changed": bool(steps), "round": done, "statements": role_statements.shown(steps)}
 
 
 def careful_steps(durability: dict[str, str]) -> list[Step]:

@@ -69,6 +69,21 @@ def drain(server: Server, seconds: float, then: str) -> tuple[list[Session], flo
     return left, time.monotonic() - begin
 
 
+def end_statement(other: Server, number: int, thread: threading.Thread) -> str:
+    """End a session's statement, or the session if that does not help.
+
+    Returns:
+        What was under way at that time, in words.
+    """
+    waiting = in_words(busy(other, number))
+    kill(other, number, "QUERY ")
+    thread.join(KILLED_SECONDS)
+    if thread.is_alive():
+        kill(other, number)
+        thread.join(KILLED_SECONDS)
+    return waiting
+
+
 def freeze(
     server: Server,
     other: Server,
@@ -101,12 +116,7 @@ def freeze(
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        waiting = in_words(busy(other, number))
-        kill(other, number, "QUERY ")
-        thread.join(KILLED_SECONDS)
-        if thread.is_alive():
-            kill(other, number)
-            thread.join(KILLED_SECONDS)
+        waiting = end_statement(other, number, thread)
         raise FrozenError(
             f"{statement} did not end within {seconds:.0f} s"
             + (f"; at that time there was {waiting}" if waiting else "")

@@ -87,7 +87,9 @@ def read_stopped(server: Server, names: Names) -> dict[str, object]:
         "read_at": time.time(),
         "server_seconds": int(server.uptime()["seconds"]),
         "kernel_seconds": failover_facts.kernel_seconds(),
-        "applier_ids": sessions.read(server, names, variables, all_channels)["applier_ids"],
+        "applier_ids": sessions.read_sessions(server, names, variables, all_channels)[
+            "applier_ids"
+        ],
         "stopped": channel is not None and channel["io_running"] == "No",
         "channel": channel,
         "gtid": gtids_of(variables),

@@ -46,7 +46,7 @@ class Accounts(NamedTuple):
 NONE = Accounts([], [], [])
 
 
-def read(server: Server, names: Names) -> Accounts:
+def read_accounts(server: Server, names: Names) -> Accounts:
     """All accounts of a server, but those that every server has of its own."""
     # Names and texts are quoted as the replica's session is told to read them.
     server.rows(copying.PLAIN_MODE)
@@ -81,7 +81,12 @@ def read(server: Server, names: Names) -> Accounts:
     )
 
 
-def exists(server: Server, kind: str, schema: str, name: str) -> bool:
+def exists(
+    server: Server,
+    kind: str,
+    schema: str,
+    name: str,
+) -> bool:
     """Whether a table, or a routine of a kind, is there."""
     if kind:
         query = (

@@ -92,7 +92,7 @@ def position_of(folder: int) -> str:
     """The GTID position of the backup in an open folder."""
     for name in POSITIONS:
         try:
-            written = folders.read(folder, name)
+            written = folders.read_in_folder(folder, name)
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -89,7 +89,12 @@ def seen_as(params: Mapping[str, object]) -> str:
     return ""
 
 
-def donor_statements(plugins: dict[str, str], host: str, password: str, tls: str) -> list[Step]:
+def donor_statements(
+    plugins: dict[str, str],
+    host: str,
+    password: str,
+    tls: str,
+) -> list[Step]:
     """What makes a MySQL server a donor: [(statement, arguments)].
 
     Outside the binary log: the other replicas have no use for the account.
@@ -163,7 +168,7 @@ def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, ob
     }
     if params["method"] == "dump":
         # The sender reads them again when it sends: what it says is seen where it fails, alone.
-        left_out = accounts.read(server, names).left_out
+        left_out = accounts.read_accounts(server, names).left_out
         result["left_out"] = left_out
         if left_out:
             words = "a dump leaves out privileges on what the source no longer has: "

@@ -41,7 +41,7 @@ def move(source: int, target: int) -> None:
             os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
 
 
-def read(folder: int, name: str) -> str:
+def read_in_folder(folder: int, name: str) -> str:
     """The text of a file in an open folder; OSError if it is a link, or none that is read."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(name, flags, dir_fd=folder), "rb") as stream:
@@ -85,7 +85,12 @@ class Folders:
             os.close(work)
         os.chown(self.new, self.uid, self.gid)
 
-    def _made(self, parent: int, name: str, mode: int) -> int:
+    def _made(
+        self,
+        parent: int,
+        name: str,
+        mode: int,
+    ) -> int:
         os.mkdir(name, mode, dir_fd=parent)
         folder = os.open(name, FOLDER, dir_fd=parent)
         if os.fstat(folder).st_uid != os.geteuid() or os.listdir(folder):

@@ -7,6 +7,7 @@ replication goes on from.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import ssl
@@ -76,7 +77,12 @@ class Replica:
         names: of this server.
     """
 
-    def __init__(self, module: AnsibleModule, marker: Marker, names: Names) -> None:
+    def __init__(
+        self,
+        module: AnsibleModule,
+        marker: Marker,
+        names: Names,
+    ) -> None:
         self.module, self.params, self.marker = module, module.params, marker
         self.names, self.unit = names, self.params["unit"]
 
@@ -241,6 +247,29 @@ class Replica:
             WAIT_SECONDS,
         )
 
+    def feed(
+        self,
+        tool_input: IO[bytes],
+        incoming: Iterable[bytes],
+        look: Callable[[bytes], None] | None,
+    ) -> int:
+        """Write the stream to a program; how many bytes it took.
+
+        A program that takes no more says why when it ends.
+        """
+        received, written = 0, 0.0
+        with contextlib.suppress(BrokenPipeError):
+            for data in incoming:
+                if look:
+                    look(data)
+                tool_input.write(data)
+                received += len(data)
+                if time.monotonic() - written > POLL_SECONDS:
+                    written = time.monotonic()
+                    self.marker.write(bytes=received)
+            tool_input.close()
+        return received
+
     def take(
         self,
         stream: ssl.SSLSocket,
@@ -248,30 +277,18 @@ class Replica:
         words: list[str],
         look: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Feed the source's stream to a program; SeedError where either ends badly.
+        """Feed the source's stream to a program; SeedError if either ends badly.
 
         Args:
             incoming: the stream's blocks.
         """
-        received, written = 0, 0.0
         with tempfile.TemporaryFile() as errors:
             # run_command takes its input whole, and this is gigabytes.
             tool = subprocess.Popen(  # noqa: S603 # pylint: disable=ansible-bad-function
                 words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, cwd="/"
             )
-            tool_input = cast(IO[bytes], tool.stdin)
             try:
-                for data in incoming:
-                    if look:
-                        look(data)
-                    tool_input.write(data)
-                    received += len(data)
-                    if time.monotonic() - written > POLL_SECONDS:
-                        written = time.monotonic()
-                        self.marker.write(bytes=received)
-                tool_input.close()
-                status = tool.wait()
-            except BrokenPipeError:
+                received = self.feed(cast(IO[bytes], tool.stdin), incoming, look)
                 status = tool.wait()
             except (OSError, StreamError) as error:
                 tool.kill()

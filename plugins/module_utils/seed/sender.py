@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -48,7 +49,12 @@ class Copied(NamedTuple):
     datadir: str
 
 
-def command(method: str, info: Copied, path: str, folder: str) -> list[str]:
+def command(
+    method: str,
+    info: Copied,
+    path: str,
+    folder: str,
+) -> list[str]:
     """The program whose output is the copy.
 
     Args:
@@ -81,7 +87,76 @@ def command(method: str, info: Copied, path: str, folder: str) -> list[str]:
     return [*words, *info.options, "--databases", "--", *info.schemas]
 
 
-def serve(params: Serving, head: bytes, words: list[str], folder: str, tail: bytes = b"") -> int:
+def start(words: list[str], errors: IO[bytes], caller: ssl.SSLSocket) -> subprocess.Popen[bytes]:
+    """Start the program that copies; the replica is told if it cannot be run."""
+    try:
+        # run_command returns its output whole, and this is gigabytes.
+        return subprocess.Popen(  # noqa: S603 # pylint: disable=ansible-bad-function
+            words, stdout=subprocess.PIPE, stderr=errors, cwd="/"
+        )
+    except OSError as error:
+        problem = f"{words[0]} cannot be run: {error}"
+        with contextlib.suppress(OSError):
+            stream.finish(caller, problem)
+        caller.close()
+        raise stream.StreamError(problem) from error
+
+
+def last_words(errors: IO[bytes]) -> str:
+    """The end of what the program has complained of."""
+    errors.seek(0)
+    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    return " | ".join(lines[-4:])
+
+
+def send_copy(
+    caller: ssl.SSLSocket,
+    tool: subprocess.Popen[bytes],
+    errors: IO[bytes],
+    program: str,
+    head: bytes,
+    tail: bytes,
+) -> tuple[int, str]:
+    """Send what the program writes, and how it ended.
+
+    Returns:
+        How many bytes the program wrote, and what is wrong with the copy: '' for nothing.
+    """
+    output = cast(IO[bytes], tool.stdout)
+    sent = 0
+    try:
+        # A program that fails at once has sent nothing: the replica is as it was.
+        data = output.read(stream.BLOCK)
+        status = tool.wait() if len(data) < stream.BLOCK else 0
+        failed = bool(status) or not data
+        if head and not failed:
+            stream.send(caller, head)
+        while data and not status:
+            stream.send(caller, data)
+            sent += len(data)
+            data = output.read(stream.BLOCK)
+        status = tool.wait()
+        failed = failed or bool(status)
+        if tail and not failed:
+            stream.send(caller, tail)
+        said = f"status {status}" if status else "status 0 and has written no data"
+        problem = f"{os.path.basename(program)} ended with {said}: {last_words(errors)}"
+        problem = problem if failed else ""
+        stream.finish(caller, problem)
+    except OSError as error:
+        raise stream.StreamError(
+            f"the replica went away after {copying.amount(sent)}: {error}"
+        ) from error
+    return sent, problem
+
+
+def serve(
+    params: Serving,
+    head: bytes,
+    words: list[str],
+    folder: str,
+    tail: bytes = b"",
+) -> int:
     """Wait for the replica, send the copy, and return how many bytes that were.
 
     Args:
@@ -89,7 +164,7 @@ def serve(params: Serving, head: bytes, words: list[str], folder: str, tail: byt
         head: what goes ahead of the program's output.
         words: the program and its arguments.
         folder: an empty folder.
-        tail: what goes behind it, where the program did not fail.
+        tail: what goes after it, if the program did not fail.
 
     Raises:
         StreamError: the stream did not come about or was cut off, or the program failed.
@@ -97,44 +172,10 @@ def serve(params: Serving, head: bytes, words: list[str], folder: str, tail: byt
     context = stream.server_context(params["certificate"], params["key"])
     with stream.listen(params["port"], WAIT_SECONDS) as listener:
         caller = stream.accept(listener, context, params["token"], WAIT_SECONDS)
-    sent = 0
     with tempfile.TemporaryFile(dir=folder) as errors:
+        tool = start(words, errors, caller)
         try:
-            # run_command returns its output whole, and this is gigabytes.
-            tool = subprocess.Popen(  # noqa: S603 # pylint: disable=ansible-bad-function
-                words, stdout=subprocess.PIPE, stderr=errors, cwd="/"
-            )
-        except OSError as error:
-            problem = f"{words[0]} cannot be run: {error}"
-            with contextlib.suppress(OSError):
-                stream.finish(caller, problem)
-            caller.close()
-            raise stream.StreamError(problem) from error
-        output = cast(IO[bytes], tool.stdout)
-        try:
-            # A program that fails at once has sent nothing: the replica is as it was.
-            data = output.read(stream.BLOCK)
-            status = tool.wait() if len(data) < stream.BLOCK else 0
-            failed = bool(status) or not data
-            if head and not failed:
-                stream.send(caller, head)
-            while data and not status:
-                stream.send(caller, data)
-                sent += len(data)
-                data = output.read(stream.BLOCK)
-            status = tool.wait()
-            failed = failed or bool(status)
-            if tail and not failed:
-                stream.send(caller, tail)
-            errors.seek(0)
-            last = " | ".join(errors.read().decode("utf-8", "replace").strip().splitlines()[-4:])
-            said = f"status {status}" if status else "status 0 and has written no data"
-            problem = f"{os.path.basename(words[0])} ended with {said}: {last}" if failed else ""
-            stream.finish(caller, problem)
-        except OSError as error:
-            raise stream.StreamError(
-                f"the replica went away after {copying.amount(sent)}: {error}"
-            ) from error
+            sent, problem = send_copy(caller, tool, errors, words[0], head, tail)
         finally:
             if tool.poll() is None:
                 tool.kill()
@@ -171,7 +212,7 @@ def send(module: AnsibleModule) -> dict[str, object]:
         schemas=server.schemas(),
         datadir=server.variables()["datadir"] or "",
     )
-    brought = accounts.read(server, names) if params["method"] == "dump" else accounts.NONE
+    brought = accounts.read_accounts(server, names) if params["method"] == "dump" else accounts.NONE
     head, tail = ("".join(part).encode("utf-8") for part in (brought.ahead, brought.behind))
     # The copy may take longer than the server leaves a connection alone.
     del server

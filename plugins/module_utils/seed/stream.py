@@ -127,7 +127,10 @@ def server_context(certificate: str, key: str) -> ssl.SSLContext:
 
 
 def accept(
-    listener: socket.socket, context: ssl.SSLContext, token: str, seconds: float
+    listener: socket.socket,
+    context: ssl.SSLContext,
+    token: str,
+    seconds: float,
 ) -> ssl.SSLSocket:
     """The caller that knows the token; others are hung up on, each after HANDSHAKE_SECONDS at most,
     and none keeps the one that knows it waiting.
@@ -160,7 +163,11 @@ class Caller(threading.Thread):
     """
 
     def __init__(
-        self, plain: socket.socket, context: ssl.SSLContext, token: str, known: Any
+        self,
+        plain: socket.socket,
+        context: ssl.SSLContext,
+        token: str,
+        known: Any,
     ) -> None:
         super().__init__(daemon=True)
         plain.settimeout(HANDSHAKE_SECONDS)
@@ -191,7 +198,10 @@ class Caller(threading.Thread):
 
 
 def handshake(
-    host: str, port: int, certificate: str, seconds: float = HANDSHAKE_SECONDS
+    host: str,
+    port: int,
+    certificate: str,
+    seconds: float = HANDSHAKE_SECONDS,
 ) -> ssl.SSLSocket:
     """A connection to whoever has the key of this certificate; OSError where nobody there has."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -216,7 +226,13 @@ def answers(port: int, certificate: str) -> bool:
     return True
 
 
-def connect(host: str, port: int, certificate: str, token: str, seconds: float) -> ssl.SSLSocket:
+def connect(
+    host: str,
+    port: int,
+    certificate: str,
+    token: str,
+    seconds: float,
+) -> ssl.SSLSocket:
     """The source's stream, which the source offers already.
 
     Raises:

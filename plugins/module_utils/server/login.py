@@ -105,10 +105,27 @@ def explain(error: ServerError, params: Mapping[str, object]) -> str:
         error: what connect() raised.
         params: the module's parameters.
     """
-    where = (
-        params.get("login_unix_socket") or f"{params.get('login_host')}:{params.get('login_port')}"
-    )
+    address = f"{params.get('login_host')}:{params.get('login_port')}"
+    where = params.get("login_unix_socket") or address
     who = params.get("login_user") or "the user of the option file, or the system user"
+    if error.number in LOGIN_REFUSED:
+        return (
+            f"wrong login: the server at {where} refuses {who}: {error}. Set semisync_login_user,"
+            " semisync_login_password or semisync_login_config_file (module options login_user,"
+            " login_password, config_file)."
+        )
+    if error.number in NOBODY_LISTENS:
+        return (
+            f"the server is not running, or does not listen at {where}: {error}. If it"
+            " listens elsewhere, set semisync_login_unix_socket, or semisync_login_host and"
+            " semisync_login_port."
+        )
+    reached = explain_reached(error, where, who)
+    return reached or f"cannot connect to the server at {where} as {who}: {error}"
+
+
+def explain_reached(error: ServerError, where: object, who: object) -> str:
+    """What is wrong with a server that was reached and knows the login; '' if it was not."""
     if error.number in NOT_ALLOWED:
         return (
             f"the login lacks a privilege: the server at {where} let {who} in, and refuses:"
@@ -131,19 +148,7 @@ def explain(error: ServerError, params: Mapping[str, object]) -> str:
             f"the server at {where} was reached, and did not answer to the end: {error}. It may"
             " have ended, be starting, or hang; look at its error log, its disk and its process."
         )
-    if error.number in LOGIN_REFUSED:
-        return (
-            f"wrong login: the server at {where} refuses {who}: {error}. Set semisync_login_user,"
-            " semisync_login_password or semisync_login_config_file (module options login_user,"
-            " login_password, config_file)."
-        )
-    if error.number in NOBODY_LISTENS:
-        return (
-            f"the server is not running, or does not listen at {where}: {error}. If it"
-            " listens elsewhere, set semisync_login_unix_socket, or semisync_login_host and"
-            " semisync_login_port."
-        )
-    return f"cannot connect to the server at {where} as {who}: {error}"
+    return ""
 
 
 def kind(error: ServerError) -> str:

@@ -171,7 +171,7 @@ def read(server: Server) -> ServerState:
         "channel": default_channel(channels),
         "other_channels": [channel["name"] for channel in channels if channel["name"]],
         "accounts": server.accounts(),
-        **sessions.read(server, names, variables, channels),
+        **sessions.read_sessions(server, names, variables, channels),
         "registered": sessions.registered(server, names),
         "tls": server.tls(variables),
         "schemas": server.schemas(),

@@ -33,7 +33,9 @@ APPLIERS = ("thread/sql/slave_sql", "thread/sql/replica_sql")
 APPLIES = "Slave_SQL"
 
 
-def read(server: Server, names: Names, variables: Variables, channels: list[Channel]) -> Sessions:
+def read_sessions(
+    server: Server, names: Names, variables: Variables, channels: list[Channel]
+) -> Sessions:
     """`readers` and `applier_ids` of the RETURN section of semisync_info."""
     readers, ids = seen(server, names, variables.get("performance_schema") == "ON")
     return {"readers": readers, "applier_ids": of_default_channel(ids, channels)}

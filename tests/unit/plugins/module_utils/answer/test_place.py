@@ -12,7 +12,7 @@ import subprocess
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import login, place, units
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names
 
 WANTED = {"port": 8008, "address": "", "schema": "important", "begins": True, "peers": ["db2:8008"]}
@@ -147,8 +147,8 @@ def test_somebody_else_at_the_port_is_not_taken_for_the_answer(body, status):
     ],
 )
 def test_the_account_may_look_and_nothing_else(engine, version, by, privilege):
-    password = login.new_password()
-    statements = login.creation(names.Names(engine, version), "important", password)
+    password = units.new_password()
+    statements = units.creation(names.Names(engine, version), "important", password)
     assert statements[0][0] == f"CREATE USER %s@%s IDENTIFIED {by} %s"
     assert (statements[0][1][2] == password) is (engine == "mysql")
     assert [text for text, _arguments in statements[1:]] == [
@@ -156,7 +156,7 @@ def test_the_account_may_look_and_nothing_else(engine, version, by, privilege):
         "GRANT CREATE, SELECT ON `important`.`semisync_journal` TO %s@%s",
         "REVOKE CREATE ON `important`.`semisync_journal` FROM %s@%s",
     ]
-    assert len(password) > 24 and password != login.new_password()
+    assert len(password) > 24 and password != units.new_password()
 
 
 def test_the_accounts_name_fits_into_every_server():

@@ -146,7 +146,7 @@ def test_a_source_is_calm_where_all_that_it_logged_is_committed(
             "source": {"variables": variables, "status": dict(zip(names, status, strict=True))}
         }
     }
-    found = ack_wait.read(None, info)
+    found = ack_wait.read_ack_wait(None, info)
     assert (found["calm_since"], found["binlog_filters"]) == expected
     if since is None or status == ("OFF", "2"):
         assert log.asked == []

@@ -59,7 +59,7 @@ class Server:
 def test_accounts_are_brought_but_not_those_that_every_server_has(engine, version):
     names = Names(engine, version)
     server = Server(names)
-    statements, behind, left_out = accounts.read(server, names)
+    statements, behind, left_out = accounts.read_accounts(server, names)
     assert not any("root" in statement for statement in statements)
     assert any("CREATE USER" in statement and "shop" in statement for statement in statements)
     assert "GRANT SELECT ON *.* TO ('shop', '%');\n" in statements

@@ -111,7 +111,7 @@ def test_root_reads_no_file_of_another_host_through_a_link(tmp_path):
     (tmp_path / "info").symlink_to(tmp_path / "shadow")
     (tmp_path / "plain").write_text("file\t4\t0-1-2")
     folder = os.open(tmp_path, folders.FOLDER)
-    assert folders.read(folder, "plain") == "file\t4\t0-1-2"
+    assert folders.read_in_folder(folder, "plain") == "file\t4\t0-1-2"
     with pytest.raises(OSError):
-        folders.read(folder, "info")
+        folders.read_in_folder(folder, "info")
     os.close(folder)

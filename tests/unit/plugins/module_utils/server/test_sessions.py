@@ -70,7 +70,7 @@ RUNS = {"name": "", "sql_running": "Yes"}
 def seen(names, channels, variables=None, **answers):
     variables = ON if variables is None else variables
     cursor = Cursor(**answers)
-    return sessions.read(Server(cursor), names, variables, channels), cursor.asked
+    return sessions.read_sessions(Server(cursor), names, variables, channels), cursor.asked
 
 
 @pytest.mark.parametrize("names", [NEW, MYSQL_57], ids=["9.7", "5.7"])

@@ -190,11 +190,21 @@ def test_the_authority_is_read_where_the_server_has_it():
         return files[path]
 
     expected = {"ca": PEM, "copy": {"path": "/data/" + certificates.COPY, "text": PEM}}
-    assert certificates.read({"ssl_ca": "ca.pem", "datadir": "/data/"}, read_text) == expected
-    assert certificates.read({"ssl_ca": "/data/ca.pem", "datadir": "/data"}, read_text) == expected
-    assert certificates.read({"ssl_ca": "", "datadir": "/other"}, read_text)["ca"] is None
     assert (
-        certificates.read({"ssl_ca": "/gone", "datadir": "/other"}, read_text)["copy"]["text"]
+        certificates.read_certificates({"ssl_ca": "ca.pem", "datadir": "/data/"}, read_text)
+        == expected
+    )
+    assert (
+        certificates.read_certificates({"ssl_ca": "/data/ca.pem", "datadir": "/data"}, read_text)
+        == expected
+    )
+    assert (
+        certificates.read_certificates({"ssl_ca": "", "datadir": "/other"}, read_text)["ca"] is None
+    )
+    assert (
+        certificates.read_certificates({"ssl_ca": "/gone", "datadir": "/other"}, read_text)["copy"][
+            "text"
+        ]
         is None
     )
 
