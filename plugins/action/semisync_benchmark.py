@@ -64,7 +64,11 @@ class ActionModule(ActionBase):
 
     TRANSFERS_FILES = False
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         _dummy, arguments = self.validate_argument_spec(
             argument_spec=ARGUMENTS,
@@ -80,7 +84,11 @@ class ActionModule(ActionBase):
         side = "source" if host == self.known.source.host else "replica"
         return Lifeline(constants.DEFAULT_LOCAL_TMP, host, timer_prefixes(side))
 
-    def module(self, name: str, **options: object) -> dict[str, Any]:
+    def module(
+        self,
+        name: str,
+        **options: object,
+    ) -> dict[str, Any]:
         """A module's result on this host; its failure is this task's."""
         result = self._execute_module(
             module_name=name, module_args=options, task_vars=self.known.task_vars
@@ -126,7 +134,13 @@ class ActionModule(ActionBase):
             "run": os.path.basename(os.path.dirname(path)) if path else None,
         }
 
-    def announce(self, suite: Suite, runs: int, expected: float, interrupted: str | None) -> None:
+    def announce(
+        self,
+        suite: Suite,
+        runs: int,
+        expected: float,
+        interrupted: str | None,
+    ) -> None:
         """Say what will be run, and for how many seconds."""
         known = self.known
         display.display(
@@ -136,7 +150,12 @@ class ActionModule(ActionBase):
             + (f"; resuming the interrupted run {interrupted}" if interrupted else "")
         )
 
-    def open(self, result: Benchmark, moment: datetime.datetime, interrupted: str | None) -> str:
+    def open(
+        self,
+        result: Benchmark,
+        moment: datetime.datetime,
+        interrupted: str | None,
+    ) -> str:
         """Write a run that begins, or is resumed; the path of its file."""
         suite_id = result["suite"]["id"]
         try:
@@ -184,7 +203,11 @@ class ActionModule(ActionBase):
             done["netem"], changed = netem, changed or netem["changed"]
         return {"changed": changed, **done}
 
-    def set_up(self, cell: MeasuredCell, seconds: int) -> dict[str, Any]:
+    def set_up(
+        self,
+        cell: MeasuredCell,
+        seconds: int,
+    ) -> dict[str, Any]:
         """The settings of a cell's server on this host; seconds until they are rolled back."""
         known = self.known
         info = next(member.facts for member in known.servers if member.host == known.me)
@@ -195,7 +218,12 @@ class ActionModule(ActionBase):
                 options["account"] = known.account()
         return self.module(SETTING, **self.arguments["login"], **options)
 
-    def delay(self, result: Benchmark, cell: MeasuredCell, seconds: int) -> dict[str, Any]:
+    def delay(
+        self,
+        result: Benchmark,
+        cell: MeasuredCell,
+        seconds: int,
+    ) -> dict[str, Any]:
         """A cell's delay on the source, kept with the run; seconds until it is rolled back."""
         delay_ms = cell["delay_ms"]
         peers = self.known.peers(all_needed=bool(delay_ms))

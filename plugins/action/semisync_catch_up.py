@@ -24,7 +24,11 @@ class ActionModule(ActionBase):
 
     TRANSFERS_FILES = True
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         arguments, host = dict(self._task.args), task_vars["inventory_hostname"]
         target = f"{arguments.get('file')}:{arguments.get('position')}"

@@ -33,7 +33,11 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = False
     _requires_connection = False
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> Any:
         result = super().run(tmp, task_vars)
         _dummy, arguments = self.validate_argument_spec(argument_spec=SPEC)
         try:
@@ -52,7 +56,12 @@ class ActionModule(ActionBase):
         result.update(self.report(arguments["results_dir"], name, arguments["run"]))
         return result
 
-    def report(self, results_dir: str, name: str, run: str | None) -> dict[str, object]:
+    def report(
+        self,
+        results_dir: str,
+        name: str,
+        run: str | None,
+    ) -> dict[str, object]:
         """The report of a run of a cluster, written and said.
 
         Raises:

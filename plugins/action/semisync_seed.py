@@ -32,7 +32,11 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = True
     _supports_async = True
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         asked_for_async = bool(self._task.async_val)
         if self._task.args.get("part") != "take" or self._task.check_mode:
@@ -62,7 +66,12 @@ class ActionModule(ActionBase):
             )
         return result
 
-    def follow(self, job: str, host: str, task_vars: dict[str, Any]) -> dict[str, Any]:
+    def follow(
+        self,
+        job: str,
+        host: str,
+        task_vars: dict[str, Any],
+    ) -> dict[str, Any]:
         """The module's own result, once its job has ended."""
         began, shown = time.monotonic(), 0.0
         path = marker_path(task_vars["__semisync_info"]["variables"]["port"])
@@ -77,12 +86,22 @@ class ActionModule(ActionBase):
         self.job_status({"jid": job, "mode": "cleanup"}, task_vars)
         return {key: value for key, value in status.items() if key not in STATUS_KEYS}
 
-    def job_status(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def job_status(
+        self,
+        options: dict[str, Any],
+        task_vars: dict[str, Any],
+    ) -> dict[str, Any]:
         """What async_status says, or does, about a job of ours."""
         folder = self.get_shell_option("async_dir", default="~/.ansible_async")
         return self._execute_module(STATUS, dict(options, _async_dir=folder), task_vars=task_vars)
 
-    def show(self, path: str, host: str, seconds: float, task_vars: dict[str, Any]) -> None:
+    def show(
+        self,
+        path: str,
+        host: str,
+        seconds: float,
+        task_vars: dict[str, Any],
+    ) -> None:
         """A line of progress, where the job has written any down."""
         text = self._execute_module(
             "ansible.builtin.slurp", {"src": path}, task_vars=task_vars

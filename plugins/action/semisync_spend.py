@@ -34,7 +34,11 @@ class ActionModule(ActionBase):
 
     TRANSFERS_FILES = False
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> Any:
         result = super().run(tmp, task_vars)
         arguments, host = self._task.args, task_vars["inventory_hostname"]
         try:

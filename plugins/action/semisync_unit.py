@@ -19,7 +19,11 @@ class ActionModule(ActionBase):
 
     TRANSFERS_FILES = False
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         _dummy, arguments = self.validate_argument_spec(
             argument_spec={

@@ -70,7 +70,11 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = False
     _requires_connection = False
 
-    def run(self, tmp: Any = None, task_vars: Any = None) -> Any:
+    def run(
+        self,
+        tmp: Any = None,
+        task_vars: Any = None,
+    ) -> Any:
         result = super().run(tmp, task_vars)
         _dummy, arguments = self.validate_argument_spec(
             argument_spec=SPEC,
@@ -104,7 +108,11 @@ class ActionModule(ActionBase):
         return result
 
     def judge(
-        self, shelf: ResultStore, arguments: dict[str, Any], members: list[Member], task_vars: Any
+        self,
+        shelf: ResultStore,
+        arguments: dict[str, Any],
+        members: list[Member],
+        task_vars: Any,
     ) -> dict[str, Any]:
         """The checkpoints and findings of a cluster, said and kept."""
         info_from, source = arguments["info_from"], source_of(members)
@@ -157,7 +165,12 @@ class ActionModule(ActionBase):
             display.display(f"  {path}")
         return path
 
-    def observe(self, shelf: ResultStore, seen: dict[str, Any], member: Member) -> dict[str, Any]:
+    def observe(
+        self,
+        shelf: ResultStore,
+        seen: dict[str, Any],
+        member: Member,
+    ) -> dict[str, Any]:
         """What can be seen only once in a cluster's life, kept for every later run."""
         if member.info is None:
             raise AnsibleActionFail(f"{member.host}: {member.error}")
@@ -167,7 +180,11 @@ class ActionModule(ActionBase):
         shelf.keep_observation(row)
         return {"checkpoint": row}
 
-    def judge_drill(self, shelf: ResultStore, seen: dict[str, Any]) -> dict[str, Any]:
+    def judge_drill(
+        self,
+        shelf: ResultStore,
+        seen: dict[str, Any],
+    ) -> dict[str, Any]:
         """The checkpoints of a drill, said and kept."""
         judged = drill_outcome.judge(
             seen["plan"],
@@ -190,7 +207,11 @@ class ActionModule(ActionBase):
             **({} if judged["outcome"] == PASSED else failure),
         }
 
-    def wanted(self, task_vars: Any, keys: Iterable[str]) -> settings.Settings:
+    def wanted(
+        self,
+        task_vars: Any,
+        keys: Iterable[str],
+    ) -> settings.Settings:
         """What this host's variables want of semi-sync on a source, as far as they are set, and
         what all of them promise.
         """

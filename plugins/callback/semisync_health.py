@@ -42,7 +42,9 @@ class CallbackModule(CallbackBase):
     def keep(self, result: Any) -> bool:
         """Remember a verdict; False for a result that is none."""
         values = result._result
-        if result._task.action not in ACTIONS or "verdict" not in values:
+        if result._task.action not in ACTIONS:
+            return False
+        if "verdict" not in values:
             return False
         self.clusters[values["cluster"]] = (values["health"], values["verdict"])
         return True
@@ -50,23 +52,30 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_ok(self, result: Any) -> None:
         self.keep(result)
 
-    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+    def v2_runner_on_failed(
+        self,
+        result: Any,
+        ignore_errors: bool = False,
+    ) -> None:
         # A refusal of a cluster is another host's to say.
         said = self.keep(result) or "refused_with" in result._result
         if not said and not ignore_errors:
-            self.failed.append((result._host.get_name(), str(result._result.get("msg", "failed"))))
+            words = str(result._result.get("msg", "failed"))
+            self.failed.append((result._host.get_name(), words))
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         # A task that was delegated did not reach the host that it was delegated to.
-        self.unreachable.append(result._task_fields.get("delegate_to") or result._host.get_name())
+        delegate = result._task_fields.get("delegate_to")
+        host = delegate or result._host.get_name()
+        self.unreachable.append(host)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         for name, (health, verdict) in sorted(self.clusters.items()):
             word = health if health == "healthy" else health.upper()
             self._display.display(f"semi-sync: cluster {name}: {word}: {verdict}")
         if self.unreachable:
-            self._display.display(
-                f"semi-sync: UNREACHABLE: {', '.join(sorted(set(self.unreachable)))}"
-            )
+            hosts = ", ".join(sorted(set(self.unreachable)))
+            self._display.display(f"semi-sync: UNREACHABLE: {hosts}")
         for host, words in self.failed:
-            self._display.display(f"semi-sync: no verdict: {host}: {' '.join(words.split())}")
+            line = " ".join(words.split())
+            self._display.display(f"semi-sync: no verdict: {host}: {line}")

@@ -84,7 +84,12 @@ class Lifeline:
             kind any more, it has put everything back.
     """
 
-    def __init__(self, folder: str, host: str, prefixes: list[str]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        host: str,
+        prefixes: list[str],
+    ) -> None:
         key = hashlib.sha256(" ".join([host, *prefixes]).encode("utf-8")).hexdigest()[:16]
         self.prefixes = prefixes
         # By our clock: when the run no longer counts as alive, the last sign of life, and when it
@@ -166,7 +171,13 @@ class Lifeline:
 
         return detached.start_and_wait(give, None, PATIENCE)
 
-    def live(self, action: Any, main: int, born: str | None, starting: detached.Starting) -> None:
+    def live(
+        self,
+        action: Any,
+        main: int,
+        born: str | None,
+        starting: detached.Starting,
+    ) -> None:
         """Give signs of life until the run has ended, or its time is over.
 
         Args:

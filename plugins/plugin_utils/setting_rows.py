@@ -47,12 +47,22 @@ PRINTABLE = r"[^\x00-\x1f\x7f]"
 
 
 def number(
-    name: str, least: float, most: float, unit: str, key: str = "", kind: str = "int"
+    name: str,
+    least: float,
+    most: float,
+    unit: str,
+    key: str = "",
+    kind: str = "int",
 ) -> Setting:
     return Setting(name, kind, key or name[len(PREFIX) :], least, most, unit)
 
 
-def decimal(name: str, least: float, most: float, unit: str) -> Setting:
+def decimal(
+    name: str,
+    least: float,
+    most: float,
+    unit: str,
+) -> Setting:
     return number(name, least, most, unit, kind="float")
 
 

@@ -91,7 +91,9 @@ class Decision(NamedTuple):
 
 
 def decide(
-    evidence: Evidence, accepted: Collection[str] = (), stuck: Collection[Case] = ()
+    evidence: Evidence,
+    accepted: Collection[str] = (),
+    stuck: Collection[Case] = (),
 ) -> Decision:
     """Which replica takes over, and everything that keeps it from that."""
     chosen = candidate_of(evidence)
@@ -345,7 +347,12 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
         )
 
 
-def left_alone(evidence: Evidence, chosen: Member, followers: int, needed: int) -> Case:
+def left_alone(
+    evidence: Evidence,
+    chosen: Member,
+    followers: int,
+    needed: int,
+) -> Case:
     """Too few replicas would acknowledge what the chosen one commits."""
     others = left_behind(evidence, chosen)
     why = "; ".join(f"{host}: {words}" for host, words in sorted(others.items()))

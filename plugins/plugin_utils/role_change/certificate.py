@@ -72,7 +72,11 @@ def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
     }
 
 
-def until(evidence: Evidence, verdict: str, lapse: last_look.Window | None) -> str | None:
+def until(
+    evidence: Evidence,
+    verdict: str,
+    lapse: last_look.Window | None,
+) -> str | None:
     """Before which moment nothing that was confirmed is missing; None if no look tells."""
     seen = source_log.covered_at(evidence)
     if verdict == PROVEN:
@@ -135,6 +139,15 @@ def seen_at(evidence: Evidence) -> str | None:
     return (evidence.last or survivors.NO_LOOK)["at"]
 
 
+def received_by_host(evidence: Evidence) -> dict[str, str]:
+    """host -> the GTIDs that it has received, of those that replicate by GTID."""
+    return {
+        member.host: str(survivors.received(member))
+        for member in survivors.readable(evidence.members)
+        if survivors.by_gtid(member)
+    }
+
+
 def record(
     cluster: str,
     token: str,
@@ -166,11 +179,7 @@ def record(
         "cases": [case.row() for case in decision.cases],
         "accepted": [name for name in decision.accepted if name in names],
         "fenced": fenced_by(evidence, decision, fenced),
-        "received": {
-            member.host: str(survivors.received(member))
-            for member in survivors.readable(evidence.members)
-            if survivors.by_gtid(member)
-        },
+        "received": received_by_host(evidence),
         "differences": survivors.differences(evidence),
         "salvage": source_log.summary(evidence),
         "left_behind": successor.left_behind(evidence, chosen) if chosen else {},

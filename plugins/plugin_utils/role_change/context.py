@@ -64,7 +64,11 @@ class Task(Protocol):
 class OnHost(Protocol):
     """Runs the step's module on this host; `secret` options are in no log."""
 
-    def __call__(self, plan: Mapping[str, object], **secret: str) -> dict[str, Any]: ...
+    def __call__(
+        self,
+        plan: Mapping[str, object],
+        **secret: str,
+    ) -> dict[str, Any]: ...
 
 
 class Options(NamedTuple):
@@ -153,7 +157,11 @@ class RunContext:
         self.name = str(task_vars.get("semisync_cluster", cluster.DEFAULT))
         self.members: list[Member] = []
 
-    def do(self, plan: Plan, **secret: str) -> dict[str, Any]:
+    def do(
+        self,
+        plan: Plan,
+        **secret: str,
+    ) -> dict[str, Any]:
         """Run the step's module on this host with a plan; what it returned."""
         return self.on_host(plan.to_dict(), **secret)
 
@@ -206,7 +214,11 @@ class RunContext:
         variables: Mapping[str, Any] = self.task_vars["hostvars"][host]
         return variables
 
-    def result_of(self, step: str, host: str = "") -> dict[str, Any]:
+    def result_of(
+        self,
+        step: str,
+        host: str = "",
+    ) -> dict[str, Any]:
         """What a step of this run returned on a host, this one by default; empty before that."""
         name = REGISTERED[self.options.operation][step]
         return self.variables_of(host or self.host).get(name) or {}
@@ -239,7 +251,11 @@ class RunContext:
         """What verify.yml kept of its last look at the source, or None."""
         return cast("Look | None", self.kept(results.STATE))
 
-    def keep(self, file: str, value: Mapping[str, object]) -> None:
+    def keep(
+        self,
+        file: str,
+        value: Mapping[str, object],
+    ) -> None:
         """Keep a file there, for a later run."""
         results.write_json(os.path.join(self.folder, file), value)
 

@@ -212,7 +212,11 @@ def with_copied(old: Has, there: Gtids) -> Gtids:
 
 
 def unlogged(
-    host: str, engine: str, version: str, sync_binlog: str | None, lost_power: bool | None
+    host: str,
+    engine: str,
+    version: str,
+    sync_binlog: str | None,
+    lost_power: bool | None,
 ) -> str:
     """Why a server may have rows of which its log knows nothing, in words; empty where it may not.
 
@@ -237,7 +241,12 @@ def unlogged(
     )
 
 
-def from_info(host: str, info: Info, first_gtids: str | None = None, follows: bool = False) -> Has:
+def from_info(
+    host: str,
+    info: Info,
+    first_gtids: str | None = None,
+    follows: bool = False,
+) -> Has:
     """What a server has that was read by a connection.
 
     Args:

@@ -131,7 +131,11 @@ def part_of(
 
 
 def parts(
-    evidence: Evidence, chosen: Member, token: str, verdict: str, salvage: object
+    evidence: Evidence,
+    chosen: Member,
+    token: str,
+    verdict: str,
+    salvage: object,
 ) -> dict[str, FailoverPlan]:
     """host -> what it has to do when a replica takes over.
 
@@ -167,7 +171,10 @@ def parts(
 
 
 def parts_left(
-    opened: interrupted_failover.Opened, evidence: Evidence, token: str, verdict: str
+    opened: interrupted_failover.Opened,
+    evidence: Evidence,
+    token: str,
+    verdict: str,
 ) -> dict[str, FailoverPlan]:
     """host -> what is left for it of a failover whose target takes writes already.
 
@@ -198,7 +205,11 @@ def wait_count(chosen: Member, followers: list[Member]) -> int:
     return needed if len(followers) >= needed else 0
 
 
-def relaxed(member: Member, settings: Settings, to_apply: int) -> dict[str, str]:
+def relaxed(
+    member: Member,
+    settings: Settings,
+    to_apply: int,
+) -> dict[str, str]:
     """What is relaxed while the candidate applies, with the values that are put back: nothing where
     nobody asked for it, it has little to apply, or is not careful anyway.
     """
@@ -241,7 +252,12 @@ def apply_ahead(
     }
 
 
-def progress(host: str, total: int, result: dict[str, Any], seconds: float) -> str:
+def progress(
+    host: str,
+    total: int,
+    result: dict[str, Any],
+    seconds: float,
+) -> str:
     """How far a candidate is, in a line.
 
     Args:
@@ -262,7 +278,11 @@ def progress(host: str, total: int, result: dict[str, Any], seconds: float) -> s
 
 
 def statements(
-    chosen: Member, followers: list[Member], others: list[Member], schema: str, wait_count: int
+    chosen: Member,
+    followers: list[Member],
+    others: list[Member],
+    schema: str,
+    wait_count: int,
 ) -> list[Statement]:
     """Every statement in its order, with its host, as far as it is known beforehand.
 

@@ -138,7 +138,11 @@ def stopped_in_vain(run: RunContext) -> IoThreadPlan:
 # Before anything is touched
 
 
-def plan(run: RunContext, facts: Facts, decision: cases.Decision) -> dict[str, object]:
+def plan(
+    run: RunContext,
+    facts: Facts,
+    decision: cases.Decision,
+) -> dict[str, object]:
     """The certificate as far as it can be had then; a refusal is kept."""
     evidence, refused = facts.evidence, decision.refused
     kept = certificate.record(run.name, run.token, evidence, decision, facts.fenced)
@@ -189,7 +193,11 @@ def interrupted(facts: Facts) -> interrupted_failover.Opened:
     return facts.opened
 
 
-def statements(run: RunContext, evidence: Evidence, chosen: Member) -> list[Statement]:
+def statements(
+    run: RunContext,
+    evidence: Evidence,
+    chosen: Member,
+) -> list[Statement]:
     """Every statement, as far as it is known beforehand."""
     followers = successor.followers_of(evidence, chosen)
     others = [
@@ -216,7 +224,11 @@ def others_wait(run: RunContext) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if run.check_mode else io_threads.at_work(run.token)
 
 
-def salvage(run: RunContext, facts: Facts, chosen: Member | None) -> dict[str, object]:
+def salvage(
+    run: RunContext,
+    facts: Facts,
+    chosen: Member | None,
+) -> dict[str, object]:
     """Read what the candidate lacks of it."""
     evidence = facts.evidence
     able = not facts.opened and not failover_outcome.not_frozen(evidence)
@@ -237,7 +249,11 @@ def salvage(run: RunContext, facts: Facts, chosen: Member | None) -> dict[str, o
 # What each host has to do
 
 
-def judge(run: RunContext, facts: Facts, decision: cases.Decision) -> dict[str, object]:
+def judge(
+    run: RunContext,
+    facts: Facts,
+    decision: cases.Decision,
+) -> dict[str, object]:
     """It, with the certificate of what was read after the stop."""
     evidence, refused = facts.evidence, decision.refused
     if refused:

@@ -104,7 +104,12 @@ def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None
     return Opened(target, row["from_host"], row["from_id"], None)
 
 
-def is_of(begun: Certificate, member: Member, members: list[Member], last: Look | None) -> bool:
+def is_of(
+    begun: Certificate,
+    member: Member,
+    members: list[Member],
+    last: Look | None,
+) -> bool:
     """Whether an open server is the one that a begun certificate is about, still at that place: it
     has nothing more of the source than was judged, no other replica is out of sight, and the source
     was not seen alive since.
@@ -183,7 +188,12 @@ def problems(opened: Opened, members: list[Member]) -> list[str]:
     ]
 
 
-def of_unknown_run(opened: Opened, cluster: str, token: str, now: float) -> Certificate:
+def of_unknown_run(
+    opened: Opened,
+    cluster: str,
+    token: str,
+    now: float,
+) -> Certificate:
     """Where this controller has no certificate of the run that opened the target."""
     target = opened.target
     return {
@@ -217,7 +227,12 @@ def of_unknown_run(opened: Opened, cluster: str, token: str, now: float) -> Cert
     }
 
 
-def certificate_of(opened: Opened, cluster: str, token: str, now: float) -> Certificate:
+def certificate_of(
+    opened: Opened,
+    cluster: str,
+    token: str,
+    now: float,
+) -> Certificate:
     """What is proven of it: what was judged then, and that the target has what it had received.
 
     Args:

@@ -55,7 +55,11 @@ def ends(members: list[Member], row: JournalRow) -> Ends:
     return Ends(server(members, *before), server(members, *after))
 
 
-def server(members: list[Member], number: str, name: str) -> Member | None:
+def server(
+    members: list[Member],
+    number: str,
+    name: str,
+) -> Member | None:
     """The member with this identity; where it was not read, the one of this name."""
     for member in members:
         if number and sides.identity(member) == number:
@@ -136,7 +140,11 @@ def took_back(members: list[Member], row: JournalRow) -> bool:
     return own(members, row) == own([source], row)
 
 
-def moved(members: list[Member], row: JournalRow | None, following: str | None) -> bool:
+def moved(
+    members: list[Member],
+    row: JournalRow | None,
+    following: str | None,
+) -> bool:
     """Whether a replica that does not follow the source does what a switchover makes of it, or did
     before: it follows the other of the two servers, which has all that it has.
     """
@@ -145,14 +153,22 @@ def moved(members: list[Member], row: JournalRow | None, following: str | None) 
     return following in [one.host for one in ends(members, row) if one and one.info is not None]
 
 
-def was_source(members: list[Member], row: JournalRow | None, member: Member) -> bool:
+def was_source(
+    members: list[Member],
+    row: JournalRow | None,
+    member: Member,
+) -> bool:
     """Whether a server was the source before an interrupted switchover: what it wrote itself, it
     wrote as that.
     """
     return row is not None and begun(row) and ends(members, row).source is member
 
 
-def found(members: list[Member], row: JournalRow, words: str) -> Found | None:
+def found(
+    members: list[Member],
+    row: JournalRow,
+    words: str,
+) -> Found | None:
     """What an interrupted switchover has against a failover; None where nothing.
 
     Args:
@@ -181,7 +197,11 @@ def found(members: list[Member], row: JournalRow, words: str) -> Found | None:
     )
 
 
-def refused(members: list[Member], row: JournalRow, words: str) -> list[str]:
+def refused(
+    members: list[Member],
+    row: JournalRow,
+    words: str,
+) -> list[str]:
     """Why switchover.yml can neither finish nor undo what was interrupted without a host that could
     not be read; empty where it can.
 

@@ -81,7 +81,11 @@ def ways(
 
 
 def seed_closed(
-    host: str, source: str, look: dict[str, Any], engine: str, exposed: Sequence[str] | None
+    host: str,
+    source: str,
+    look: dict[str, Any],
+    engine: str,
+    exposed: Sequence[str] | None,
 ) -> str:
     if not look:
         return f"{host} could not be asked"
@@ -93,7 +97,11 @@ def seed_closed(
     return ""
 
 
-def unseen_words(host: str, exposed: Sequence[str] | None, accepted: Sequence[str]) -> str:
+def unseen_words(
+    host: str,
+    exposed: Sequence[str] | None,
+    accepted: Sequence[str],
+) -> str:
     """Which tables a crash may have left with what is in no binary log, in words; empty where there
     are none, or all were accepted by name.
 
@@ -113,7 +121,12 @@ def unseen_words(host: str, exposed: Sequence[str] | None, accepted: Sequence[st
     )
 
 
-def unread(host: str, look: dict[str, Any], error: str | None, silent: bool = False) -> str:
+def unread(
+    host: str,
+    look: dict[str, Any],
+    error: str | None,
+    silent: bool = False,
+) -> str:
     """Why there is no verdict, and how one is to be had, in words.
 
     Args:
@@ -151,7 +164,12 @@ def waiting(member: Member) -> str:
     )
 
 
-def unprepared(host: str, source: str, user: str, look: dict[str, Any]) -> str:
+def unprepared(
+    host: str,
+    source: str,
+    user: str,
+    look: dict[str, Any],
+) -> str:
     """What keeps its host from following on any way, in words; empty where nothing does."""
     if look.get("reach"):
         return f"{host} cannot log in to {source} as {user}: {look['reach']}"
@@ -180,7 +198,13 @@ def attach_closed(judged: Judged) -> str:
     return "; ".join(judged.hindrances)
 
 
-def replay_closed(host: str, source: str, judged: Judged, look: dict[str, Any], engine: str) -> str:
+def replay_closed(
+    host: str,
+    source: str,
+    judged: Judged,
+    look: dict[str, Any],
+    engine: str,
+) -> str:
     """Why the new source may not take over what the former one has alone."""
     if engine == "mariadb":
         return (
@@ -201,7 +225,12 @@ def replay_closed(host: str, source: str, judged: Judged, look: dict[str, Any], 
     return ""
 
 
-def truncate_closed(host: str, judged: Judged, look: dict[str, Any], engine: str) -> str:
+def truncate_closed(
+    host: str,
+    judged: Judged,
+    look: dict[str, Any],
+    engine: str,
+) -> str:
     """Why a MariaDB server may not cut its own log's end."""
     if engine != "mariadb":
         return "MySQL has no such thing"

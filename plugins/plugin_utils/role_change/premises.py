@@ -97,7 +97,11 @@ def pending(evidence: Evidence, all_rows: list[Row]) -> list[str]:
     )
 
 
-def wrong(all_rows: list[Row], awaited: Collection[str], window: bool) -> list[Row]:
+def wrong(
+    all_rows: list[Row],
+    awaited: Collection[str],
+    window: bool,
+) -> list[Row]:
     """The rows that stand in the way of a proof.
 
     Args:

@@ -154,7 +154,11 @@ def by_position(read: list[Member]) -> list[Standing]:
 
 
 def standing(
-    member: Member, lacks: int | None, to_apply: int | None, unit: str, missing: str
+    member: Member,
+    lacks: int | None,
+    to_apply: int | None,
+    unit: str,
+    missing: str,
 ) -> Standing:
     """How one replica stands."""
     channel = member.link
@@ -267,7 +271,11 @@ def why_none(ranked: Ranked) -> str:
     )
 
 
-def past(members: list[Member], last: Look | None, now: float) -> list[str]:
+def past(
+    members: list[Member],
+    last: Look | None,
+    now: float,
+) -> list[str]:
     """What the last look at the source says, in words, if any replica was read: which may lack what
     it acknowledged, and what the source may have confirmed alone.
 

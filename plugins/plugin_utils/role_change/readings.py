@@ -170,7 +170,11 @@ def others_of(members: Sequence[Member], asking: Member) -> list[Peer]:
     return [peer for peer in every if peer.host != asking.host]
 
 
-def looked(member: Member, members: list[Member], read: Read) -> HostLook:
+def looked(
+    member: Member,
+    members: list[Member],
+    read: Read,
+) -> HostLook:
     """What was read of a host beside its state: of a replica that was read, by the others' names;
     of the source, how it ended, and between which moments it was asked.
     """

@@ -47,7 +47,11 @@ FIRST = ("verdict", "phantoms", "read_by", "way")
 class RejectedError(cluster.RefusedError):
     """It may not come back so; `kept` is the task's result all the same."""
 
-    def __init__(self, text: str, record: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        text: str,
+        record: dict[str, Any],
+    ) -> None:
         super().__init__(text)
         self.kept = {"record": record}
 
@@ -98,7 +102,11 @@ def look_of(facts: RejoinFacts) -> dict[str, Any]:
     return dict(look, version=look.get("version") or version)
 
 
-def ways_of(facts: RejoinFacts, judged: Judged, look: dict[str, Any]) -> list[methods.Way]:
+def ways_of(
+    facts: RejoinFacts,
+    judged: Judged,
+    look: dict[str, Any],
+) -> list[methods.Way]:
     """Every method, with why it is not possible."""
     return methods.ways(
         facts.former.host,
@@ -111,7 +119,11 @@ def ways_of(facts: RejoinFacts, judged: Judged, look: dict[str, Any]) -> list[me
     )
 
 
-def reject(facts: RejoinFacts, words: str, kept: dict[str, Any]) -> None:
+def reject(
+    facts: RejoinFacts,
+    words: str,
+    kept: dict[str, Any],
+) -> None:
     """Refuse it.
 
     Raises:
@@ -190,7 +202,11 @@ def closed(
     return methods.unprepared(facts.former.host, facts.source.host, user, look)
 
 
-def former_plan(facts: RejoinFacts, way: str, look: dict[str, Any]) -> RejoinPlan:
+def former_plan(
+    facts: RejoinFacts,
+    way: str,
+    look: dict[str, Any],
+) -> RejoinPlan:
     """What is done on the former source's host."""
     info, own, run = facts.former.info, facts.own, facts.run
     place = switchover_plan.option_file(facts.former) if info else place_of(look)

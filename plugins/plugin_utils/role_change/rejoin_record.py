@@ -88,7 +88,11 @@ def record_of(
     }
 
 
-def verdict_point(host: str, source: str, judged: Judged) -> dict[str, Any]:
+def verdict_point(
+    host: str,
+    source: str,
+    judged: Judged,
+) -> dict[str, Any]:
     """The verdict as a checkpoint."""
     outcome = {CLEAN: PASSED, PHANTOMS: FAILED}.get(judged.verdict, UNKNOWN)
     return {
@@ -102,7 +106,11 @@ def verdict_point(host: str, source: str, judged: Judged) -> dict[str, Any]:
     }
 
 
-def came_back_words(kept: dict[str, Any], host: str, source: str) -> str:
+def came_back_words(
+    kept: dict[str, Any],
+    host: str,
+    source: str,
+) -> str:
     """What is said at the end where all is well; kept is its record."""
     words = f"{host} follows {source}{', and is held no more' if kept['held_since'] else ''}"
     if kept["kept_data"]:
@@ -112,7 +120,11 @@ def came_back_words(kept: dict[str, Any], host: str, source: str) -> str:
     return words
 
 
-def follows_point(host: str, source: str, follows: bool) -> dict[str, Any]:
+def follows_point(
+    host: str,
+    source: str,
+    follows: bool,
+) -> dict[str, Any]:
     """What became of its way, as a checkpoint."""
     return {
         "id": "R2",

@@ -103,7 +103,11 @@ def kernel_since(evidence: Evidence, member: Member) -> float | None:
     return None if seconds is None else read_at - float(seconds)
 
 
-def uptime(evidence: Evidence, member: Member, name: Uptime) -> tuple[float, float | None]:
+def uptime(
+    evidence: Evidence,
+    member: Member,
+    name: Uptime,
+) -> tuple[float, float | None]:
     """(when a replica was asked since when it runs, by the controller's clock at the latest; what
     it said): what was read after its IO thread stopped counts before what was read first.
     """

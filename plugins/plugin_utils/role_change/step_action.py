@@ -62,7 +62,9 @@ class RoleChange(Reaching):
     OPERATION = SWITCHOVER
 
     def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+        self,
+        tmp: str | None = None,
+        task_vars: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         variables: Mapping[str, Any] = task_vars or {}
@@ -95,7 +97,10 @@ class RoleChange(Reaching):
         return own
 
     def on_host(
-        self, plan: Mapping[str, object], task_vars: Mapping[str, Any], **secret: str
+        self,
+        plan: Mapping[str, object],
+        task_vars: Mapping[str, Any],
+        **secret: str,
     ) -> dict[str, Any]:
         """The module's result."""
         given = self._task.args.items()

@@ -115,7 +115,11 @@ def received(member: Member) -> Gtids:
     return received_of(kind_of(member), member.facts["gtid"], member.link)
 
 
-def received_of(kind: type[Gtids], said: Gtid, channel: Channel) -> Gtids:
+def received_of(
+    kind: type[Gtids],
+    said: Gtid,
+    channel: Channel,
+) -> Gtids:
     """The same, of what was read of a server at one moment."""
     return gtids.position(kind, said.get(kind.APPLIED), channel["retrieved"])
 

@@ -178,7 +178,9 @@ def points(parts: Parts, titles: Mapping[str, str]) -> list[Check]:
 
 
 def settled(
-    plan: SwitchoverRun, members: list[Member], plans: Mapping[str, Changes | None]
+    plan: SwitchoverRun,
+    members: list[Member],
+    plans: Mapping[str, Changes | None],
 ) -> list[Check]:
     """S8 and S9, from what the servers say when everything is done.
 

@@ -86,7 +86,12 @@ def unread(members: list[Member], row: JournalRow | None) -> list[str]:
     return said or problems.of_reading(taking_part(members, row))
 
 
-def mode_of(members: list[Member], row: JournalRow | None, looks: Looks, to: str) -> str:
+def mode_of(
+    members: list[Member],
+    row: JournalRow | None,
+    looks: Looks,
+    to: str,
+) -> str:
     """What a run has to do first: switch, or finish, undo or settle what was interrupted.
 
     Args:
@@ -143,7 +148,11 @@ def without_target(members: list[Member], row: JournalRow) -> bool:
     )
 
 
-def interrupted_problems(members: list[Member], row: JournalRow, looks: Looks) -> list[str]:
+def interrupted_problems(
+    members: list[Member],
+    row: JournalRow,
+    looks: Looks,
+) -> list[str]:
     """Why an interrupted switchover can neither be finished nor undone now."""
     members = taking_part(members, row)
     running = [host for host, looked in looks.items() if looked.get("running")]

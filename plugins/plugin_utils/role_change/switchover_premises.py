@@ -39,7 +39,11 @@ def rows(
     return [premise.row() for premise in premises(members, looks, settings)]
 
 
-def refusals(members: list[Member], looks: dict[str, Any], settings: Settings) -> list[str]:
+def refusals(
+    members: list[Member],
+    looks: dict[str, Any],
+    settings: Settings,
+) -> list[str]:
     """The premises that do not hold, in words."""
     return [
         f"{one.host}: {one.premise}: {one.observed}{'; ' + one.remedy if one.remedy else ''}"
@@ -48,7 +52,12 @@ def refusals(members: list[Member], looks: dict[str, Any], settings: Settings) -
     ]
 
 
-def of_target_name(to: str, members: list[Member], known: dict[str, str], cluster: str) -> str:
+def of_target_name(
+    to: str,
+    members: list[Member],
+    known: dict[str, str],
+    cluster: str,
+) -> str:
     """Why a host cannot be the target whatever it is like; empty where it can.
 
     Args:
@@ -69,7 +78,11 @@ def of_target_name(to: str, members: list[Member], known: dict[str, str], cluste
     return ""
 
 
-def premises(members: list[Member], looks: dict[str, Any], settings: Settings) -> Iterator[Premise]:
+def premises(
+    members: list[Member],
+    looks: dict[str, Any],
+    settings: Settings,
+) -> Iterator[Premise]:
     """Every premise in the order in which they are told."""
     source = source_of(members)
     (target,) = (member for member in members if member.host == settings["switchover_to"])
@@ -144,7 +157,11 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
     )
 
 
-def of_versions(source: Member, target: Member, members: list[Member]) -> Iterator[Premise]:
+def of_versions(
+    source: Member,
+    target: Member,
+    members: list[Member],
+) -> Iterator[Premise]:
     mine, theirs = version(target), version(source)
     yield Premise(
         "its version is not lower than the source's",
@@ -258,7 +275,11 @@ def errant(source: Member, target: Member) -> Gtids:
     return mine.beyond(theirs).not_of_server(kind.server_of(source.facts["variables"]))
 
 
-def purged(target: Member, member: Member, looks: dict[str, Any]) -> Gtids:
+def purged(
+    target: Member,
+    member: Member,
+    looks: dict[str, Any],
+) -> Gtids:
     """What another member lacks and the target's binary logs do not have any more."""
     kind, known = gtids.kind_of(target.facts["engine"]), member.facts["gtid"]
     if target.facts["engine"] != "mariadb":
@@ -296,7 +317,10 @@ def of_lock_and_filters(member: Member, looked: dict[str, Any]) -> Iterator[Prem
 
 
 def of_work(
-    source: Member, target: Member, looks: dict[str, Any], settings: Settings
+    source: Member,
+    target: Member,
+    looks: dict[str, Any],
+    settings: Settings,
 ) -> Iterator[Premise]:
     """What runs on the two servers."""
     for member in (source, target):

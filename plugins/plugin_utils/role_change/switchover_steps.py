@@ -120,7 +120,10 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
 
 
 def refusals(
-    run: RunContext, row: JournalRow | None, looks: switchover_plan.Looks, mode: str
+    run: RunContext,
+    row: JournalRow | None,
+    looks: switchover_plan.Looks,
+    mode: str,
 ) -> list[str]:
     """Why nothing is done, in words."""
     members = run.members

@@ -88,7 +88,11 @@ def of_ways(
         )
 
 
-def of_authorities(target: Member, members: list[Member], settings: Settings) -> Iterator[Premise]:
+def of_authorities(
+    target: Member,
+    members: list[Member],
+    settings: Settings,
+) -> Iterator[Premise]:
     """Whether those that will follow the target believe its certificate.
 
     MySQL's own authorities have the same name on every host and no key identifiers, so that one
