@@ -13,7 +13,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import error_lo
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     ack_wait,
-    backlog,
     certificates,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
@@ -23,7 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
     UnknownServerError,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, State
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Backlog, Info, State
 
 # What keeps a server from being read.
 UNREADABLE = (UnknownServerError, ServerError)
@@ -50,7 +49,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     params, variables = module.params, info["variables"]
     # After the state, with its GTIDs: see there.
     measured = ack_wait.read_ack_wait(module, info)
-    applies = backlog.read(module) if measure_backlog and info["channel"] else None
+    applies = backlog_of(module) if measure_backlog and info["channel"] else None
     on_host = process.read(module, variables, params["option_file"])
     result: Info = {
         **info,
@@ -69,6 +68,14 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     if measure_backlog:
         result["backlog"] = applies
     return result
+
+
+def backlog_of(module: AnsibleModule) -> Backlog | None:
+    """What backlog.read() says."""
+    # Not at the top: hosts compile it and the GTIDs' types at each import, most for nothing.
+    from ansible_collections.dbre.semisync.plugins.module_utils.replication import backlog
+
+    return backlog.read(module)
 
 
 def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:

@@ -133,8 +133,10 @@ def inventory_problems(
     alone: bool = False,
 ) -> list[str]:
     """problems.of_inventory() of what members() has left of a cluster."""
-    away = [one.member.host for one in held_hosts(task_vars, info_from)]
-    return problems.of_inventory(name, members, alone, away)
+    wrong = problems.of_inventory(name, members, alone)
+    # Those that are held change only the words, and cost another look at every host's variables.
+    away = [one.member.host for one in held_hosts(task_vars, info_from)] if wrong else []
+    return problems.of_inventory(name, members, alone, away) if away else wrong
 
 
 def known_members(
