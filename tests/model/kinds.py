@@ -41,7 +41,7 @@ KINDS = (
     Kind("a line is cut, or back", events("cut heal")),
     Kind("an orderly stop of the source, also one that SIGKILL ends, or that systemd does not know",
          events("stop stopped shut_and_kill"), ORDERLY,
-         r"not stopped in order|not told to shut down"),
+         r"no clean shutdown|not told to shut down"),
     Kind("SIGKILL of the source, and a power cut of its host", events("kill power")),
     Kind("a power cut of the source's host before the last look, which took transactions",
          events("power start"), POWER, r"the host of \S+ lost no transaction to a power cut"),
