@@ -324,7 +324,9 @@ def test_a_hook_that_failed_has_fenced_nobody_and_that_is_accepted_by_name(run):
     run.plan(**hook)
     # Ansible leaves a host out that a task has failed on.
     run.lost = ["db1"]
-    with pytest.raises(cluster.RefusedError, match=r"unfenced: .* for db1: the source is not known to be"):
+    with pytest.raises(
+        cluster.RefusedError, match=r"unfenced: .* for db1: the source is not known to be"
+    ):
         run.step("plan", "db2", fenced=True, **hook)
     hook["failover_accept"] = ["unfenced"]
     run.plan(fenced=True, **hook)
