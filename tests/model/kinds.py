@@ -45,7 +45,7 @@ KINDS = (
     Kind("SIGKILL of the source, and a power cut of its host", events("kill power")),
     Kind("a power cut of the source's host before the last look, which took transactions",
          events("power start"), POWER, r"the host of \S+ lost no transaction to a power cut"),
-    Kind("a start of the source after it died", events("start"), RESTARTED, r"started again"),
+    Kind("a start of the source after it died", events("start"), RESTARTED, r"no restart"),
     Kind("a start of a replica's server, or of its host; its end",
          events("restart power_replica die")),
     Kind("STOP and START of a replica's threads",
