@@ -143,7 +143,7 @@ class Unit:
             module.fail_json(
                 msg=(
                     "no systemd runs on this host; without its timer no server is stopped here,"
-                    " because nobody would start it again if the controller were lost"
+                    " because nothing would start it again if the controller were lost"
                 )
             )
         self.systemctl = module.get_bin_path("systemctl", required=True)

@@ -381,7 +381,7 @@ def canary(
 def arrival(member: Member, info: Mapping[str, Any]) -> Arrival | None:
     """What a replica saw of the row; one that follows nobody was not watched on."""
     if member.info is not None and member.channel is None:
-        return {"arrived": False, "msg": "it follows nobody"}
+        return {"arrived": False, "msg": "it follows no source"}
     return info.get("arrival")
 
 

@@ -219,7 +219,7 @@ def test_a_source_that_came_back_by_itself_is_named_and_left_alone(cluster):
 
 def test_it_comes_back_by_consent_to_replace_its_data(cluster):
     consent = ("-e", '{"semisync_seed_overwrite": true}')
-    assert "take writes, each for itself" in cluster.run("site", *consent, good=False)
+    assert "take writes, a split brain" in cluster.run("site", *consent, good=False)
     cluster.source.sql("SET GLOBAL read_only = ON")
     cluster.run("site", *consent)
     assert cluster.source.value("SELECT @@GLOBAL.read_only") == "1"

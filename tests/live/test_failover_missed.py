@@ -125,7 +125,7 @@ def test_one_that_a_killed_run_left_without_a_channel_is_site_ymls(cluster):
     cluster.start(cluster.away)
     word = "REPLICA" if cluster.away.server == "mysql" else "SLAVE"
     cluster.away.sql(f"STOP {word}; RESET {word} ALL")
-    assert "site.yml says what it is" in cluster.rejoin(good=False)
+    assert "run site.yml, which reports what it is" in cluster.rejoin(good=False)
     cluster.is_whole()
 
 

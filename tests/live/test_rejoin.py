@@ -104,7 +104,7 @@ def test_phantoms_are_shown_and_refused_and_the_server_is_not_started(cluster):
         assert answers(old, "SELECT 1") is None, "it was started"
     if cluster.mariadb:
         said, kept = cluster.rejoin(old, "-e", "semisync_rejoin_way=truncate", good=False)
-        assert "cannot be taken back" in said
+        assert "cannot be rolled back" in said
 
 
 def test_it_comes_back_by_a_copy_of_the_source_and_its_old_data_are_kept(cluster):
@@ -125,7 +125,7 @@ def test_it_comes_back_by_a_copy_of_the_source_and_its_old_data_are_kept(cluster
 
 def test_mariadb_takes_back_itself_what_nobody_acknowledged(cluster):
     if not cluster.mariadb:
-        pytest.skip("MySQL has no such thing")
+        pytest.skip("MySQL does not support this")
     old, _new = cluster.crash(WAITING)
     said, kept = cluster.rejoin(old, "-e", "semisync_rejoin_way=truncate", *ACCEPTED)
     print(said)
@@ -252,7 +252,7 @@ def test_a_copy_that_is_killed_is_made_by_the_next_run(cluster):
 
 def test_taking_back_that_is_killed_is_finished_by_the_next_run(cluster):
     if not cluster.mariadb:
-        pytest.skip("MySQL has no such thing")
+        pytest.skip("MySQL does not support this")
     old, _new = cluster.crash(WAITING)
     killed(cluster, old, 5, "-e", "semisync_rejoin_way=truncate", *ACCEPTED)
     cluster.same_everywhere()

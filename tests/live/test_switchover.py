@@ -363,7 +363,7 @@ def test_a_long_transaction_is_waited_for_then_refused_and_nobody_else_moves_it_
         ) as first:  # fmt: skip
             taken = f"SELECT IS_USED_LOCK('{LOCK}') IS NOT NULL"
             eventually(lambda: source.value(taken) == "1", "the first run has begun")
-            is_refused(cluster, "no other switchover is under way")
+            is_refused(cluster, "no other switchover is in progress")
             said, _errors = first.communicate(timeout=120)
         assert first.returncode != 0
         assert "has transactions that are open for longer than" in " ".join(said.split()), said

@@ -280,7 +280,7 @@ def seed(cluster):
     )
     replica.start().wait()
     if not cluster.has_gtid:
-        return refuses(cluster, "site", "has no GTIDs, without which the collection sets no")
+        return refuses(cluster, "site", "has no GTIDs, without which the collection does not")
 
     def purged():
         cluster.source.sql("FLUSH LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY")

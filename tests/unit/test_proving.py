@@ -153,7 +153,7 @@ def test_hosts_that_were_lost_in_a_switchover_have_a_table_of_their_own():
 
 
 def test_a_refusal_names_what_can_be_accepted():
-    words = "whoever takes that says -e semisync_failover_accept=unread:db-4,degraded; the rest"
+    words = "to accept this, pass -e semisync_failover_accept=unread:db-4,degraded; the rest"
     done = subprocess.CompletedProcess([], 2, words, "")
     assert consents(done) == {"semisync_failover_accept": "unread:db-4,degraded"}
     assert consents(subprocess.CompletedProcess([], 2, "no_replica: nobody was read", "")) == {}
@@ -162,9 +162,9 @@ def test_a_refusal_names_what_can_be_accepted():
 def test_what_was_refused_by_name_or_undone_is_made_again(monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     said = [
-        (2, "says -e semisync_failover_accept=degraded; the certificate keeps it"),
-        (2, "says -e semisync_failover_accept=alone; the certificate keeps it"),
-        (2, "Cluster 'default': everything was undone, nobody took over"),
+        (2, "pass -e semisync_failover_accept=degraded; the certificate records it"),
+        (2, "pass -e semisync_failover_accept=alone; the certificate records it"),
+        (2, "Cluster 'default': everything was undone, no replica took over"),
         (0, "done"),
     ]
     heard = []

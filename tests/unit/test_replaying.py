@@ -63,7 +63,7 @@ def test_a_certificate_is_judged_by_what_clients_were_told(kept, there, lost, li
     assert (made["lost"], made["lies"], made["never"]) == (lost, lies, [2])
 
 
-ORDERLY = "the server of x-source was not stopped in order, or started again, after 12:00"
+ORDERLY = "the server of x-source had no clean shutdown and no restart after 12:00"
 
 
 @pytest.mark.parametrize(

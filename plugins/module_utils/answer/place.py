@@ -132,6 +132,6 @@ def ask(address: str, port: int, target: str = "/source") -> Said:
         }
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         words = " ".join(str(error).split()) or type(error).__name__
-        return {"status": None, "yes": False, "why": f"nobody answers: {words}", "kind": "silent"}
+        return {"status": None, "yes": False, "why": f"no answer: {words}", "kind": "silent"}
     finally:
         connection.close()

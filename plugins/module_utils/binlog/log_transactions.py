@@ -243,7 +243,7 @@ class Reader:
                 self.ahead.append(one.text)
         elif self.whole:
             if one.is_content():
-                raise TailError(f"{self.gtid} goes on behind its end: {one.text[:80]!r}")
+                raise TailError(f"{self.gtid} continues after its end: {one.text[:80]!r}")
             self.behind.append(one.text)
         else:
             if one.written:

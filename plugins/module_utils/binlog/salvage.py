@@ -60,7 +60,9 @@ def read_salvage(
         transactions = print_all(program(module, known), parts, reader)
         again = [walk(path) for path in wanted_files(known)]
         if again != ends or running(known):
-            raise SalvageError("alive", "the log changed while it was read: somebody writes to it")
+            raise SalvageError(
+                "alive", "the log changed while it was read: its server writes to it"
+            )
     except log_transactions.TailError as error:
         return dict(failure(SalvageError("not_understood", str(error))))
     except (SalvageError, OSError) as error:

@@ -31,7 +31,7 @@ def accept(listener: socket.socket, seconds: float) -> socket.socket:
     while True:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise socket.timeout("nobody came")
+            raise socket.timeout("no connection came")
         listener.settimeout(left)
         connection = listener.accept()[0]
         if is_own(connection):

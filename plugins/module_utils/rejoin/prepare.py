@@ -305,7 +305,7 @@ def release(
 ) -> dict[str, object]:
     """What has to be so on a former source without phantoms before its channel is set up."""
     if canonical_value(global_text(server, "read_only")) != "1":
-        module.fail_json(msg="it is not read-only any more: somebody let writers in meanwhile")
+        module.fail_json(msg="it is no longer read-only: read_only was switched off meanwhile")
     steps: list[Step] = []
     channel = channels.default_channel(server.channels(names))
     if channel:

@@ -53,7 +53,7 @@ def stop(
     """Stop it, and read; a process stays that starts it again unless it is sent away."""
     before = channels.default_channel(server.channels(names))
     if not before:
-        return {"changed": False, "stopped": False, "msg": "it follows nobody any more"}
+        return {"changed": False, "stopped": False, "msg": "it no longer follows a source"}
     steps = [] if before["io_running"] == "No" else stop_steps(names)
     if module.check_mode:
         return {

@@ -308,7 +308,7 @@ class SourcePart(Participant):
         """What this server is left as where nothing is known of the target."""
         if self.frozen():
             return (
-                f"{self.host} stays read-only: nobody may take writes until it is known"
+                f"{self.host} stays read-only: no server may take writes until it is known"
                 " whether the other did"
             )
         return f"{self.host} takes writes, as before"

@@ -120,9 +120,9 @@ def words(one: Held) -> str:
     """Why nothing is done with a host."""
     return (
         f"{one.member.host} lost the source's role to {one.row['to_host']} at"
-        f" {one.row['happened']} (failover). It may have transactions that nobody else has, and is"
-        " held: nothing is started, attached or written there. rejoin.yml says whether it may come"
-        " back, and how"
+        f" {one.row['happened']} (failover). It may have transactions that no other host has, and"
+        " is held: nothing is started, attached or written there. rejoin.yml says whether it may"
+        " come back, and how"
     )
 
 

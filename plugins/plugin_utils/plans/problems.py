@@ -44,7 +44,7 @@ def no_replica(where: str, source: str, held: Sequence[str]) -> str:
             " site.yml after that"
         )
     return (
-        f"{where} has no replica: source {source} has nobody to acknowledge its commits;"
+        f"{where} has no replica: nothing acknowledges the commits of source {source};"
         " put a host into group semisync_replica with the same semisync_cluster"
     )
 
@@ -107,8 +107,8 @@ def of_sides(members: list[Member]) -> list[str]:
     if decided.interrupted:
         return [
             *decided.problems,
-            f"{decided.interrupted}; run switchover.yml again, which finishes it or takes it back,"
-            " and says what leads out where a host of it is lost for good",
+            f"{decided.interrupted}; run switchover.yml again, which finishes it or rolls it back,"
+            " and says what to do if a host of it is lost for good",
         ]
     return decided.problems
 
@@ -253,7 +253,7 @@ def of_new_replica(
         if not server.facts["names"]["gtid"]:
             reasons.append(
                 f"{server.host}: {server.facts['engine']} {server.facts['version']} has no GTIDs,"
-                " without which the collection sets no replication up; let"
+                " without which the collection does not set up replication; let"
                 f" {member.host} replicate by file and position first"
             )
     if not settings["replication_password"]:
@@ -310,7 +310,7 @@ def of_data(member: Member, source: Member, members: list[Member], settings: Set
     if own:
         return [
             f"{member.host} holds data that the source {source.host} does not have: {own}. It is"
-            " not overwritten. Move it away, say semisync_seed_overwrite=true to have it replaced"
+            " not overwritten. Move it away, set semisync_seed_overwrite=true to have it replaced"
             " with a copy of the source, or make the host such a copy (a restored backup with its"
             " GTID set)"
         ]

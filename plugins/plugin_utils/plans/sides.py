@@ -338,7 +338,7 @@ def claims_of(
     if member.host in edges:
         claims.append(f"it follows {edges[member.host]}")
     elif member.info is not None:
-        claims.append("it follows nobody")
+        claims.append("it follows no source")
     return claims
 
 
@@ -347,14 +347,14 @@ def contradiction(hosts: list[str], writing: tuple[str, ...], claims: dict[str, 
     listed = "; ".join(f"{host}: {', '.join(claims[host])}" for host in hosts)
     if writing:
         return (
-            f"{' and '.join(writing)} take writes, each for itself ({listed}). Keep the clients on"
-            " one of them and make the other read-only; verify.yml says what each has that the"
+            f"{' and '.join(writing)} take writes, a split brain ({listed}). Keep the clients"
+            " on one of them and make the other read-only; verify.yml says what each has that the"
             " other lacks (two_sources)"
         )
     return (
-        f"it is not clear who is the source ({listed}). Nothing is changed before only one claims"
-        " to be: make the others follow it, and where roles were moved by hand, write a row into"
-        " the journal (docs/operations.md)"
+        f"it is not clear which server is the source ({listed}). Nothing is changed before"
+        " only one claims to be: make the others follow it, and if roles were moved by hand, write"
+        " a row into the journal (docs/operations.md)"
     )
 
 

@@ -50,7 +50,7 @@ def of_source(evidence: Evidence) -> Iterator[str]:
     if last_look.orderly(evidence):
         return
     if not last_look.ended(evidence):
-        yield f"the server of {source} was not stopped in order, or started again, after {at}"
+        yield f"the server of {source} had no clean shutdown and no restart after {at}"
     elif not told or not told.get("whole", True):
         # systemd knows its own stop; a SIGTERM or SHUTDOWN before is in the error log only.
         yield f"the server of {source} was not told to shut down before it was killed"

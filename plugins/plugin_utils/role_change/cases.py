@@ -37,7 +37,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
 
 # What semisync_hook_fence can do about a source that may live.
 FENCES = {
-    survivors.AHEAD: ". Who accepts this has it ended by the tasks of semisync_hook_fence first",
+    survivors.AHEAD: ". If you accept this, the tasks of semisync_hook_fence must end it first",
     survivors.BEHIND: ". The tasks of semisync_hook_fence have run, and must not return before it"
     " is dead",
 }
@@ -141,16 +141,16 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
         yield Case(
             "source_answers",
             f"{source.host}: the source lives ({answers})",
-            "switchover.yml moves the role of a source that lives; where it hangs, end it first by"
-            f" its power or SIGKILL: an orderly stop confirms commits that no replica has{ends}",
+            "use switchover.yml for a source that lives; if it hangs, first power it off or kill it"
+            f" (SIGKILL): a clean shutdown confirms commits that no replica has{ends}",
             fence == survivors.AHEAD,
         )
     elif not said.get("unreachable") and said.get("reason") != "stopped":
         yield Case(
             "source_unclear",
-            f"{source.host}: nothing says that the source is dead ({source.error})",
-            "ask it: its host must be in the run, and say that nothing listens, or be unreachable;"
-            f" where its server hangs, end it by its power or SIGKILL{ends}",
+            f"{source.host}: the source is not known to be dead ({source.error})",
+            "include its host in the run: it must be unreachable, or report that nothing listens;"
+            f" if its server hangs, power it off or kill it (SIGKILL){ends}",
             # Tasks that ended well are somebody's word that it is dead; nothing says that it lives.
             fence == survivors.AHEAD or (fence == survivors.BEHIND and not evidence.unfenced),
         )
@@ -168,9 +168,9 @@ def of_fence(evidence: Evidence) -> Iterator[Case]:
     if evidence.unfenced:
         yield Case(
             "unfenced",
-            f"a task of semisync_hook_fence failed, or reached nobody, for"
-            f" {', '.join(sorted(evidence.unfenced))}: nothing says that the source is fenced",
-            "see to it by hand that it is, or mend what failed, and run this again",
+            f"a task of semisync_hook_fence failed, or did not run, for"
+            f" {', '.join(sorted(evidence.unfenced))}: the source is not known to be fenced",
+            "fence it by hand, or repair what failed, and run this again",
             True,
         )
 
@@ -188,8 +188,8 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
         if values.same_value(member.facts["variables"].get("read_only"), "OFF"):
             yield Case(
                 f"writable:{member.host}",
-                f"{member.host} takes writes beside its source",
-                "keep the clients away from it, and SET GLOBAL read_only = 1",
+                f"{member.host} takes writes as well as its source",
+                "keep clients away from it, and run SET GLOBAL read_only = 1",
             )
         following = sides.target_of(member, evidence.members, decided.row)
         if following is None or relay_logs.pointed_elsewhere(evidence, member):
@@ -197,8 +197,7 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
             yield Case(
                 f"chain:{member.host}",
                 f"{member.host} follows {whom}, and not {source.host}",
-                "what it has, its own source has; have it follow the source, or take it out of the"
-                " cluster"
+                "let it follow the source directly, or take it out of the cluster"
                 if following is None
                 else "it counts as unread, and will follow the new source: an interrupted failover"
                 " leaves replicas like this",
@@ -211,9 +210,9 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
         if not survivors.by_gtid(member):
             yield Case(
                 f"by_file:{member.host}",
-                f"{member.host} follows by file and position: nobody can tell what it would lack"
-                " behind another source",
-                "gtid.yml goes over to GTIDs, while the source lives",
+                f"{member.host} follows by file and position: what it would lack under another"
+                " source is not known",
+                "run gtid.yml, which enables GTIDs, while the source lives",
             )
     for member in survivors.readable(evidence.members):
         if member.facts["engine"] == "mariadb" and member.link["sql_running"] != "Yes":
@@ -222,7 +221,7 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
                 f"applier:{member.host}",
                 f"{member.host}'s applier is stopped"
                 + (", and so is its IO thread" if both else "")
-                + ": where both are, whatever starts one of them throws away what was received"
+                + ": when both are stopped, starting either one discards what was received"
                 " (MDEV-4698)",
                 "take it out of the cluster; its relay logs have what it has not applied"
                 if both
@@ -233,8 +232,8 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
             has = looked.get("lock_of") or "a connection"
             yield Case(
                 f"busy:{host}",
-                f"{host}: another change of roles is under way: {has} has its lock",
-                "wait until it has ended. Who knows that there is none accepts this, which ends"
+                f"{host}: another role change is in progress: {has} holds its lock",
+                "wait until it has ended. If you know that there is none, accept this, which kills"
                 " that connection",
                 True,
             )
@@ -247,7 +246,7 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
     for host, why in sorted(survivors.unread(evidence).items()):
         yield Case(
             f"unread:{host}",
-            f"a commit may be on {host} alone, which could not be read ({why})",
+            f"a commit may be only on {host}, which could not be read ({why})",
             "bring it back without starting its replication, and run this again",
             True,
         )
@@ -271,7 +270,7 @@ def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
             yield Case(
                 f"restarted:{member.host}",
                 f"{member.host} may have lost what it acknowledged: {words}",
-                "nothing brings that back, unless the source's disk can be read",
+                "only the source's disk, if it can be read, still has it",
                 True,
             )
 
@@ -293,7 +292,7 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
     if blind:
         yield Case(
             "unwatched",
-            f"whether {source} confirmed commits alone is not known: {blind}",
+            f"it is not known whether {source} confirmed commits alone: {blind}",
             "its error log says whether semi-sync was switched off; run verify.yml from cron",
             True,
         )
@@ -317,7 +316,7 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
             yield Case(
                 f"errant:{member.host}",
                 f"{member.host} has transactions that it wrote itself: {own}",
-                "everybody would get them, or nobody: find out what they are",
+                "every server would get them, or none: find out what they are",
                 True,
             )
     gone = source_log.gone(evidence)
@@ -360,7 +359,7 @@ def left_alone(
         "alone",
         f"{followers} replicas could acknowledge what {chosen.host} commits, and a commit"
         f" waits for {needed}" + (f" ({why})" if why else ""),
-        "bring another replica back first, or accept that nobody acknowledges until then",
+        "bring another replica back first, or accept that no replica acknowledges until then",
         True,
     )
 
@@ -373,7 +372,7 @@ def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
     if wanted and wanted not in [member.host for member in best]:
         yield Case(
             f"lacks:{wanted}",
-            f"{wanted} (semisync_failover_to) has not all that {best[0].host} has: "
+            f"{wanted} (semisync_failover_to) lacks what {best[0].host} has: "
             + ("; ".join(survivors.differences(evidence)) or "it was not read"),
             f"leave semisync_failover_to out, or name {best[0].host}",
         )
@@ -384,7 +383,7 @@ def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
             yield Case(
                 f"unusable:{host}",
                 f"{host} has everything, but cannot take over: {words}",
-                "mend that; it must not be started again before everything is applied",
+                "repair that; do not restart its server before everything is applied",
             )
         return
     followers = followers_of(evidence, chosen)

@@ -33,11 +33,11 @@ NOT_PROVEN = "not proven"
 VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
 FILE = "certificate.json"
 DAY = 86400
-LIVES_ON = ", and on from there if its server was not dead by then"
+LIVES_ON = ", and longer if its server was not dead by then"
 # On whose word a run goes on from a source that was not seen dead.
 WORD = (
-    "; that it is dead is the word of the tasks of semisync_hook_fence, which ended well, and of"
-    " the one who accepted this"
+    "; that it is dead rests on the tasks of semisync_hook_fence, which succeeded, and on the"
+    " operator who accepted this"
 )
 
 
@@ -223,26 +223,26 @@ def logical_fence_words(evidence: Evidence) -> str:
     last = last_look.look(evidence)
     source = source_of(evidence.members).host
     if not last.get("timeout"):
-        return f"{source} is fenced by nothing that is known: make sure that it is dead"
+        return f"{source} has no known fence: make sure that it is dead"
     seconds = int(last["timeout"] or 0) / 1000
     if seconds >= DAY and values.same_value(last.get("wait_no_replica"), "ON"):
         return (
             f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement."
-            " Where it lives after all, behind a broken line, its clients wait for"
-            f" {seconds / DAY:.1f} days (its timeout): until then it confirms nothing. End it"
-            " before that, and not by an orderly stop"
+            " If it is up but cut off from the network, its clients wait for"
+            f" {seconds / DAY:.1f} days (its timeout), and it confirms nothing until then. Kill it"
+            " before that; do not shut it down cleanly"
         )
     return (
-        f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement. Where"
-        f" it lives after all, behind a broken line, it confirms alone {seconds:g} s after that"
-        " (its timeout): what its clients are told from then on is lost"
+        f"logical fence: once the IO threads are stopped, {source} gets no acknowledgement. If"
+        f" it is up but cut off from the network, it confirms alone {seconds:g} s after that"
+        " (its timeout): what it confirms from then on is lost"
     )
 
 
 def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
     """A certificate for people."""
     lines = [
-        f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}"
+        f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'no replica'}"
         + (f" ({kept['why']})" if kept["to"] else "")
     ]
     lines += [
@@ -250,7 +250,7 @@ def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
         f" {row['observed'] or row['reason']}"
         for row in kept["premises"]
     ]
-    lines += [f"  {host} stays behind: {words}" for host, words in kept["left_behind"].items()]
+    lines += [f"  {host} is left out: {words}" for host, words in kept["left_behind"].items()]
     lines += [f"  accepted: {name}" for name in kept["accepted"]]
     lines += [f"  REFUSED {case.name}: {case.words}; {case.remedy}" for case in refused]
     return [*lines, f"  VERDICT {in_words(kept)}"]
@@ -264,7 +264,7 @@ def complaint(cluster: str, refused: list[cases.Case]) -> str:
     if all(case.acceptable for case in refused):
         names = ",".join(case.name for case in refused)
         words += (
-            f". Whoever takes that upon themselves says -e semisync_failover_accept={names}; the"
-            " certificate keeps it"
+            f". To accept this, pass -e semisync_failover_accept={names}; the"
+            " certificate records it"
         )
     return f"Cluster {cluster!r}: {words}"

@@ -43,8 +43,7 @@ def not_frozen(evidence: survivors.Evidence) -> list[Case]:
     return [
         Case(
             f"not_stopped:{member.host}",
-            f"the IO thread of {member.host} does not stand still:"
-            f" {why_not(frozen.get(member.host))}",
+            f"the IO thread of {member.host} did not stop: {why_not(frozen.get(member.host))}",
             "run this again; every IO thread that was stopped is started again",
         )
         for member in survivors.readable(evidence.members)
@@ -55,7 +54,7 @@ def not_frozen(evidence: survivors.Evidence) -> list[Case]:
 def why_not(stopped: Stopped | None) -> str:
     """Why an IO thread runs that should have been stopped."""
     if not stopped:
-        return "nobody came to it, because a task of yours failed there, see above"
+        return "its step did not run, because a task of yours failed there, see above"
     return str(stopped.get("msg") or "it runs")
 
 
@@ -248,8 +247,9 @@ def judged(done: Certificate) -> Certificate:
 def told(kept: Certificate) -> list[str]:
     """A certificate at the end, for people."""
     lines = [
-        f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'nobody'}:"
-        f" {kept['outcome']}" + (f" ({kept['reason']})" if kept["reason"] else "")
+        f"Failover of cluster {kept['cluster']} from {kept['from']} to"
+        f" {kept['to'] or 'no replica'}: {kept['outcome']}"
+        + (f" ({kept['reason']})" if kept["reason"] else "")
     ]
     if kept["outcome"] == REFUSED:
         return lines
@@ -258,10 +258,10 @@ def told(kept: Certificate) -> list[str]:
         f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
         for row in [*kept["premises"], *kept.get("points", [])]
     ]
-    lines += [f"  {host} stays behind: {words}" for host, words in kept["left_behind"].items()]
+    lines += [f"  {host} is left out: {words}" for host, words in kept["left_behind"].items()]
     lines.append(
-        f"  {kept['from']} is quarantined: it may have commits that nobody else has. Do not start"
-        " it as it is, and let nobody write to it"
+        f"  {kept['from']} is quarantined: it may have commits that no other host has. Do not start"
+        " it as it is, and keep writers away from it"
     )
     return [*lines, f"  VERDICT {certificate.in_words(kept)}"]
 
@@ -272,11 +272,11 @@ def complaint(kept: Certificate, parts: Parts) -> str:
     if kept["outcome"] == REFUSED and not target:
         return f"Every IO thread that was stopped was started again. {kept['reason']}"
     if kept["outcome"] in (UNDONE, REFUSED):
-        return f"{where}: everything was undone, nobody took over: {kept['reason']}"
+        return f"{where}: everything was undone, no replica took over: {kept['reason']}"
     if kept["outcome"] != DONE:
         return (
-            f"{where}: it is not known whether {target} took over: {kept['reason']}. Look at"
-            f" read_only there before anything else is done"
+            f"{where}: it is not known whether {target} took over: {kept['reason']}. Check"
+            f" read_only there before you do anything else"
         )
     left = switchover_outcome.left_over(parts)
     if left:

@@ -266,7 +266,7 @@ def progress(
     """
     words, done = f"{host} applies what it has received", result.get("round") or {}
     if done.get("left") is None:
-        return f"{words}: {result.get('msg') or 'nobody came to it in time'}"
+        return f"{words}: {result.get('msg') or 'it did not report in time'}"
     left = done["left"]
     words += f": {left} of {total} transactions are left after {seconds:.0f} s"
     if done["stopped"]:

@@ -165,7 +165,7 @@ def not_frozen(opened: Opened, evidence: Evidence) -> list[str]:
     """Replicas that could still acknowledge to the dead source, in words."""
     frozen = evidence.frozen or {}
     return [
-        f"{member.host}: its IO thread does not stand still"
+        f"{member.host}: its IO thread did not stop"
         f" ({(frozen.get(member.host) or {}).get('msg') or 'it was not stopped'}). Run this again"
         for member in survivors.readable(evidence.members)
         if not follows(opened, member)
@@ -207,7 +207,7 @@ def of_unknown_run(
         "verdict": certificate.NOT_PROVEN,
         "window": None,
         "reasons": [
-            f"{target.host} was opened by a run that this controller knows nothing of, or by hand"
+            f"{target.host} was opened by a run of which this controller has no record, or by hand"
         ],
         "pending": [],
         "proven_until": None,

@@ -177,7 +177,7 @@ def found(
     source, target = ends(members, row)
     here, there = row["from_host"], row["to_host"]
     if is_read(source) and is_read(target):
-        return Found(words, "run switchover.yml again, which finishes it or takes it back", False)
+        return Found(words, "run switchover.yml again, which finishes it or rolls it back", False)
     if is_read(target):
         if opened(members, row) is None:
             return None
@@ -224,5 +224,5 @@ def refused(
     accept = "" if is_read(target) else " with -e semisync_failover_accept=interrupted"
     return [
         f"{words}; {' and '.join(lost)} could not be read. Bring that back and run this again;"
-        f" where it is lost for good, failover.yml{accept} goes on with the others"
+        f" if it is lost for good, failover.yml{accept} goes on with the others"
     ]

@@ -62,20 +62,20 @@ def ways(
         Way(
             TRUNCATE,
             truncate_closed(host, judged, look, engine) or unseen,
-            f"the server of {host} itself takes back, at its start, what nobody acknowledged"
+            f"the server of {host} rolls back, at its start, what no replica acknowledged"
             " (init-rpl-role=SLAVE); it is judged again, and follows",
         ),
         Way(
             REPLAY,
             replay_closed(host, source, judged, look, engine) or unseen,
-            f"{source} carries out what {host} has alone, with its GTIDs, where it has not written"
+            f"{source} applies what only {host} has, with its GTIDs, if it has not written"
             f" the same rows since; {host} then follows",
         ),
         Way(
             SEED,
             seed_closed(host, source, look, engine, exposed),
-            f"all data of {host} are replaced with a copy of {source}, and what it has alone is"
-            " gone, but for the copy of its old data that is kept where the disk allows",
+            f"all data of {host} are replaced with a copy of {source}; what only it has is"
+            " lost, except in the copy of its old data that is kept if the disk has room",
         ),
     ]
 
@@ -116,7 +116,7 @@ def unseen_words(
     return (
         f"{', '.join(left[:5])}{f' and {len(left) - 5} others' if left[5:] else ''} of {host} may"
         " have what is in no binary log: a table without transactions is written before the log is."
-        " Where you have compared them, or they do not matter, say semisync_rejoin_accept="
+        " If you have compared them, or they do not matter, pass semisync_rejoin_accept="
         + ",".join(left)
     )
 
@@ -136,11 +136,13 @@ def unread(
     words = f"{host} could not be read: {look.get('why') or look.get('msg') or error}"
     if silent:
         words += (
-            "; where it hangs, end its server by SIGKILL (systemctl kill --signal=KILL and its"
+            "; if it hangs, kill its server (systemctl kill --signal=KILL and its"
             " unit), and run this again"
         )
     elif look.get("down") is False and look.get("why"):
-        words += "; while it starts, wait until it answers (its error log says), and run this again"
+        words += (
+            "; if it is starting, wait until it answers (see its error log), and run this again"
+        )
     return words + by_starting(look) if look.get("encrypted") else words
 
 
@@ -158,9 +160,9 @@ def waiting(member: Member) -> str:
         return ""
     return (
         f"on {member.host} {number} commit(s) wait for an acknowledgement: they are in its log, no"
-        " verdict counts them, and a stop in order may tell their clients that they are confirmed."
-        f" End its server by SIGKILL (systemctl kill --signal=KILL {member.facts['unit']}), and run"
-        " this again. systemd may start it again: keep writers from it"
+        " verdict counts them, and a clean shutdown may confirm them to their clients."
+        f" Kill its server (systemctl kill --signal=KILL {member.facts['unit']}), and run"
+        " this again. systemd may start it again: keep writers away from it"
     )
 
 
@@ -194,7 +196,7 @@ def attach_closed(judged: Judged) -> str:
     if judged.verdict == PHANTOMS:
         return "it has what the new source lacks"
     if judged.verdict == CANNOT_TELL:
-        return "nothing tells whether it has what the new source lacks"
+        return "it is not known whether it has what the new source lacks"
     return "; ".join(judged.hindrances)
 
 
@@ -207,9 +209,7 @@ def replay_closed(
 ) -> str:
     """Why the new source may not take over what the former one has alone."""
     if engine == "mariadb":
-        return (
-            f"{source} has higher numbers by now, and MariaDB takes none behind them that are lower"
-        )
+        return f"{source} has higher sequence numbers by now, and MariaDB accepts no lower ones"
     if judged.verdict != PHANTOMS:
         return "there is nothing to take over" if judged.verdict == CLEAN else "the verdict"
     if not look.get("log"):
@@ -219,8 +219,8 @@ def replay_closed(
     lasting = look["log"]["shown"]["lasting"]
     if lasting:
         return (
-            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be tried and taken back: it"
-            " is a definition, or of a table without transactions"
+            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be tried and rolled back:"
+            " it is DDL, or of a table without transactions"
         )
     return ""
 
@@ -233,9 +233,9 @@ def truncate_closed(
 ) -> str:
     """Why a MariaDB server may not cut its own log's end."""
     if engine != "mariadb":
-        return "MySQL has no such thing"
+        return "MySQL does not support this"
     if judged.verdict != PHANTOMS:
-        return "there is nothing to take back" if judged.verdict == CLEAN else "the verdict"
+        return "there is nothing to roll back" if judged.verdict == CLEAN else "the verdict"
     if not look.get("down"):
         return f"the server of {host} was started since, which committed all that its log has"
     if not look.get("log"):
@@ -246,11 +246,11 @@ def truncate_closed(
         return f"the version of {host} is not known"
     if not names.truncates:
         version = ".".join(str(number) for number in names.version)
-        return f"MariaDB {version} does not do it, or not right (MDEV-33465)"
+        return f"MariaDB {version} does not support this, or not correctly (MDEV-33465)"
     lasting = look["log"]["shown"]["lasting"]
     if lasting:
         return (
-            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be taken back: it is a"
-            " definition, or of a table without transactions"
+            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be rolled back: it is"
+            " DDL, or of a table without transactions"
         )
     return ""

@@ -88,7 +88,7 @@ class RejoinFacts:
         hosts = [member.host for member in self.members]
         if not wanted:
             self.run.refuse(
-                [f"say which host is to come back: -e semisync_rejoin=HOST, one of {hosts}"]
+                [f"name the host to bring back: -e semisync_rejoin=HOST, one of {hosts}"]
             )
         variables, groups = self.run.task_vars["hostvars"], self.run.task_vars["groups"]
         known = [host for _side, group in cluster.GROUPS for host in groups.get(group, [])]
@@ -97,7 +97,7 @@ class RejoinFacts:
         self.run.refuse(
             [f"semisync_rejoin is {wanted!r}, which is no host of the inventory's clusters"]
         )
-        raise NotMeantError("nobody is meant")
+        raise NotMeantError("no host is meant")
 
     def planned(self) -> dict[str, Any]:
         """What the step judge returned before, on this host; a look goes by what is read alone."""

@@ -160,7 +160,7 @@ def barred(facts: RejoinFacts) -> str:
         )
         if facts.former.info is None:
             return f"{words} was not read, which would tell whether it missed one"
-        return f"{words} follows nobody who lost it: site.yml says what it is, and what it lacks"
+        return f"{words} follows no former source: run site.yml, which reports what it is"
     if waiting := methods.waiting(facts.former):
         return waiting
     if facts.behind and not facts.missed:
@@ -192,12 +192,12 @@ def closed(
     members = facts.members
     astray = [one.host for one in facts.others() if not sides.target_of(one, members, None)]
     if astray:
-        return f"{' and '.join(astray)} follow nobody: run site.yml, or leave them out, first"
+        return f"{' and '.join(astray)} follow no source: first run site.yml, or leave them out"
     left = 0
     if again and facts.missed and way != methods.SEED:
         left = survivors.to_apply(facts.former)
     if left:
-        return f"it has received {left} transactions that it does not apply: see to its applier"
+        return f"it has received {left} transactions that it does not apply: check its applier"
     user = facts.own["replication_user"]
     return methods.unprepared(facts.former.host, facts.source.host, user, look)
 

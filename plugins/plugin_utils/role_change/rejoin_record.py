@@ -112,9 +112,11 @@ def came_back_words(
     source: str,
 ) -> str:
     """What is said at the end where all is well; kept is its record."""
-    words = f"{host} follows {source}{', and is held no more' if kept['held_since'] else ''}"
+    words = f"{host} follows {source}{', and is no longer held' if kept['held_since'] else ''}"
     if kept["kept_data"]:
-        words += f". Its old data are in {kept['kept_data']}: they are yours to remove"
+        words += (
+            f". Its old data are in {kept['kept_data']}: remove them when you no longer need them"
+        )
     elif kept["not_kept"]:
         words += f". Its old data were not kept: {kept['not_kept']}"
     return words
@@ -196,8 +198,8 @@ def away_words(kept: dict[str, Any]) -> str:
     if kept["verdict"] != PHANTOMS:
         return words
     return (
-        f"{words}: what it has alone {old} may have confirmed before, or its recovery, or whoever"
-        " writes there, since"
+        f"{words}: {old} may have confirmed these transactions before, or written them since (by"
+        " crash recovery, or for clients that still write there)"
     )
 
 
@@ -211,7 +213,7 @@ def read_words(kept: dict[str, Any]) -> str:
             f" read to its end ({log['files'][-1]}, {log['end']})"
         )
         if log["torn_gtid"] or log["torn_bytes"]:
-            words += f"; {log['torn_bytes']} bytes behind that are of nothing that is whole"
+            words += f"; {log['torn_bytes']} bytes after that are an incomplete transaction"
         return words
     return f"{kept['host']} was not read"
 

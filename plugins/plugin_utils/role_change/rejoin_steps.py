@@ -85,7 +85,7 @@ def consent(way: str, judged: Judged, named: str) -> str:
     if not unnamed:
         return ""
     return (
-        f"{unnamed} was not consented to. When you have read what is shown, say"
+        f"{unnamed} was not consented to. After you have read what is shown, pass"
         f" -e semisync_rejoin_phantoms={judged.phantoms}"
     )
 

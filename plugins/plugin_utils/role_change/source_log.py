@@ -27,7 +27,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 # What to do about each case that is in the way; see module_utils/binlog/salvage.py.
 REMEDIES = {
     "unreachable": "let its host be reached, with its server still dead",
-    "alive": "end it by SIGKILL first; nobody may write there while its log is read",
+    "alive": "kill it (SIGKILL) first; nothing may write there while its log is read",
     "program": "install the client programs of its server on that host",
     "encrypted": "no program reads it without the server; start it only when you go on without"
     " what it has alone",
@@ -36,7 +36,7 @@ REMEDIES = {
     "cut_short": "what is missing was on its disk at the last look: look for it there",
     "unsynced": "set sync_binlog to 1: without it a power cut takes the log's end",
 }
-OTHERWISE = "read its binary log by hand before anybody starts it"
+OTHERWISE = "read its binary log by hand before you start its server"
 
 
 def known_files(last: Look | None) -> BinaryLogFiles | None:
@@ -178,8 +178,8 @@ def in_words(evidence: Evidence) -> str:
     )
     if kept["torn_bytes"] or kept["torn_gtid"]:
         words += (
-            f"; {kept['torn_bytes']} bytes behind that are no whole event"
+            f"; {kept['torn_bytes']} bytes after that are an incomplete event"
             + (f", of {kept['torn_gtid']}" if kept["torn_gtid"] else "")
-            + ", and nobody was told that they are safe"
+            + ", which was never confirmed to a client"
         )
     return words

@@ -92,7 +92,7 @@ def unread(evidence: Evidence) -> dict[str, str]:
     """Replicas of which nothing is known, and why."""
     read = readable(evidence.members)
     return {
-        member.host: member.error or "it follows nobody"
+        member.host: member.error or "it follows no source"
         for member in replicas_of(evidence.members)
         if member not in read
     }

@@ -35,7 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 FORMAT = 1
 # The mode of a run that only settles what has moved.
 SETTLE = "settle"
-SILENT = "its part ended without a word"
+SILENT = "its process ended without reporting"
 # A part that heard of it from another.
 HEARSAY = "says why"
 # Clocks that differ by less are not shifted: the other's flag is seen within this time.
@@ -44,11 +44,11 @@ TITLES = {
     "S1": "The target has caught up before writers are kept out",
     "S2": "No long transaction is left",
     "S3": "The replicas acknowledge when writers are kept out",
-    "S4": "Nobody waits, and the position stands still",
+    "S4": "No commit waits, and the position does not move",
     "S5": "The target has applied everything",
     "S6": "Enough replicas acknowledge before it opens",
     "S7": "The first commit is acknowledged",
-    "S8": "Everybody else follows, the former source too",
+    "S8": "All other servers follow, the former source too",
     "S9": "The option files have the roles",
 }
 
@@ -311,7 +311,7 @@ def told(record_of: SwitchoverRecord) -> list[str]:
         + (f" ({record_of['reason']})" if record_of["reason"] else "")
     ]
     if waited is not None:
-        lines.append(f"  nobody took writes for {waited:.0f} ms")
+        lines.append(f"  no server took writes for {waited:.0f} ms")
     lines += table(record_of["timeline"])
     return lines + [
         f"  {row['id']}  {row['outcome']}  {row['host']}  {row['title']}: {row['observed']}"
@@ -333,14 +333,14 @@ def complaint(record_of: SwitchoverRecord, parts: Parts, settled_too: bool) -> s
         return f"{where}: everything was undone, {source} is the source: {reason}"
     if record_of["outcome"] == UNKNOWN:
         return (
-            f"{where}: it is not known who is the source: {reason}. Run switchover.yml again when"
-            f" {source} and {target} answer: it finishes or undoes, and says what leads out where"
-            " one of them is lost for good"
+            f"{where}: it is not known which server is the source: {reason}. Run"
+            f" switchover.yml again when {source} and {target} answer: it finishes or"
+            " undoes, and says what to do if one of them is lost for good"
         )
     left = left_over(parts)
     if left and not settled_too:
         return (
-            f"{where}: {target} is the source, but {', '.join(left)} did not come to the end:"
+            f"{where}: {target} is the source, but {', '.join(left)} did not finish:"
             f" {reason}. Run switchover.yml again"
         )
     failed = [row for row in record_of["points"] if row["outcome"] == checkpoints.FAILED]

@@ -67,7 +67,7 @@ def of_target_name(
         return "semisync_switchover_to is empty: name the replica that shall be the source"
     if to not in known:
         return (
-            f"semisync_switchover_to is {to!r}, which is no host of groups semisync_source and"
+            f"semisync_switchover_to is {to!r}, which is not a host of groups semisync_source and"
             " semisync_replica of this inventory"
         )
     if to not in [member.host for member in members]:
@@ -114,7 +114,7 @@ def by_gtid(members: list[Member]) -> Iterator[Premise]:
                 member.host,
                 bool(channel["gtid"]),
                 "yes" if channel["gtid"] else "it follows by file and position",
-                "run gtid.yml first, which goes over to GTIDs",
+                "run gtid.yml first to enable GTIDs",
             )
     for member in members:
         mode = member.facts["variables"].get("gtid_mode")
@@ -124,7 +124,7 @@ def by_gtid(members: list[Member]) -> Iterator[Premise]:
                 member.host,
                 mode == "ON",
                 f"gtid_mode is {mode}",
-                "run gtid.yml first, which goes over to GTIDs",
+                "run gtid.yml first to enable GTIDs",
             )
 
 
@@ -135,7 +135,7 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
             member.host,
             channels.running(member.channel),
             channels.describe_channel(member.channel),
-            "mend replication, or run site.yml",
+            "repair replication, or run site.yml",
         )
         delay = member.channel["delay"] if member.channel else 0
         yield Premise(
@@ -143,11 +143,11 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
             member.host,
             not delay,
             f"a delay of {delay} s",
-            "take the delay away, or name another replica",
+            "remove the delay, or name another replica",
         )
     source = source_of(members)
     yield Premise(
-        "it follows nobody",
+        "it follows no source",
         source.host,
         source.channel is None and not source.facts["other_channels"],
         channels.describe_channel(source.channel)
@@ -195,7 +195,7 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
         status["status"] == "ON" and int(status["clients"] or 0) >= count,
         f"status {status['status']}, {status['clients']} replicas acknowledge, a commit waits for"
         f" {count}",
-        "run verify.yml, which says why not",
+        "run verify.yml to see why not",
     )
     yield Premise(
         "it acknowledges",
@@ -242,7 +242,8 @@ def of_positions(
         target.host,
         not own,
         str(own) or "none",
-        f"everybody would get them; find out what they are, and seed it again from {source.host}",
+        "every server would get them; find out what they are, and seed it again from"
+        f" {source.host}",
     )
     for member in (source, target):
         log_updates = member.facts["names"]["log_updates"]
@@ -300,7 +301,7 @@ def lock_words(looked: dict[str, Any]) -> str:
 def of_lock_and_filters(member: Member, looked: dict[str, Any]) -> Iterator[Premise]:
     """What no server may have."""
     yield Premise(
-        "no other switchover is under way",
+        "no other switchover is in progress",
         member.host,
         not looked.get("running"),
         f"the lock {locks.RUN_LOCK} is {lock_words(looked)}",
@@ -312,7 +313,7 @@ def of_lock_and_filters(member: Member, looked: dict[str, Any]) -> Iterator[Prem
         member.host,
         not filters,
         ", ".join(filters) or "no filter",
-        "it does not have, or pass on, everything; take the filter away, or name another",
+        "it does not have, or pass on, everything; remove the filter, or name another",
     )
 
 
@@ -348,5 +349,5 @@ def of_work(
         target.host,
         values.same_value(target.facts["variables"]["read_only"], "ON"),
         f"read_only is {target.facts['variables']['read_only']}",
-        "somebody may write to it; run site.yml, or set read_only=1",
+        "clients may write to it; run site.yml, or set read_only=1",
     )

@@ -200,7 +200,7 @@ def test_the_canary_is_the_sources_and_arrivals_are_the_replicas():
         {
             "a2": {"arrived": True},
             "a3": None,
-            "a4": {"arrived": False, "msg": "it follows nobody"},
+            "a4": {"arrived": False, "msg": "it follows no source"},
         },
     )
     assert cluster.canary(variables, members, None, "info") == (None, {})

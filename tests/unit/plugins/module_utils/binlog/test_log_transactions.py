@@ -123,7 +123,7 @@ def one(number, *statements):
         (log(one(1, b"XA START X'61',X'',1", b"XA END X'61',X'',1")), "XA transaction"),
         (log(one(1, b"BEGIN", b"INSERT"), one(2, b"BEGIN", b"COMMIT")), ":1 has no end"),
         (log(b"INSERT INTO t VALUES (1)\n/*!*/;\n"), "no transaction"),
-        (log(one(1, b"CREATE TABLE t", b"INSERT INTO t VALUES (1)")), "behind its end"),
+        (log(one(1, b"CREATE TABLE t", b"INSERT INTO t VALUES (1)")), "after its end"),
         ([*log(one(1, b"BEGIN"))[:-1], b"INSERT\n"], "a statement has no end"),
         (log(one(1, b"BEGIN", b"COMMIT AND CHAIN")), "not known"),
     ],

@@ -89,7 +89,7 @@ def test_a_thread_that_does_not_stop_is_not_called_stopped(server):
 def test_one_that_follows_nobody_is_said_so(server):
     server.fake.source = None
     result = io_thread.stop(Module(), PLAN, server, NAMES)
-    assert not result["stopped"] and "follows nobody" in result["msg"]
+    assert not result["stopped"] and "no longer follows" in result["msg"]
 
 
 class DriverError(Exception):

@@ -434,7 +434,7 @@ def test_a_cluster_with_two_that_take_writes_is_refused():
     ids = [member.info["variables"]["server_uuid"] for member in pair]
     row.update(from_host="db1", to_host="db2", from_id=ids[0], to_id=ids[1])
     pair[1].info.update(channel=None, journal=row)
-    assert "take writes, each for itself" in refusals(pair, SETTINGS, {})[0]
+    assert "take writes, a split brain" in refusals(pair, SETTINGS, {})[0]
 
 
 def test_a_replica_of_which_nobody_knows_whether_it_follows_again_is_refused():

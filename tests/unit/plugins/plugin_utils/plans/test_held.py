@@ -122,7 +122,7 @@ def test_consent_to_overwrite_its_data_makes_it_a_replica_once_it_is_read_only(e
     assert (len(members), away, decided.source, decided.problems) == (3, [], "db2", [])
     old["variables"]["read_only"] = "OFF"
     members, away = held.apart(after_failover(engine, old), ["db1"])
-    assert "take writes, each for itself" in sides.decide(members).problems[0]
+    assert "take writes, a split brain" in sides.decide(members).problems[0]
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
@@ -139,7 +139,7 @@ def test_its_data_are_not_replaced_while_it_takes_writes_whatever_was_moved_sinc
     assert (away, problems.of_inventory("shop", members)) == ([], [])
     decided = sides.decide(members)
     assert (decided.source, decided.writing) == ("db2", ("db1", "db2"))
-    assert "take writes, each for itself" in decided.problems[0]
+    assert "take writes, a split brain" in decided.problems[0]
 
 
 def test_without_a_journal_nobody_is_held():

@@ -153,7 +153,7 @@ def test_the_journal_names_the_source(said, source):
         pytest.param(
             ("ro", "", "ro >2"),
             "db2",
-            ["not clear", "db1: the inventory's group", "read-only, it follows nobody"],
+            ["not clear", "db1: the inventory's group", "read-only, it follows no source"],
             id="the old source came back and follows nobody",
         ),
         pytest.param(

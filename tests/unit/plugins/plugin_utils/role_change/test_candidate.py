@@ -202,7 +202,7 @@ def test_a_replica_that_follows_nobody_is_not_said_to_be_unread():
     promoted = replica("db2", "mysql", UUID + ":1-9", UUID + ":1-9")
     promoted.info["channel"] = None
     said = ranking.rank([promoted, replica("db3", "mysql", UUID + ":1-9", UUID + ":1-9")], 1)
-    assert "db2 is not compared: it follows nobody" in said["statement"]
+    assert "db2 is not compared: it follows no source" in said["statement"]
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_a_window_begins_where_the_source_may_first_have_confirmed_alone(changes
     assert f"from {survivors.stamp(begin)} to {survivors.stamp(NOW)}" in words
     assert "how many commits is not known" in words
     # Nobody has seen it dead.
-    assert "and on from there if its server was not dead by then" in words
+    assert "and longer if its server was not dead by then" in words
 
 
 def end(how, ended_ago, started_ago=86400.0, stopping_ago=None):

@@ -218,7 +218,7 @@ def test_an_error_log_that_says_it_was_off_makes_it_degraded():
 def test_what_could_not_be_seen_is_said(engine):
     kept = judged(remnants.evidence(engine))
     said = "; ".join(kept["assumes"])
-    assert "changed by hand" in said and "stopped in order" in said
+    assert "changed by hand" in said and "no clean shutdown" in said
     assert ("KILL" in said) == (engine == "mariadb")
     assert said in certificate.in_words(kept)
     log = {"shutdown": False, "off": False, "dumps": [], "started": False}

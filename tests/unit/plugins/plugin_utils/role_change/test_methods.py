@@ -58,7 +58,7 @@ def test_a_new_source_takes_over_only_what_can_be_tried_before(judged, look, wor
 
 
 def test_a_new_source_of_mariadb_takes_nothing_over():
-    assert "higher numbers" in closed(Judged(PHANTOMS, "0-1-5"))["replay"]
+    assert "higher sequence numbers" in closed(Judged(PHANTOMS, "0-1-5"))["replay"]
 
 
 def test_tables_without_transactions_close_the_taking_over_too():
@@ -108,7 +108,7 @@ def test_a_mariadb_takes_back_its_logs_end_where_its_release_does_it_right(versi
         ({"down": False}, "was started since"),
         ({"log": None, "why": "encrypted"}, "was not read: encrypted"),
         ({"version": ""}, "is not known"),
-        ({"log": {"shown": {"lasting": ["0-1-5", "0-1-6"]}}}, "0-1-5 and others cannot be taken"),
+        ({"log": {"shown": {"lasting": ["0-1-5", "0-1-6"]}}}, "0-1-5 and others cannot be rolled"),
     ],
 )
 def test_nothing_is_taken_back_that_cannot_be(more, words):

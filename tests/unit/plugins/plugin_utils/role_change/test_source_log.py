@@ -114,5 +114,5 @@ def test_a_host_that_may_have_lost_its_power_must_have_synced_its_log(synced, ca
 
 def test_a_torn_end_is_named():
     made = evidence("mysql", dict(READ, torn=31, torn_gtid=f"{remnants.SOURCE}:108"))
-    assert "31 bytes behind that" in source_log.in_words(made)
+    assert "31 bytes after that" in source_log.in_words(made)
     assert source_log.summary(made)["torn_gtid"] == f"{remnants.SOURCE}:108"

@@ -74,7 +74,7 @@ def record(parts, rows=(), **more):
     "source,target,mode,words",
     [
         (said("done"), said("done"), "switch", ""),
-        (said("done"), SILENT, "switch", "db2 is the source, but db2 did not come to the end"),
+        (said("done"), SILENT, "switch", "db2 is the source, but db2 did not finish"),
         (
             said("undone", "no"),
             said("undone"),
@@ -87,7 +87,7 @@ def record(parts, rows=(), **more):
             "switch",
             "nothing was changed, db1 is the source",
         ),
-        (SILENT, SILENT, "switch", "it is not known who is the source"),
+        (SILENT, SILENT, "switch", "it is not known which server is the source"),
         (said("undone"), said("undone"), "undo", ""),
         (said("unknown"), said("unknown"), "undo", "could not be undone"),
     ],
@@ -158,7 +158,7 @@ def test_what_people_are_told_has_the_time_without_a_source():
     }
     lines = switchover_outcome.told(record(parts))
     assert lines[0] == "Switchover of cluster shop from db1 to db2: done"
-    assert "  nobody took writes for 123 ms" in lines
+    assert "  no server took writes for 123 ms" in lines
 
 
 MOVED = [("freeze", "db1", 0.0), ("frozen", "db1", 9.0), ("open", "db2", 60.0)]

@@ -123,7 +123,11 @@ OTHER = "11111111-2222-3333-4444-555555555555"
         (variable(1, bind_address="127.0.0.1"), "db2", "bind_address is 127.0.0.1"),
         (variable(1, read_only="OFF"), "db2", "it is read-only: read_only is OFF"),
         (variable(0, read_only="ON"), "db1", "it takes writes: read_only is ON"),
-        (gtids(1, gtid_executed=f"{OTHER}:1-3"), "db2", f"{OTHER}:1-3; everybody would get them"),
+        (
+            gtids(1, gtid_executed=f"{OTHER}:1-3"),
+            "db2",
+            f"{OTHER}:1-3; every server would get them",
+        ),
         (gtids(1, gtid_purged=f"{OTHER}:1-3"), "db2", f"db1 lacks {OTHER}:1-3, which is purged"),
         (lambda members: members[1].info.update(version="9.6.0"), "db2", "upgrade it first"),
         (lambda members: members[0].info.update(version="9.6.0"), "db1", "of an older series"),
@@ -147,7 +151,7 @@ def test_a_premise_that_fails_names_the_host_and_what_was_found(spoil, host, wor
 @pytest.mark.parametrize(
     "host,key,value,words",
     [
-        ("db1", "running", True, "no other switchover is under way"),
+        ("db1", "running", True, "no other switchover is in progress"),
         ("db2", "filters", ["Replicate_Do_DB = shop"], "Replicate_Do_DB = shop"),
         ("db2", "reach", {"db1": "timed out"}, "it can log in to db1: timed out"),
         ("db1", "reach", {}, "it can log in to db2: it was not tried"),
@@ -205,7 +209,7 @@ KNOWN = {"db1": "shop", "db2": "shop", "db9": "mail"}
     "to,words",
     [
         ("", "is empty"),
-        ("db7", "'db7', which is no host of groups"),
+        ("db7", "'db7', which is not a host of groups"),
         ("db9", "a host of cluster 'mail'"),
         ("db2", ""),
     ],
