@@ -121,7 +121,7 @@ GTIDS = "module_utils/replication/gtids.py"
 COLONS = {
     GTIDS,
     "module_utils/answer/place.py",
-    "module_utils/answer/units.py",
+    "plugin_utils/plans/answer.py",
     "module_utils/bench/netem/safeguards.py",
     "module_utils/server/connection.py",
 }

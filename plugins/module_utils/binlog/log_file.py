@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 PLAIN, ENCRYPTED = b"\xfebin", b"\xfdbin"
@@ -22,23 +21,6 @@ HEADER = struct.Struct("<IBIIIH")
 START_ENCRYPTION = 164
 # So much at the end of a file may be zeros, where its size was on disk before its bytes.
 ZEROS = 1 << 20
-
-
-@dataclass(frozen=True)
-class LogFiles:
-    """Where a server has its binary log, and what tells whether the server runs.
-
-    Attributes:
-        basename: path of the log's files without their numbers.
-        first: name of the first file that is wanted; empty for the log's first.
-    """
-
-    basename: str
-    datadir: str
-    pid_file: str | None = None
-    basedir: str | None = None
-    program: str | None = None
-    first: str = ""
 
 
 class Whole(NamedTuple):

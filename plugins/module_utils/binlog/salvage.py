@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_access im
     walk,
     wanted_files,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.printing import Part, printed
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids

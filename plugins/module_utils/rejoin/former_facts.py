@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
     log_file,
     log_transactions,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.logged_gtids import History
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.printing import Part, printed
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process

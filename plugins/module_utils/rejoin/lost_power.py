@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import LogFiles
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import moment_of
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_facts import (
     kernel_seconds,

@@ -9,8 +9,8 @@ to its end and the candidate gets what it lacks, nothing that was confirmed can 
 
 from __future__ import annotations
 
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import (
     BinaryLogFiles,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_file import (
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import (
     HEADER,
     PLAIN,
     LogFiles,
