@@ -34,7 +34,8 @@ ROWS = frozenset(
         *range(166, 172),
     ]
 )
-SERVER_VERSION = re.compile(rb"(\d+)\.(\d+)\.(\d+)([-.\w+~]*)\0*\Z")
+# Debian 13's MariaDB writes "11.8.6-MariaDB-0+deb13u1 from Debian-log".
+SERVER_VERSION = re.compile(rb"(\d+)\.(\d+)\.(\d+)([ -~]*)\0*\Z")
 SIZE = struct.Struct("<I")
 # Where they are in an event's header.
 LENGTH, FLAGS = 9, 17

@@ -298,3 +298,20 @@ def test_what_is_no_zstd_is_damage_and_no_library_is_said(monkeypatch):
     monkeypatch.setattr(zstd, "decompress", gone)
     with pytest.raises(events.UnknownError, match=r"libzstd"):
         list(events.unpacked(event))
+
+
+@pytest.mark.parametrize(
+    ("version", "engine"),
+    [
+        (b"9.7.4", "mysql"),
+        (b"8.0.45-36", "mysql"),
+        (b"10.11.19-MariaDB-0+deb12u1-log", "mariadb"),
+        # Debian 13's has spaces, and no room for what ends it.
+        (b"11.8.6-MariaDB-0+deb13u1 from Debian-log", "mariadb"),
+        (b"11.8.6-MariaDB-0+deb13u1 from a very long word-log", "mariadb"),
+    ],
+)
+def test_the_server_that_wrote_a_file_is_known_by_any_text_that_is_its_version(version, engine):
+    body = b"\4\0" + version.ljust(50, b"\0") + bytes(4) + bytes([19]) + bytes(10) + b"\1"
+    event = events.Event(events.DESCRIPTION, bytes(19) + body, 0)
+    assert events.describe(event).engine == engine
