@@ -21,8 +21,6 @@ PROJECT = Path(__file__).resolve().parents[2]
 PLUGINS = sorted((PROJECT / "plugins").rglob("*.py"))
 CODE = [*PLUGINS, *sorted((PROJECT / "lab").rglob("*.py")), *PROJECT.glob("roles/*/files/*.py")]
 LONGEST = 600
-# What lab/ had when it was the best to read.
-DENSEST = 8.6
 PAGES = {"DOCUMENTATION", "EXAMPLES", "RETURN"}
 SILENT = {
     tokenize.COMMENT,
@@ -76,12 +74,6 @@ def tokens_and_lines(text: str) -> tuple[int, int]:
 def test_how_tokens_are_counted():
     # a, =, 1 and b, =, 2; neither the docstring nor the comment.
     assert tokens_and_lines('"""What it is."""\n\na = 1  # why\nb = 2\n') == (6, 2)
-
-
-def test_lines_are_not_packed():
-    counted = [tokens_and_lines(path.read_text(encoding="utf-8")) for path in PLUGINS]
-    tokens, lines = (sum(column) for column in zip(*counted, strict=True))
-    assert tokens / lines <= DENSEST
 
 
 @pytest.mark.parametrize("path", CODE, ids=named)

@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter impor
     ChapterOf,
     no_chapter,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import Files
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Files
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import rejoin_record
 
 HTML, SUMMARY = "report.html", "summary.md"

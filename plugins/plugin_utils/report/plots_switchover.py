@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.plots import Canvas, Picture
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import Event, Switchover
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import (
+    Event,
+    Switchover,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchover import (
     meaning,
 )

@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter impor
     Chapter,
     Tile,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import (
     Certificate,
     Files,
     Rejoin,

@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import Tile
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import Certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Certificate
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.text_switchover import (
     EVENTS,
 )

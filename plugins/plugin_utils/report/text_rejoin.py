@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import Rejoin
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Rejoin
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
     CLEAN,

@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import Tile
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import Switchover
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Switchover
 
 # Short enough for half of a narrow picture.
 EVENTS = {

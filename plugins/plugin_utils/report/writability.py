@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import mo
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.records import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import (
     Certificate,
     Switchover,
 )

@@ -1,0 +1,87 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limits of the code in plugins/ that no linter counts: types that say nothing, long functions,
+packed lines, and files of one name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ansible_collections.dbre.semisync.tests.unit.test_style import PLUGINS, tokens_and_lines
+
+ROOT = Path(__file__).resolve().parents[2] / "plugins"
+UTILS = ("module_utils", "plugin_utils")
+# dict[str, Any] in plugins/, and the share of functions with Any in the signature.
+UNTYPED, ANY_SHARE = 160, 0.10
+LONG_FUNCTION, LONG_FUNCTIONS = 40, 25
+# The callback is one file, which Ansible shapes.
+DENSEST, SHAPED_BY_ANSIBLE = 8.05, {"callback"}
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PLUGINS}
+# An alias hides what it stands for.
+ALIAS = re.compile(r"^\w+(?:: TypeAlias)? = (?:list\[)?dict\[str, Any\]", re.MULTILINE)
+
+
+def functions() -> Iterator[ast.FunctionDef]:
+    for tree in TREES.values():
+        yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def signature(function: ast.FunctionDef) -> str:
+    arguments = [*function.args.args, *function.args.kwonlyargs]
+    hints = [one.annotation for one in arguments] + [function.returns]
+    return " ".join(ast.unparse(hint) for hint in hints if hint)
+
+
+def test_dictionaries_say_what_they_have() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in PLUGINS)
+    assert text.count("dict[str, Any]") <= UNTYPED
+
+
+def test_no_alias_hides_a_dictionary_of_anything() -> None:
+    assert [path.name for path in PLUGINS if ALIAS.search(path.read_text("utf-8"))] == []
+
+
+def test_signatures_say_what_they_take_and_return() -> None:
+    every = [signature(function) for function in functions()]
+    loose = [one for one in every if re.search(r"\bAny\b", one)]
+    assert len(loose) / len(every) <= ANY_SHARE
+
+
+def test_few_functions_are_long() -> None:
+    long = [
+        function.name
+        for function in functions()
+        if (function.end_lineno or 0) - function.lineno >= LONG_FUNCTION
+    ]
+    assert len(long) <= LONG_FUNCTIONS, long
+
+
+def package(path: Path) -> str:
+    return "/".join(path.relative_to(ROOT).parts[:-1][:2])
+
+
+def test_lines_are_not_packed_in_any_package() -> None:
+    counted: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for path in PLUGINS:
+        tokens, lines = tokens_and_lines(path.read_text(encoding="utf-8"))
+        counted[package(path)][0] += tokens
+        counted[package(path)][1] += lines
+    dense = {
+        name: tokens / lines
+        for name, (tokens, lines) in counted.items()
+        if lines and name not in SHAPED_BY_ANSIBLE
+    }
+    assert {name: round(value, 2) for name, value in dense.items() if value > DENSEST} == {}
+
+
+@pytest.mark.parametrize("folder", UTILS)
+def test_a_file_of_utils_has_a_name_of_its_own(folder: str) -> None:
+    names = Counter(path.name for path in (ROOT / folder).rglob("*.py"))
+    assert {name for name, count in names.items() if count > 1} <= {"__init__.py"}
