@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The end of a dead source's binary log, read on its host before anybody starts its server: what it
+"""The end of a dead source's binary log, read on its host before its server is started: what it
 confirmed while it was degraded is there, and on no replica.
 """
 

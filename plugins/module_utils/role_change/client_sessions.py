@@ -22,7 +22,7 @@ else:
 LONG = 1
 # Which privileges let an account write to a server that is read_only.
 PRIVILEGED = ("SUPER", "READ_ONLY ADMIN", "READ ONLY ADMIN")
-# Sessions that no account is behind, or that replicas live by.
+# Sessions of no account, or that replicas live by.
 NEVER_ENDED = ("system user", "event_scheduler", "unauthenticated user")
 
 

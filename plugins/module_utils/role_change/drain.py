@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The candidate's backlog, applied in rounds before its part begins, so that somebody hears how far
+"""The candidate's backlog, applied in rounds before its part begins, so that the run hears how far
 it is; and faster, where its disk may be less careful meanwhile.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Seconds that a round takes where something is left.
 ROUND = 5
 PAUSE = 0.05
-# The others see by it that somebody works here, before the part is there.
+# The others see by it that this host is at work, before the part is there.
 FLAG = "applies"
 GONE = {"gone": True}
 # What is written to the disk now and then, and not with each transaction.

@@ -123,7 +123,7 @@ class FailoverReplica(Participant):
         """Stay if the role moved; go back if it did not."""
         begin, patience = time.monotonic(), self.plan.timeout + 2 * BACK
         # The target may wait for another replica that applies what it has. One that says nothing
-        # has died, and whoever takes over from it waits for this part to end.
+        # has died, and its watchdog waits for this part to end.
         deadline, silent = begin + patience + self.plan.catch_up, begin + patience
         words = f"{self.target} does not take writes"
         while time.monotonic() < min(deadline, silent):

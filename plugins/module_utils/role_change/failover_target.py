@@ -102,7 +102,7 @@ class FailoverTarget(Participant):
         """Be alone here, and meet the others.
 
         Raises:
-            AbortError: somebody is missing, or it is not any more as it was judged.
+            AbortError: a host is missing, or the state has changed since it was judged.
         """
         claim(self, self.plan)
         self.claimed = True
@@ -119,7 +119,7 @@ class FailoverTarget(Participant):
         """Everything up to the opening.
 
         Raises:
-            AbortError: the applier does not get on, or nobody comes who acknowledges.
+            AbortError: the applier makes no progress, or no replica that acknowledges comes.
         """
         limit = time.monotonic() + self.plan.catch_up
         apply_all(self, self.plan)

@@ -89,7 +89,7 @@ class Promotion:
         )
         part.log_event("first_commit")
         try:
-            # The way back is none any more; routers ask whether this server follows anybody.
+            # There is no way back any more; routers ask whether this server follows a source.
             part.run_statements(role_statements.forget_steps(part.names))
         except ServerError as error:
             return f"{part.target} is open, but keeps its channel: {error}"

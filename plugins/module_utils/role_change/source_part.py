@@ -90,7 +90,7 @@ class SourcePart(Participant):
             self.close()
 
     def prepare(self) -> None:
-        """Everything that may take its time: nobody is kept out yet."""
+        """Everything that may take its time: no writer is kept out yet."""
         self.take_run_lock()
         self.locks.prepare(3)
         self.meet()
@@ -263,7 +263,7 @@ class SourcePart(Participant):
         """Let the target open: from here on nothing is undone unless it is proven that it did not.
 
         Raises:
-            AbortError: somebody wrote here after the freeze.
+            AbortError: a client wrote here after the freeze.
         """
         now = self.look_here()
         if self.gtids(now.position) != self.gtids(self.position):
@@ -314,7 +314,7 @@ class SourcePart(Participant):
         return f"{self.host} takes writes, as before"
 
     def retire(self) -> str:
-        """Wait for nobody any more; why that is not so, or ""."""
+        """Stop waiting for acknowledgements; why that failed, or ""."""
         try:
             self.run_statements(role_statements.retire_steps(self.names))
         except ServerError as error:

@@ -80,7 +80,7 @@ class TargetPart(Participant):
         self.log_event("armed")
 
     def catch_up(self) -> None:
-        """Have everything that the source has now, before anybody is kept out.
+        """Have everything that the source has now, before writers are kept out.
 
         Raises:
             AbortError: it takes too long, or this server has what its source lacks.

@@ -261,7 +261,7 @@ def differing(info: Info, options: list[Line], opens: bool) -> Drift:
     """
     drift = option_lines.drift(options, info) | option_lines.withdrawn(options, info)
     if opens:
-        # At run time alone: its line says that the next start lets nobody in.
+        # At run time only: its line says that the next start lets no writer in.
         running = info["variables"].get("read_only")
         drift.pop("read_only", None)
         if not values.same_value(running, "OFF"):

@@ -75,7 +75,7 @@ class Decision(NamedTuple):
         chosen: the replica that takes over, or would; None if none can.
         cases: every case, also those that are accepted.
         accepted: the names that the operator gave.
-        stuck: replicas whose IO thread could not be stopped, which nobody can accept.
+        stuck: replicas whose IO thread could not be stopped, which cannot be accepted.
     """
 
     chosen: Member | None

@@ -43,7 +43,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
-# Transactions that are applied before anybody could be told of it.
+# Transactions that are applied before a line about it could be read.
 FEW = 200
 
 
@@ -211,7 +211,7 @@ def relaxed(
     to_apply: int,
 ) -> dict[str, str]:
     """What is relaxed while the candidate applies, with the values that are put back: nothing where
-    nobody asked for it, it has little to apply, or is not careful anyway.
+    it was not asked for, it has little to apply, or is not careful anyway.
     """
     if not settings["failover_fast_apply"] or to_apply < FEW:
         return {}

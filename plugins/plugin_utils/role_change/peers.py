@@ -22,7 +22,7 @@ def where_they_listen(members: list[Member]) -> list[Peer]:
 
 def peers_of(members: list[Member], asking: Member) -> list[Peer]:
     """Where a replica reaches each member that was read, and the source that was not: there where
-    it follows that one. The controller may know it by another address, which nobody here answers.
+    it follows that one. The controller may know it by another address, which does not answer here.
     """
     source = source_of(members)
     made = where_they_listen([member for member in members if member.info is not None])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The end of failover.yml on the dead source's host, where that can be reached: its server starts
-read-only, whoever starts it, until rejoin.yml has brought it back.
+read-only, however it is started, until rejoin.yml has brought it back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     RunContext,
 )
 
-# Units that its server may have, where nobody says which.
+# Units that its server may have, if it is not said which.
 UNITS = ("mysql", "mariadb", "mysqld")
 
 

@@ -40,7 +40,7 @@ class Rejoin:
     # 0. At the end of a failover, on the dead source's host.
 
     def hold(self) -> dict[str, object]:
-        """Let its server start read-only, whoever starts it."""
+        """Let its server start read-only, however it is started."""
         return self.run.do(quarantine.hold(self.run))
 
     # 1. Read both. Nothing is changed.

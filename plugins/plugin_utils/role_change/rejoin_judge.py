@@ -36,7 +36,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_r
     why_not,
 )
 
-# Where it follows already, what is behind that is left; or nothing is.
+# If it follows already, what comes after that is left; or nothing is.
 FINISH, NONE = "finish", "none"
 # What became of it: nothing is to be done, it is to be done, or it was done and does not hold.
 NOTHING, PLANNED, FAILED = "nothing", "planned", "failed"
@@ -142,7 +142,7 @@ def reject(
 def method_of(facts: RejoinFacts, judged: Judged) -> str:
     wanted = str(facts.own["rejoin_way"])
     follows = facts.follows()
-    # One that somebody has attached, or that nothing can tell of, may still be replaced.
+    # One that was attached by hand, or of which nothing is known, may still be replaced.
     if follows and (judged.verdict == errant.CLEAN or wanted != methods.SEED):
         return FINISH if facts.row else NONE
     if wanted in (methods.TRUNCATE, methods.REPLAY) and judged.verdict == errant.CLEAN:
