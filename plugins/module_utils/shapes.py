@@ -180,6 +180,14 @@ class EventState(TypedDict):
     status: str
 
 
+class ScheduledEvent(EventState):
+    """The same with what changing it has to keep."""
+
+    definer: str
+    sql_mode: str
+    time_zone: str
+
+
 class Uptime(TypedDict):
     seconds: int
     since_reset: int | None

@@ -12,7 +12,7 @@ the inventory.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -215,7 +215,7 @@ class SwitchoverPlan(RoleChangePlan, Plan):
     tls: ChannelTls = field(metadata={ONE_OF: ChannelTls})
     long_transactions: str
     events: bool
-    event_states: list[EventState] | None
+    event_states: Sequence[EventState] | None
     super_read_only: bool
     without_target: bool = False
     scheduler_was_on: bool = False
@@ -244,7 +244,7 @@ class FailoverPlan(RoleChangePlan, Plan):
     held: bool
     to_apply: int = 0
     salvage: object = None
-    event_states: list[EventState] | None = None
+    event_states: Sequence[EventState] | None = None
 
 
 # The other steps of a switchover and of a failover

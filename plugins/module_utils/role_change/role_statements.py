@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     quote_text,
     set_statement,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ScheduledEvent, Side
 
 # An event that its source's server is to run (MySQL manual, "The INFORMATION_SCHEMA EVENTS Table").
 ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
@@ -143,7 +143,7 @@ def forget_steps(names: Names) -> list[Step]:
     return [(f"RESET {names.replica_word} ALL", None)]
 
 
-def alter_event(event: Mapping[str, str], words: str) -> list[Step]:
+def alter_event(event: ScheduledEvent, words: str) -> list[Step]:
     """Change whether an event runs here; it keeps its definer, SQL mode and time zone.
 
     Args:

@@ -28,6 +28,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ScheduledEvent
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -36,7 +37,7 @@ ENABLED, DISABLED = "ENABLED", "DISABLED"
 
 
 def take_over(
-    here: Sequence[Mapping[str, str]], before: Sequence[Mapping[str, object]] | None
+    here: Sequence[ScheduledEvent], before: Sequence[Mapping[str, object]] | None
 ) -> tuple[list[Step], list[str]]:
     """(the statements that give the new source's events what they had on the old one, the names of
     those of which that is not known: they stay as they are, and run nowhere).
@@ -59,7 +60,7 @@ def take_over(
     return steps, left
 
 
-def leave_steps(names: Names, here: Sequence[Mapping[str, str]]) -> list[Step]:
+def leave_steps(names: Names, here: Sequence[ScheduledEvent]) -> list[Step]:
     """On a server that is a replica from now on: it runs none itself. Its source's statements say
     the same of those that it changes from now on.
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Tuple, cast
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
@@ -27,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
     Channel,
     EventState,
     Reader,
+    ScheduledEvent,
     Tls,
     Uptime,
     Variables,
@@ -134,10 +135,10 @@ class Server:
         empty = [name for name in self.schemas() if name.lower() not in filled]
         return empty if empty and self.sees_everything() else []
 
-    def events(self) -> list[dict[str, str]]:
+    def events(self) -> list[ScheduledEvent]:
         """Scheduled events that this login sees, with what changing one has to keep."""
         return [
-            {name: text(value) for name, value in row.items()}
+            cast(ScheduledEvent, {name: text(value) for name, value in row.items()})
             for row in self.rows(
                 "SELECT EVENT_SCHEMA AS `schema`, EVENT_NAME AS name, DEFINER AS definer, STATUS AS"
                 " status, SQL_MODE AS sql_mode, TIME_ZONE AS time_zone FROM"

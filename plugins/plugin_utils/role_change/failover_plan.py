@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -38,6 +38,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
     peers_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    Ahead,
+    Round,
+    RoundResult,
     Statement,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
@@ -222,9 +225,9 @@ def relaxed(
 def apply_ahead(
     host: str,
     plan: FailoverPlan,
-    on_host: Callable[[FailoverPlan], dict[str, Any]],
+    on_host: Callable[[FailoverPlan], RoundResult],
     say: Callable[[str], None],
-) -> dict[str, Any] | None:
+) -> Ahead | None:
     """Let the target apply what it has while its progress is told; its part does the rest, and says
     what is wrong. What the certificate says of that, or None where there was little.
 
@@ -239,7 +242,8 @@ def apply_ahead(
     begin = moved = time.monotonic()
     while True:
         result = on_host(one_round)
-        now, done = time.monotonic(), result.get("round") or {}
+        now = time.monotonic()
+        done: Round = result.get("round") or {}
         moved = now if done.get("applied") else moved
         say(progress(host, plan.to_apply, result, now - begin))
         going = done.get("left") and not done["stopped"] and now - moved < plan.stall
@@ -255,7 +259,7 @@ def apply_ahead(
 def progress(
     host: str,
     total: int,
-    result: dict[str, Any],
+    result: RoundResult,
     seconds: float,
 ) -> str:
     """How far a candidate is, in a line.
@@ -264,7 +268,8 @@ def progress(
         result: of a round.
         seconds: since the first began.
     """
-    words, done = f"{host} applies what it has received", result.get("round") or {}
+    words = f"{host} applies what it has received"
+    done: Round = result.get("round") or {}
     if done.get("left") is None:
         return f"{words}: {result.get('msg') or 'it did not report in time'}"
     left = done["left"]

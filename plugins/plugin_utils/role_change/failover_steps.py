@@ -53,6 +53,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
+    RoundResult,
     Statement,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
@@ -318,7 +319,12 @@ def take_over(run: RunContext, planned: FailoverPlan) -> dict[str, object]:
     planned = dataclasses.replace(
         planned, event_states=rules_events.of_dead(last, planned.source_id)
     )
-    ahead = failover_plan.apply_ahead(run.host, planned, run.do, lambda line: run.say([line]))
+    ahead = failover_plan.apply_ahead(
+        run.host,
+        planned,
+        lambda one_round: cast(RoundResult, run.do(one_round)),
+        lambda line: run.say([line]),
+    )
     tail = {"tail": run.handed_over(f"tail-{run.token}")} if planned.salvage else {}
     done = run.do(planned, **tail)
     return done | ({"ahead": ahead} if ahead else {})

@@ -13,7 +13,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from ansible import constants
 
@@ -47,7 +46,7 @@ def write(path: str) -> None:
         stream.write("")
 
 
-def keep(token: str, renew: Callable[[], Any]) -> int:
+def keep(token: str, renew: Callable[[], object]) -> int:
     """Renew until the other host has ended; how often. It ends where that has not begun in time, or
     the run is gone.
 

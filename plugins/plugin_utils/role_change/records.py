@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Gtid
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
+    Channel,
+    Gtid,
+    ScheduledEvent,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 
@@ -64,6 +68,30 @@ class PartResult(TypedDict, total=False):
 
 
 Parts = Mapping[str, PartResult]
+
+
+class Round(TypedDict, total=False):
+    """A target's round of applying its backlog.
+
+    Attributes:
+        gone: whether nothing waits there; the rest is absent then.
+        left, applied: how many transactions.
+        seconds: how long the round took.
+        stopped: why the applier does not run, in words; empty if it does.
+    """
+
+    gone: bool
+    left: int
+    applied: int
+    seconds: float
+    stopped: str
+
+
+class RoundResult(TypedDict, total=False):
+    """What a round returned; one that failed has `msg` alone."""
+
+    round: Round
+    msg: str
 
 
 class Stopped(TypedDict, total=False):
@@ -160,7 +188,39 @@ class Salvaged(TypedDict, total=False):
     salvage: Salvage
 
 
-class HostLook(TypedDict, total=False):
+class LogsBegin(TypedDict, total=False):
+    """Where a MariaDB server's binary logs begin; None on MySQL, which has a variable for it."""
+
+    first_gtids: str | None
+
+
+class SwitchoverLook(LogsBegin, total=False):
+    """What was read of a host before a switchover (module_utils/role_change/facts.py).
+
+    Attributes:
+        running, lock_of, reach, filters: as of a HostLook.
+        events: its scheduled events.
+        event_scheduler: the variable's value.
+        fence: whether the read-only option file is there.
+        failed, msg: that it could not be read, and why.
+    """
+
+    running: bool
+    lock_of: str
+    reach: dict[str, str]
+    filters: list[str]
+    events: list[ScheduledEvent]
+    event_scheduler: str
+    fence: bool
+    failed: bool
+    msg: str
+
+
+# host -> what was read of it.
+SwitchoverLooks = Mapping[str, SwitchoverLook]
+
+
+class HostLook(LogsBegin, total=False):
     """What was read of a host beside its server's state (module_utils/role_change).
 
     Attributes:
@@ -170,7 +230,6 @@ class HostLook(TypedDict, total=False):
         filters: what keeps transactions from being applied.
         tried: the places at which a replica has tried to log in.
         salvage: what is in the way of reading the dead source's log.
-        first_gtids: where its binary logs begin; MariaDB.
         kernel_seconds, server_seconds: for how long the machine and the server have run.
         ended, log, asked_at, read_at: of the dead source: how it ended, what its error log says,
             and between which moments its host was asked.
@@ -182,7 +241,6 @@ class HostLook(TypedDict, total=False):
     running: bool
     lock_of: str
     filters: list[str]
-    first_gtids: str
     kernel_seconds: float | None
     server_seconds: int
     tried: list[Try]

@@ -8,7 +8,7 @@ statements that each host would be given.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
+from typing import cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -30,7 +30,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
+from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow, ScheduledEvent
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -47,14 +47,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     PartPlan,
     Statement,
+    SwitchoverLook,
+    SwitchoverLooks,
     SwitchoverRun,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # Modes that no host is given: where only the rest is left, and of a cluster that is not meant.
 SETTLE, NONE = "settle", "none"
-# host -> what semisync_switchover's look returned.
-Looks = dict[str, dict[str, Any]]
 # (host, statement).
 Line = tuple[str, str]
 
@@ -89,7 +89,7 @@ def unread(members: list[Member], row: JournalRow | None) -> list[str]:
 def mode_of(
     members: list[Member],
     row: JournalRow | None,
-    looks: Looks,
+    looks: SwitchoverLooks,
     to: str,
 ) -> str:
     """What a run has to do first: switch, or finish, undo or settle what was interrupted.
@@ -151,7 +151,7 @@ def without_target(members: list[Member], row: JournalRow) -> bool:
 def interrupted_problems(
     members: list[Member],
     row: JournalRow,
-    looks: Looks,
+    looks: SwitchoverLooks,
 ) -> list[str]:
     """Why an interrupted switchover can neither be finished nor undone now."""
     members = taking_part(members, row)
@@ -187,7 +187,7 @@ def interrupted_problems(
 def make(
     name: str,
     members: list[Member],
-    looks: Looks,
+    looks: SwitchoverLooks,
     settings: Settings,
     token: str,
     mode: str,
@@ -245,7 +245,7 @@ def of_cluster(
 def taken_back(
     members: list[Member],
     source: Member,
-    looks: Looks,
+    looks: SwitchoverLooks,
     settings: Settings,
     row: JournalRow,
 ) -> dict[str, SwitchoverPlan]:
@@ -283,7 +283,7 @@ def part_of(
     source: Member,
     target: Member,
     members: list[Member],
-    looks: Looks,
+    looks: SwitchoverLooks,
     settings: Settings,
     token: str,
     mode: str,
@@ -326,7 +326,7 @@ def option_file(member: Member) -> OptionFile:
     return OptionFile(place["path"], place["kind"], place["group"], place["reader"])
 
 
-def runs_events(looked: dict[str, Any]) -> list[dict[str, Any]]:
+def runs_events(looked: SwitchoverLook) -> list[ScheduledEvent]:
     """Events that a host runs itself."""
     return [event for event in looked.get("events", []) if event["status"] == "ENABLED"]
 
@@ -348,7 +348,7 @@ def statements(
     source: Member,
     target: Member,
     members: list[Member],
-    looks: Looks,
+    looks: SwitchoverLooks,
     settings: Settings,
     hosts: dict[str, SwitchoverPlan],
 ) -> list[Statement]:

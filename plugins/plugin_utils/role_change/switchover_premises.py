@@ -7,8 +7,7 @@ does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
@@ -23,6 +22,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    LogsBegin,
+    SwitchoverLook,
+    SwitchoverLooks,
     SwitchoverPremise,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchover_ways import (
@@ -33,7 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 
 def rows(
-    members: list[Member], looks: dict[str, Any], settings: Settings
+    members: list[Member], looks: SwitchoverLooks, settings: Settings
 ) -> list[SwitchoverPremise]:
     """All premises of a switchover, those that do not hold as well."""
     return [premise.row() for premise in premises(members, looks, settings)]
@@ -41,7 +43,7 @@ def rows(
 
 def refusals(
     members: list[Member],
-    looks: dict[str, Any],
+    looks: SwitchoverLooks,
     settings: Settings,
 ) -> list[str]:
     """The premises that do not hold, in words."""
@@ -80,7 +82,7 @@ def of_target_name(
 
 def premises(
     members: list[Member],
-    looks: dict[str, Any],
+    looks: SwitchoverLooks,
     settings: Settings,
 ) -> Iterator[Premise]:
     """Every premise in the order in which they are told."""
@@ -225,7 +227,11 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
 
 
 def of_positions(
-    source: Member, target: Member, members: list[Member], looks: dict[str, Any], settings: Settings
+    source: Member,
+    target: Member,
+    members: list[Member],
+    looks: SwitchoverLooks,
+    settings: Settings,
 ) -> Iterator[Premise]:
     behind = target.channel["seconds_behind"] if target.channel else None
     limit = settings["switchover_max_lag"]
@@ -279,7 +285,7 @@ def errant(source: Member, target: Member) -> Gtids:
 def purged(
     target: Member,
     member: Member,
-    looks: dict[str, Any],
+    looks: Mapping[str, LogsBegin],
 ) -> Gtids:
     """What another member lacks and the target's binary logs do not have any more."""
     kind, known = gtids.kind_of(target.facts["engine"]), member.facts["gtid"]
@@ -291,14 +297,14 @@ def purged(
     return first.minus(kind.parse(known.get(name)))
 
 
-def lock_words(looked: dict[str, Any]) -> str:
+def lock_words(looked: SwitchoverLook) -> str:
     """Whether the lock of a change of roles is free, and who has it."""
     if not looked.get("running"):
         return "free"
     return f"held by {looked.get('lock_of') or 'a connection'}"
 
 
-def of_lock_and_filters(member: Member, looked: dict[str, Any]) -> Iterator[Premise]:
+def of_lock_and_filters(member: Member, looked: SwitchoverLook) -> Iterator[Premise]:
     """What no server may have."""
     yield Premise(
         "no other switchover is in progress",
@@ -320,7 +326,7 @@ def of_lock_and_filters(member: Member, looked: dict[str, Any]) -> Iterator[Prem
 def of_work(
     source: Member,
     target: Member,
-    looks: dict[str, Any],
+    looks: SwitchoverLooks,
     settings: Settings,
 ) -> Iterator[Premise]:
     """What runs on the two servers."""

@@ -34,6 +34,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Changes,
+    SwitchoverLook,
+    SwitchoverLooks,
     SwitchoverRecord,
     SwitchoverRun,
 )
@@ -110,7 +112,10 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
     """Judge all premises, and plan."""
     members, own = run.members, run.own
     taking_part = switchover_plan.taking_part(members, row)
-    looks = {member.host: run.result_of("look", member.host) for member in taking_part}
+    looks = {
+        member.host: cast(SwitchoverLook, run.result_of("look", member.host))
+        for member in taking_part
+    }
     mode = switchover_plan.mode_of(members, row, looks, own["switchover_to"])
     run.refuse(refusals(run, row, looks, mode))
     made = switchover_plan.make(run.name, members, looks, own, run.token, mode, row)
@@ -122,7 +127,7 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
 def refusals(
     run: RunContext,
     row: JournalRow | None,
-    looks: switchover_plan.Looks,
+    looks: SwitchoverLooks,
     mode: str,
 ) -> list[str]:
     """Why nothing is done, in words."""

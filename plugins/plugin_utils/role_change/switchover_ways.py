@@ -8,11 +8,12 @@ account, and whose certificates are believed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, replicas_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    SwitchoverLooks,
     SwitchoverPremise,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -47,7 +48,11 @@ class Premise(NamedTuple):
 
 
 def of_ways(
-    source: Member, target: Member, members: list[Member], looks: dict[str, Any], settings: Settings
+    source: Member,
+    target: Member,
+    members: list[Member],
+    looks: SwitchoverLooks,
+    settings: Settings,
 ) -> Iterator[Premise]:
     """Whether all can reach the target, with an account and TLS that they have."""
     yield Premise(
