@@ -18,9 +18,10 @@ import os
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pymysql
+import pymysql.connections
 
 # Seconds; see above.
 PAUSE, RETRY, PATIENCE = 0.25, 0.01, 30.0
@@ -28,6 +29,18 @@ PAUSE, RETRY, PATIENCE = 0.25, 0.01, 30.0
 REFUSED = (1290, 1792, 1836, 1053)
 STANDARD = "-"
 TLS = {"check_hostname": False}
+
+
+class Connection(pymysql.connections.Connection):
+    """Makes its TLS context once: each costs 60 ms of CPU, and 50 clients connect at a time."""
+
+    contexts: ClassVar[dict[str, Any]] = {}
+
+    def _create_ssl_ctx(self, sslp: Any) -> Any:
+        key = repr(sslp)
+        if key not in self.contexts:
+            self.contexts[key] = super()._create_ssl_ctx(sslp)
+        return self.contexts[key]
 
 
 def connect(address: str, patience: float) -> Any:
@@ -44,11 +57,11 @@ def connect(address: str, patience: float) -> Any:
         "write_timeout": patience,
     }
     try:
-        return pymysql.connect(**options)
+        return Connection(**options)
     except (pymysql.err.Error, RuntimeError) as error:
         if "cryptography" not in str(error):
             raise
-        return pymysql.connect(ssl=TLS, **options)
+        return Connection(ssl=TLS, **options)
 
 
 class Stop:
