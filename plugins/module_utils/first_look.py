@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
 from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import last_words
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_facts import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     failover_facts,
+    last_words,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FirstLookPlan
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+        FirstLookPlan,
+    )
 
 
 def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
@@ -35,5 +37,9 @@ def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
         module.fail_json(look=seen, **failure)
     return {
         **host_facts.with_host_facts(module, info, True),
-        "look": failover_facts(module, plan, info),
+        "look": failover_facts.failover_facts(
+            module,
+            plan,
+            info,
+        ),
     }

@@ -6,26 +6,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
-from ansible_collections.dbre.semisync.plugins.module_utils.host import error_log, process
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+    error_log,
+    files,
+    process,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     ack_wait,
     certificates,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
-from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
-from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
-    UnknownServerError,
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    errors,
+    login,
+    versions,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Backlog, Info, State
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, Info, State
 
 # What keeps a server from being read.
-UNREADABLE = (UnknownServerError, ServerError)
+UNREADABLE = (versions.UnknownServerError, errors.ServerError)
 
 
 def state(module: AnsibleModule) -> State:
@@ -63,7 +69,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
         "error_log": error_log.read_error_log(variables, on_host["pid"]),
         "answer": place.read(int(variables["port"] or 0)),
         "seed": marker.read_marker(variables.get("port")),
-        "certificates": certificates.read_certificates(variables, read_text),
+        "certificates": certificates.read_certificates(variables, files.read_text),
     }
     if measure_backlog:
         result["backlog"] = applies
@@ -80,7 +86,7 @@ def backlog_of(module: AnsibleModule) -> Backlog | None:
 
 def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:
     """What fail_json takes where it cannot be read: the words, and the kind of failure."""
-    if isinstance(error, ServerError):
+    if isinstance(error, errors.ServerError):
         return {"msg": login.explain(error, params), "reason": login.kind(error)}
     return {
         "msg": f"server not identified: {error}. Supported: MySQL and Percona Server from 5.5,"

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 DOCUMENTATION = r"""
 module: semisync_account
 short_description: Create the replication account, or rotate its password without locking its
@@ -108,7 +110,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import connec
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 
 def refuse_strangers(module: AnsibleModule, server: Server, takes_away: bool) -> None:

@@ -100,7 +100,7 @@ import glob
 import os
 import sys
 import tempfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
@@ -115,7 +115,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wa
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Answer, Said, Variables
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Answer, Said, Variables
 
 # Seconds until a service that was just started answers.
 STARTING = 10

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 DOCUMENTATION = r"""
 module: semisync_channel
 short_description: Point a replica at its source by GTID, and start or stop its channel
@@ -135,7 +137,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import connec
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Variables
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Variables
 
 
 def kept_password(server: Server, names: Names, variables: Variables) -> str | None:

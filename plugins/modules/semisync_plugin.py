@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 DOCUMENTATION = r"""
 module: semisync_plugin
 short_description: Install, remove and configure semi-sync's plugins at run time
@@ -120,12 +122,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import set_statement
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Channel,
-    Side,
-    Values,
-    Variables,
-)
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Channel,
+        Side,
+        Values,
+        Variables,
+    )
 
 SETTLE_SECONDS = 10
 # A source on which nobody waits for so long has no writers that could be held up.

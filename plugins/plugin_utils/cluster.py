@@ -8,11 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible import constants
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Arrival, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
@@ -26,6 +25,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     UNHEALTHY,
     UNKNOWN,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Arrival, Side
 
 GROUPS: tuple[tuple[Side, str], ...] = (
     ("source", "semisync_source"),

@@ -6,15 +6,12 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Channel,
-    HeldRow,
-    Info,
-    Side,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, HeldRow, Info, Side
 
 # Why nothing is known of a host that another failure has taken out of the run; never a first cause.
 LOST = "failed or became unreachable in this run, which is said above"

@@ -15,7 +15,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import j
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -30,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     switchover_plan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers import peers_of
+from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 from model.protocol_run import Fault, Run

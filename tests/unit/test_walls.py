@@ -12,6 +12,7 @@ import functools
 from pathlib import Path
 
 import pytest
+from ansible.executor.module_common import ModuleDepFinder
 
 PROJECT = Path(__file__).resolve().parents[2]
 PLUGINS = PROJECT / "plugins"
@@ -19,7 +20,6 @@ PREFIX = "ansible_collections.dbre.semisync.plugins."
 
 # From bottom to top: a package may import those before it.
 HOST_PACKAGES = (
-    "shapes",
     "server",
     "host",
     "replication",
@@ -66,6 +66,8 @@ BENCH_DOORS = {
 }
 HOST_FILES = sorted((PLUGINS / "module_utils").rglob("*.py"))
 CONTROLLER_FILES = sorted((PLUGINS / "plugin_utils").rglob("*.py"))
+# Types that mypy alone reads: no playbook imports them, and no host gets them.
+TYPES = PLUGINS / "types"
 MODULES = sorted((PLUGINS / "modules").glob("*.py"))
 
 
@@ -87,13 +89,14 @@ def imports(path: Path) -> list[tuple[str, ast.alias]]:
 
 @functools.cache
 def neighbours(path: Path) -> set[Path]:
-    """The collection's own files that a file imports itself."""
+    """The collection's own files that a file imports itself when it runs."""
     files = set()
     for module, name in imports(path):
         for dotted in (f"{module}.{name.name}", module):
             candidate = PLUGINS / (dotted.replace(".", "/") + ".py")
             if candidate.is_file():
-                files.add(candidate)
+                if TYPES not in candidate.parents:
+                    files.add(candidate)
                 break
         else:
             pytest.fail(f"{path}: {module}.{name.name} is no file of the collection")
@@ -153,6 +156,35 @@ def test_packages_import_downward_only(path):
         assert other_package == package or floor(file) < floor(path), (
             f"{named(path)} imports {named(file)}, which lies above it or beside it"
         )
+
+
+@pytest.mark.parametrize("path", sorted(PLUGINS.rglob("*.py")), ids=named)
+def test_types_are_imported_for_mypy_alone(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_mypy = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for one in node.body
+        for inner in ast.walk(one)
+    }
+    assert [
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and f"{node.module}.".startswith(f"{PREFIX}types.")
+        and node not in for_mypy
+    ] == []
+
+
+@pytest.mark.parametrize("path", HOST_FILES + MODULES, ids=named)
+def test_ansible_packs_what_is_counted_here(path):
+    finder = ModuleDepFinder(f"{PREFIX}modules.any", ast.parse(path.read_text(encoding="utf-8")))
+    ours = tuple(PREFIX.rstrip(".").split("."))
+    packed = [found[len(ours) :] for found in finder.submodules if found[: len(ours)] == ours]
+    files = {PLUGINS.joinpath(*name).with_suffix(".py") for name in packed}
+    holders = {PLUGINS.joinpath(*name[:-1]).with_suffix(".py") for name in packed}
+    assert {file for file in files | holders if file.is_file()} == neighbours(path)
 
 
 @pytest.mark.parametrize("path", HOST_FILES + CONTROLLER_FILES, ids=named)

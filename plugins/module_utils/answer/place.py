@@ -14,9 +14,12 @@ import json
 import os
 import stat
 import sys
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Answer, Said
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Answer, Said
 
 PROGRAM = "/usr/local/lib/dbre-semisync/answer.py"
 PLACES = "/usr/local/lib/dbre-semisync/places.py"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import secrets
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import (
     ACCOUNT,
@@ -23,7 +24,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.account import native_hash
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import table_name
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 # Whether its account is there.
 EXISTS = ("SELECT User FROM mysql.user WHERE User = %s AND Host = %s", ACCOUNT)

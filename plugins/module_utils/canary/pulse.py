@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Values
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Values
 
 # Root's own folder, empty after a start: nobody else can put a link there, and nothing is left for
 # ever.

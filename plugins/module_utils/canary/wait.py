@@ -9,7 +9,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import row_text
@@ -29,7 +29,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Standing
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Standing
 
 POLL_SECONDS = 0.005
 # A row that came before the first poll is not older than this many others.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import (
@@ -26,7 +26,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Values
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Values
 
 NOT_FOLLOWED = (
     "no row was written: no replica reads this server's binary log, and semi-sync is off; site.yml"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ErrorLog, Variables
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog, Variables
 
 # Names that stand for the server's standard error, which is its unit's journal: MariaDB's, MySQL's.
 STANDARD_ERROR = ("", "stderr")

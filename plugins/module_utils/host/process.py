@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
@@ -17,11 +17,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
     read_text,
     text_if_any,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    OnHost,
-    OptionFiles,
-    Variables,
-)
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        OnHost,
+        OptionFiles,
+        Variables,
+    )
 
 SERVERS = ("mariadbd", "mysqld")
 # Where a server's own programs lie under its basedir: tarballs, Debian, Red Hat.

@@ -11,10 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import repeated
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 if TYPE_CHECKING:
-    from typing import NotRequired
+    from typing import NotRequired, TypedDict
+else:
+    TypedDict = dict
 
 TIMER_PREFIX = "dbre-semisync-rescue-"
 PROPERTIES = ("LoadState", "ActiveState", "SubState", "MainPID")

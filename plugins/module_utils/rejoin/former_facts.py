@@ -39,10 +39,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import OptionFiles
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.types.shapes import OptionFiles
 
 ERRORS = (offline_server.PlaceError, log_access.SalvageError, log_transactions.TailError)
 WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)

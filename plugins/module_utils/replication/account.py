@@ -14,10 +14,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Reader, TypedDict
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Reader
+else:
+    TypedDict = dict
 
 # Plugins whose accounts have a password that the server keeps; '' is the native one of old servers.
 NATIVE, SHA2, SHA256 = "mysql_native_password", "caching_sha2_password", "sha256_password"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login, sessions
@@ -24,7 +24,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Calm, State, Values
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Calm, State, Values
 
 # For how long, and how often, acknowledgements are waited for, in seconds.
 LONGEST, PAUSE = 1.0, 0.02

@@ -8,6 +8,7 @@ binary log.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -15,7 +16,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 POLL_SECONDS = 0.1
 

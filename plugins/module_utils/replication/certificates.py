@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Certificates, Variables
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Certificates, Variables
 
 COPY = "dbre-semisync-source-ca.pem"
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -27,7 +27,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import channe
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
 
 POLL_SECONDS = 0.05
 # An error that stands so long after the start is none of before.

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
 
 MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 CONSISTENCY = ("OFF", "WARN", "ON")

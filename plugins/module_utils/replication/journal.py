@@ -7,19 +7,21 @@ data. Rows are only inserted: a new state of an operation is a new row, and the 
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled, quote
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    HeldRow,
-    JournalRow,
-    Past,
-    SettingsRows,
-    Variables,
-)
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        HeldRow,
+        JournalRow,
+        Past,
+        SettingsRows,
+        Variables,
+    )
 
 TABLE = "semisync_journal"
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
@@ -18,7 +19,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
 
 # Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
 # then it is degraded, and says so itself.

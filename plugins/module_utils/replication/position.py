@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
 
 
 def stopped(channel: Channel | None) -> str:

@@ -8,6 +8,7 @@ somebody wants it.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -18,7 +19,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
     ServerError,
     answers_within,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import State, WaitFor
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import State, WaitFor
 
 POLL_SECONDS = 0.1
 # A server that answers takes milliseconds; SHOW REPLICA STATUS may wait for a thread that stops.

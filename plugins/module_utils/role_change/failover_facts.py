@@ -32,10 +32,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.peer import TLS_FAILED
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import State
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.types.shapes import State
 
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2

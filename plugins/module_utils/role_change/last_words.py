@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ErrorLog
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog
 
 SHUTDOWN, OFF, DUMP, STARTING, READY = "shutdown", "off", "dump", "starting", "ready"
 # Of one that begins, which is nobody's doing beside the start.

@@ -39,10 +39,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
 
 Value = TypeVar("Value")
 # A statement that takes so many seconds is in the timeline.

@@ -14,10 +14,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ErrorLog, EventState
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog, EventState
 
 # Modes of a plan, and the parts of hosts.
 SWITCH, FINISH, UNDO, APPLY, RENEW = "switch", "finish", "undo", "apply", "renew"

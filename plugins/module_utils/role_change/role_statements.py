@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import (
@@ -25,7 +26,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     quote_text,
     set_statement,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ScheduledEvent, Side
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ScheduledEvent, Side
 
 # An event that its source's server is to run (MySQL manual, "The INFORMATION_SCHEMA EVENTS Table").
 ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")

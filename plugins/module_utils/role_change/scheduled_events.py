@@ -28,10 +28,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import ScheduledEvent
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ScheduledEvent
 
 ENABLED, DISABLED = "ENABLED", "DISABLED"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, marker
@@ -16,7 +17,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import account_name, filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 EVERYWHERE = "%"
 # Of a login that is refused, the host that it came from as accounts are compared with it.

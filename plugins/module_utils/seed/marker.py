@@ -12,9 +12,10 @@ import json
 import os
 import time
 from collections.abc import Callable
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import SeedMarker
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import SeedMarker
 
 Connected = TypeVar("Connected")
 

@@ -12,13 +12,17 @@ import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from typing import IO, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 # Seconds to wait for the port, and then for the replica.
 WAIT_SECONDS = 120

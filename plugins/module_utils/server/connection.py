@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Optional, Tuple, cast
+from typing import TYPE_CHECKING, Any, Optional, Tuple, cast
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
@@ -22,16 +22,18 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import as_number, text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import identify_version
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Account,
-    Channel,
-    EventState,
-    Reader,
-    ScheduledEvent,
-    Tls,
-    Uptime,
-    Variables,
-)
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Account,
+        Channel,
+        EventState,
+        Reader,
+        ScheduledEvent,
+        Tls,
+        Uptime,
+        Variables,
+    )
 
 # The last two are directories that MariaDB takes for schemas: a file system's, and the one of a
 # seeding that was cut off.

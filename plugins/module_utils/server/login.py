@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.server import peer
@@ -21,7 +21,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
     answers_within,
     driver_errors,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import TypedDict
 
 try:
     from ansible_collections.community.mysql.plugins.module_utils.mysql import (
@@ -37,6 +36,11 @@ except ImportError:
         mysql_connect,
         mysql_driver,
     )
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 SOCKETS = (
     "/run/mysqld/mysqld.sock",

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
-
 if TYPE_CHECKING:
     from typing import Final
+
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
 
 SOURCE: Final = "source"
 REPLICA: Final = "replica"

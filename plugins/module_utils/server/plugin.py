@@ -8,7 +8,7 @@ what is wanted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Dict, Tuple, Union
+from typing import TYPE_CHECKING, Dict, Tuple, Union
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
@@ -21,7 +21,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     Names,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side, Values, Variables
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Side, Values, Variables
 
 # Milliseconds a commit waits at most while a source begins to wait for its replicas.
 GENTLE_MS = 100

@@ -8,6 +8,7 @@ engines.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions, skipping
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import (
@@ -24,17 +25,19 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     SOURCE,
     Names,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Gtid,
-    NamesInUse,
-    SemisyncSide,
-    ServerState,
-    Side,
-    SideNames,
-    Values,
-    Variables,
-    WaitFor,
-)
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Gtid,
+        NamesInUse,
+        SemisyncSide,
+        ServerState,
+        Side,
+        SideNames,
+        Values,
+        Variables,
+        WaitFor,
+    )
 
 # Server variables the roles compare; semi-sync's own come from the names table.
 SERVER_VARIABLES = (

@@ -7,7 +7,7 @@ and the thread that applies its relay log.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -17,13 +17,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Channel,
-    Reader,
-    Registered,
-    Sessions,
-    Variables,
-)
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Channel,
+        Reader,
+        Registered,
+        Sessions,
+        Variables,
+    )
 
 # The applier's thread in the performance schema, until and since MySQL 8.0.26 (its release notes).
 # With several workers it is the one that coordinates them, and these live and die with it on MySQL;

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 from ansible.release import __version__ as ansible_version
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
     ControllerSoftware,
@@ -22,6 +21,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
     Machine,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import known_bad
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 
 class MachineOfRun(NamedTuple):

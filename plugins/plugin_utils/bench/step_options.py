@@ -7,16 +7,20 @@ run of one cell.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import temporary_settings
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem import safeguards
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import (
     Benchmark,
     Cell,
     MeasuredCell,
     Step,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 # What the cells before may have set on the source goes back to what it had, as durability does.
 OF_SOURCE = ("timeout", "wait_point")

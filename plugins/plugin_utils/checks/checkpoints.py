@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Arrival, Info, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check, Point
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -20,6 +19,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Arrival, Info, Side
 
 NOT_WRITTEN = "no row was written in this run"
 LAG_SECONDS = 1.0

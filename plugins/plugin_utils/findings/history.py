@@ -6,16 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    ErrorLog,
-    EventState,
-    Info,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -23,6 +18,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog, EventState, Info
 
 # How many earlier looks are kept.
 PAST = 24

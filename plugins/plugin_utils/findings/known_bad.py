@@ -12,12 +12,14 @@ defects of the MySQL it is made from.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import NEVER
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side
 
 MYSQL = ("mysql", "percona")
 MARIADB = ("mariadb",)

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 
 def at_start(info: Info, name: str) -> tuple[str | None, str]:

@@ -7,13 +7,17 @@ nowhere, or on a replica.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import EventState
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import WARNING
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import EventState
 
 ENABLED = "ENABLED"
 # An event that its source's server is to run.

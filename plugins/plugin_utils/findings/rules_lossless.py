@@ -7,14 +7,18 @@ that wait because it is kept, and a source that nobody has opened.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Values
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Values
 
 # What is no finding where it is what was promised, or is said by a finding of this file.
 SAID_HERE = (

@@ -8,9 +8,10 @@ Otherwise it is noticed on the night of the promotion.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
@@ -18,6 +19,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
 
 
 def promotion_findings(member: Member, read: list[Member], settings: Settings) -> list[Finding]:

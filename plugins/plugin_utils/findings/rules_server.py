@@ -8,14 +8,17 @@ two of them together (clocks, identities).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names, values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 # Seconds by which clocks may certainly differ.
 CLOCK_SECONDS = 1.0

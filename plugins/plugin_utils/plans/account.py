@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Account
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -15,6 +16,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AccountStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import channel_step
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Account
 
 
 def step(member: Member, members: list[Member], settings: Settings) -> AccountStep:

@@ -6,14 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Info,
-    Side,
-    WaitFor,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -49,6 +45,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
     wanted_id,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side, WaitFor
 
 
 def option_file_step(member: Member, text: str | None) -> OptionFileStep:

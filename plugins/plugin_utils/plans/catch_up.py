@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 
 def due(side: str, step: str, info: Info) -> bool:

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -17,6 +16,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 
 def blocks_too_long(source: Member, settings: Settings) -> list[str]:

@@ -8,11 +8,13 @@ failed, which may have transactions that nobody else has. The journal knows them
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import HeldRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
 
 
 class Held(NamedTuple):

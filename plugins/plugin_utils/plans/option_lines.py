@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
@@ -15,7 +15,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     same_value,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
     Drift,
@@ -23,6 +22,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes im
     Section,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side
 
 # What SET GLOBAL can mend without a restart; the others take effect at the next start.
 DYNAMIC = (*DURABILITY, "read_only", "sync_relay_log")

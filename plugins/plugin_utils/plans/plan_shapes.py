@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side, WaitFor
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Side, WaitFor
 
 # A line of an option file: (option, value), and the lines of one purpose under a comment.
 Line = tuple[str, int | str]

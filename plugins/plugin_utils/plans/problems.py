@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import plugin, values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import HeldRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     LOST,
@@ -32,6 +31,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
     wanted_id,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
 
 
 def no_replica(where: str, source: str, held: Sequence[str]) -> str:

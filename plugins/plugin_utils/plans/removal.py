@@ -10,7 +10,7 @@ thing to go, so that a removal that was interrupted is finished by the next one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
@@ -19,13 +19,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
     SOURCE,
     SWITCHES,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
     source_of,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
 
 LEFT_BEHIND_HEADER = (
     "# Replication needs these. The Ansible collection dbre.semisync wrote them once; they are"

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.copying import DONOR, amount
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info, SeedMarker
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import SeedStep
@@ -16,6 +17,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication im
     is_fresh,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info, SeedMarker
 
 
 def filled(info: Info) -> list[str]:

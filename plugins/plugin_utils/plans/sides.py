@@ -7,17 +7,19 @@ servers say what is: whom the others follow, and whom the journal names.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Channel,
-    HeldRow,
-    JournalRow,
-    Variables,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Channel,
+        HeldRow,
+        JournalRow,
+        Variables,
+    )
 
 
 class Sides(NamedTuple):

@@ -7,7 +7,8 @@ from it.
 
 from __future__ import annotations
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Info
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
     AuthorityCopy,
@@ -15,6 +16,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes im
     WantedTls,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Info
 
 MODES = ("auto", "required", "disabled")
 # semisync_replication_ssl_ca: the authority that the source made for itself, copied to the replica.

@@ -8,13 +8,15 @@ by (domain, server_id) of gtid_binlog_state on MariaDB. And whether it can follo
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names_more, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 CLEAN, PHANTOMS, CANNOT_TELL = "clean", "phantoms", "cannot tell"
 VERDICTS = (CLEAN, PHANTOMS, CANNOT_TELL)

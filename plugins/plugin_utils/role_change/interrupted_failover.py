@@ -7,12 +7,11 @@ what is left can be done. The certificate of what was judged then is still true.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
@@ -29,6 +28,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
 
 # Of a certificate whose failover has not said what became of it.
 

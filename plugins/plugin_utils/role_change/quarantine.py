@@ -7,11 +7,12 @@ read-only, however it is started, until rejoin.yml has brought it back.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     HoldPlan,
     OpenedPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
@@ -19,6 +20,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     NotMeantError,
     RunContext,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 # Units that its server may have, if it is not said which.
 UNITS = ("mysql", "mariadb", "mysqld")

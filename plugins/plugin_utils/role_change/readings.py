@@ -8,10 +8,9 @@ function of these values and nothing else: tests/model/ asks it in every state o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Peer
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
@@ -33,6 +32,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
 # The module says to start a server that does not run, which is what must not be done now.
 STOPPED = "its server does not run, or does not listen where it was looked for"

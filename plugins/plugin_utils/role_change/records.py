@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import (
-    Channel,
-    Gtid,
-    ScheduledEvent,
-)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Gtid, ScheduledEvent
 
 # What a host's part returns
 

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import HeldRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
@@ -24,6 +23,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     PASSED,
     UNKNOWN,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
 
 FILE = "rejoin.json"
 # So many transactions, and lines of each, are told; rejoin.json has more.

@@ -9,10 +9,9 @@ and the candidate is compared with those (past.py).
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Variables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -25,6 +24,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
 
 Uptime = Literal["server_seconds", "kernel_seconds"]
 # An uptime is in whole seconds.

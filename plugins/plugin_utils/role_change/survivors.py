@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Channel, Gtid, Info
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -28,6 +27,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     Unread,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Gtid, Info
 
 # The tasks of semisync_hook_fence are still to end the source, or have run.
 AHEAD, BEHIND = "ahead", "behind"

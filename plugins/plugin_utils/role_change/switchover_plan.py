@@ -8,7 +8,7 @@ statements that each host would be given.
 from __future__ import annotations
 
 import dataclasses
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
@@ -30,7 +30,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow, ScheduledEvent
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -52,6 +51,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     SwitchoverRun,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow, ScheduledEvent
 
 # Modes that no host is given: where only the rest is left, and of a cluster that is not meant.
 SETTLE, NONE = "settle", "none"

@@ -8,6 +8,7 @@ does not hold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
@@ -15,7 +16,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     locks,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import Side
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -32,6 +32,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
     of_ways,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Side
 
 
 def rows(

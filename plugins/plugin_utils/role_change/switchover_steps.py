@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     SWITCH,
     LookPlan,
     SwitchoverPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.shapes import JournalRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
@@ -39,6 +38,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     SwitchoverRecord,
     SwitchoverRun,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
 
 FILE = "switchover.json"
 # A host that could not be read has no part in the end of a switchover that was interrupted.

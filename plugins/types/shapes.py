@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The shapes of what hosts return and controllers read: RETURN of semisync_info says what it means.
 
-They cross from a host as JSON, so they are plain dicts, written as dict literals. Types check them;
-at run time these classes are only names, because Python 3.7 has no TypedDict. A key that only some
-results have is NotRequired.
+They cross from a host as JSON, so they are plain dicts, written as dict literals. mypy reads this,
+and nothing that runs imports it: a module would carry it to a host. A key that only some results
+have is NotRequired.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Dict, Literal, NotRequired, Optional, TypedDict
+    from typing import Literal, NotRequired, TypedDict
 
     Side = Literal["source", "replica"]
     # A server's own name -> its value, as text; None for a name that it does not have.
-    Variables = Dict[str, Optional[str]]
+    Variables = dict[str, str | None]
     # The same under the collection's keys (server/names.py).
-    Values = Dict[str, Optional[str]]
+    Values = dict[str, str | None]
     # GTID sets and positions by the server's names for them, as far as it has them.
-    Gtid = Dict[str, str]
+    Gtid = dict[str, str]
 else:
     TypedDict = dict
     Side = str
