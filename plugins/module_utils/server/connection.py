@@ -140,7 +140,7 @@ class Server:
     def events(self) -> list[ScheduledEvent]:
         """Scheduled events that this login sees, with what changing one has to keep."""
         return [
-            cast(ScheduledEvent, {name: text(value) for name, value in row.items()})
+            cast("ScheduledEvent", {name: text(value) for name, value in row.items()})
             for row in self.rows(
                 "SELECT EVENT_SCHEMA AS `schema`, EVENT_NAME AS name, DEFINER AS definer, STATUS AS"
                 " status, SQL_MODE AS sql_mode, TIME_ZONE AS time_zone FROM"

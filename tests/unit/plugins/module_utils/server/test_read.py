@@ -333,6 +333,19 @@ def test_the_servers_own_schemas_are_left_out():
     assert connection.Server(Cursor([("SHOW DATABASES", rows)])).schemas() == ["Important", "shop"]
 
 
+def test_an_event_comes_with_what_changing_it_has_to_keep():
+    row = {
+        "schema": "app",
+        "name": b"nightly",
+        "definer": "app@%",
+        "status": "ENABLED",
+        "sql_mode": "",
+        "time_zone": "SYSTEM",
+    }
+    server = connection.Server(Cursor([("SELECT EVENT_SCHEMA", [row])]))
+    assert server.events() == [{**row, "name": "nightly"}]
+
+
 ROOT = "GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"
 DBA = "GRANT SELECT, INSERT, EVENT ON *.* TO `dba`@`%`"
 
