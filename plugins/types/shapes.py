@@ -269,6 +269,68 @@ class Answer(TypedDict):
     said: Said
 
 
+class ErrantTransaction(TypedDict):
+    """A transaction that one server alone has (binlog/errant.py); a report has no rows of clients.
+
+    Attributes:
+        at: when it was written, UTC, as ISO 8601.
+        tables: name -> inserted, updated or deleted -> how many rows.
+        transactional: whether all of it can be rolled back.
+        statements, rows: the first of them, as text.
+        seen: how many rows it has, if it has any.
+    """
+
+    gtid: str
+    at: str
+    tables: dict[str, dict[str, int]]
+    statements: NotRequired[list[str]]
+    rows: NotRequired[list[str]]
+    ddl: bool
+    transactional: bool
+    seen: NotRequired[int]
+
+
+class ErrantShown(TypedDict):
+    """What a log has of such transactions.
+
+    Attributes:
+        count: how many there are; `transactions` are the first.
+        tables: as of one transaction, of all.
+        lasting: GTIDs of those that cannot be rolled back.
+    """
+
+    count: int
+    transactions: list[ErrantTransaction]
+    tables: dict[str, dict[str, int]]
+    lasting: list[str]
+
+
+class LogRead(TypedDict):
+    """What a former source's binary log says.
+
+    Attributes:
+        files: paths of those that were read; all_files: whether those are all.
+        end: where the last whole transaction ends, in the last file.
+        torn_bytes, torn_gtid: what comes after that, and the transaction that it is of; or empty.
+        gtids: all that the log has.
+        anonymous: how many transactions have no GTID.
+        disorder: where the numbers of a MariaDB server fall, in words; or empty.
+        count, lacking: the transactions that the new source lacks, how many and the first.
+    """
+
+    files: list[str]
+    all_files: bool
+    end: int
+    torn_bytes: int
+    torn_gtid: str
+    gtids: str
+    anonymous: int
+    disorder: str
+    count: int
+    lacking: list[str]
+    shown: ErrantShown
+
+
 class SeedMarker(TypedDict):
     """What the last seeding of a server wrote down (seed/marker.py)."""
 

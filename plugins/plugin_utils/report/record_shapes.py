@@ -101,22 +101,3 @@ Certificate = TypedDict(
         "first_commit_after_ms": float | None,
     },
 )
-
-
-class RejoinVerdict(TypedDict):
-    """What was said of a former source before it was brought back."""
-
-    verdict: str
-    way: str
-
-
-class Rejoin(RejoinVerdict, total=False):
-    """Of rejoin.json."""
-
-    host: str
-    source: str
-    outcome: str
-    before: RejoinVerdict
-    kept_data: str
-    not_kept: str
-    points: list[Check]

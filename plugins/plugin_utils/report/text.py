@@ -28,12 +28,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import (
     Certificate,
     Files,
-    Rejoin,
     Switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
     Change,
     WritableRow,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
+    RejoinRecord,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     CRITICAL,
@@ -103,7 +105,7 @@ class Overview(TypedDict):
     findings: list[Finding] | None
     switchover: Switchover | None
     failover: Certificate | None
-    rejoin: Rejoin | None
+    rejoin: RejoinRecord | None
     changes: list[Change]
     who_wrote: list[WritableRow]
     drills: list[Drill]
@@ -159,7 +161,7 @@ def all_checks(files: Files) -> list[Check]:
     """The checkpoints of a run, and the checks of its role changes."""
     moved: Switchover | None = files.get("switchover.json")
     kept: Certificate | None = files.get("certificate.json")
-    back: Rejoin | None = files.get("rejoin.json")
+    back: RejoinRecord | None = files.get("rejoin.json")
     return [
         *(files.get("checkpoints.json") or []),
         *(moved["points"] if moved else []),

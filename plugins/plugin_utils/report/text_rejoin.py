@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Rejoin
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
     CLEAN,
@@ -15,9 +14,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_r
     read_words,
     verdict_words,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
+    RejoinRecord,
+)
 
 
-def headline(kept: Rejoin) -> tuple[str, str]:
+def headline(kept: RejoinRecord) -> tuple[str, str]:
     """(good, attention or bad, what became of it)."""
     host, source = kept["host"], kept["source"]
     if kept["outcome"] == DONE:
@@ -35,15 +37,15 @@ def headline(kept: Rejoin) -> tuple[str, str]:
     return "bad", f"{host} has transactions that {source} lacks"
 
 
-def summary(kept: Rejoin) -> list[str]:
+def summary(kept: RejoinRecord) -> list[str]:
     """The verdict, how it was read, the method, and where its old data are."""
     sentences = []
     before = kept.get("before")
     if before and before["verdict"] != kept["verdict"]:
-        words = verdict_words(dict(kept, **before))
+        words = verdict_words({**kept, **before})
         sentences.append(f"Verdict on {kept['host']} before: {before['verdict']}{words}.")
-    sentences.append(f"Verdict on {kept['host']}: {kept['verdict']}{verdict_words(dict(kept))}.")
-    sentences.append(f"How it was read: {read_words(dict(kept))}.")
+    sentences.append(f"Verdict on {kept['host']}: {kept['verdict']}{verdict_words(kept)}.")
+    sentences.append(f"How it was read: {read_words(kept)}.")
     if kept["outcome"] == DONE:
         way = (before or kept)["way"]
         sentences.append(f"It came back by the method {way}.")

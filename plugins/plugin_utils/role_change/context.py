@@ -11,7 +11,7 @@ import contextlib
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Generic, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
@@ -21,32 +21,58 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, resu
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    FailoverPlanned,
+    JudgeResult,
     PartResult,
+    Reached,
+    Salvaged,
+    Stopped,
+    SwitchoverLook,
+    SwitchoverRun,
+    Unread,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
+    FormerLook,
+    NewSourceLook,
+    Ready,
+    RejoinJudged,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
-# Under which name the roles register what a step returned.
-REGISTERED = {
-    SWITCHOVER: {
-        "look": "__semisync_switchover_look",
-        "plan": "__semisync_switchover",
-        "part": "__semisync_switchover_part",
-    },
-    FAILOVER: {
-        "reach": "__semisync_failover_reach",
-        "plan": "__semisync_failover_plan",
-        "freeze": "__semisync_failover_frozen",
-        "salvage": "__semisync_failover_salvage",
-        "judge": "__semisync_failover",
-        "part": "__semisync_failover_part",
-    },
-    REJOIN: {
-        "look": "__semisync_rejoin_look",
-        "judge": "__semisync_rejoin",
-        "ready": "__semisync_rejoin_ready",
-    },
-}
+Result = TypeVar("Result", bound=Mapping[str, object])
+
+
+class Registered(Generic[Result]):
+    """The variable in which the roles register what a step returned on a host.
+
+    Args:
+        name: of the variable.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def of(self, variables: Mapping[str, object]) -> Result:
+        """It among a host's variables; empty before the step, and if the step has no part there."""
+        return cast(Result, variables.get(self.name) or {})
+
+
+SWITCHOVER_LOOK = Registered[SwitchoverLook]("__semisync_switchover_look")
+SWITCHOVER_PLAN = Registered[SwitchoverRun]("__semisync_switchover")
+SWITCHOVER_PART = Registered[PartResult]("__semisync_switchover_part")
+FAILOVER_REACH = Registered[Reached]("__semisync_failover_reach")
+FAILOVER_PLAN = Registered[FailoverPlanned]("__semisync_failover_plan")
+FAILOVER_FREEZE = Registered[Stopped]("__semisync_failover_frozen")
+FAILOVER_SALVAGE = Registered[Salvaged]("__semisync_failover_salvage")
+FAILOVER_JUDGE = Registered[JudgeResult]("__semisync_failover")
+FAILOVER_PART = Registered[PartResult]("__semisync_failover_part")
+REJOIN_LOOK = Registered[FormerLook]("__semisync_rejoin_look")
+# The same step on the new source.
+REJOIN_SOURCE_LOOK = Registered[NewSourceLook]("__semisync_rejoin_look")
+REJOIN_JUDGE = Registered[RejoinJudged]("__semisync_rejoin")
+REJOIN_READY = Registered[Ready]("__semisync_rejoin_ready")
+
 display = Display()
 
 
@@ -57,7 +83,7 @@ class NotMeantError(Exception):
 class Task(Protocol):
     """What a step asks of Ansible's task; in check mode nothing may be written."""
 
-    args: dict[str, Any]
+    args: Mapping[str, object]
     check_mode: bool
 
 
@@ -68,7 +94,25 @@ class OnHost(Protocol):
         self,
         plan: Mapping[str, object],
         **secret: str,
-    ) -> dict[str, Any]: ...
+    ) -> dict[str, object]: ...
+
+
+class TaskVars(TypedDict, total=False):
+    """What a step reads of a task's variables.
+
+    Attributes:
+        inventory_hostname: whose task it is.
+        hostvars: host -> its variables.
+        groups: group -> its hosts.
+        ansible_play_hosts, ansible_play_hosts_all: those on which no task failed, and all.
+    """
+
+    inventory_hostname: str
+    hostvars: Mapping[str, Mapping[str, object]]
+    groups: Mapping[str, Sequence[str]]
+    ansible_play_hosts: Sequence[str]
+    ansible_play_hosts_all: Sequence[str]
+    semisync_cluster: str
 
 
 class Options(NamedTuple):
@@ -101,7 +145,7 @@ class Options(NamedTuple):
 CONTROLLERS = (*(name for name in Options._fields if name not in ("step", "operation")),)
 
 
-def options_of(arguments: Mapping[str, Any], operation: str) -> Options:
+def options_of(arguments: Mapping[str, object], operation: str) -> Options:
     """A task's options."""
     begun = arguments.get("begun")
     return Options(
@@ -110,7 +154,7 @@ def options_of(arguments: Mapping[str, Any], operation: str) -> Options:
         info_from=str(arguments.get("info_from") or ""),
         results_dir=str(arguments.get("results_dir") or "results"),
         run=str(arguments.get("run") or ""),
-        begun=None if begun in (None, "") else float(begun),
+        begun=None if begun in (None, "") else float(str(begun)),
         settled=boolean(arguments.get("settled") or False),
         fenced=boolean(arguments.get("fenced") or False),
         again=boolean(arguments.get("again") or False),
@@ -145,7 +189,7 @@ class RunContext:
         self,
         task: Task,
         operation: str,
-        task_vars: Mapping[str, Any],
+        task_vars: TaskVars,
         own: settings.Settings,
         on_host: OnHost,
     ) -> None:
@@ -161,7 +205,7 @@ class RunContext:
         self,
         plan: Plan,
         **secret: str,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Run the step's module on this host with a plan; what it returned."""
         return self.on_host(plan.to_dict(), **secret)
 
@@ -209,31 +253,30 @@ class RunContext:
 
     # What earlier steps returned
 
-    def variables_of(self, host: str) -> Mapping[str, Any]:
+    def variables_of(self, host: str) -> Mapping[str, object]:
         """A host's variables."""
-        variables: Mapping[str, Any] = self.task_vars["hostvars"][host]
-        return variables
+        return self.task_vars["hostvars"][host]
 
     def result_of(
         self,
-        step: str,
+        step: Registered[Result],
         host: str = "",
-    ) -> dict[str, Any]:
+    ) -> Result:
         """What a step of this run returned on a host, this one by default; empty before that."""
-        name = REGISTERED[self.options.operation][step]
-        return self.variables_of(host or self.host).get(name) or {}
+        return step.of(self.variables_of(host or self.host))
 
-    def results_of(self, step: str) -> dict[str, dict[str, Any]]:
+    def results_of(self, step: Registered[Result]) -> dict[str, Result]:
         """The same of every host of the cluster."""
         return {member.host: self.result_of(step, member.host) for member in self.members}
 
     def parts_of(self, hosts: Iterable[str]) -> dict[str, PartResult]:
         """What the parts of these hosts returned."""
-        return {host: cast(PartResult, self.result_of("part", host)) for host in hosts}
+        step = FAILOVER_PART if self.options.operation == FAILOVER else SWITCHOVER_PART
+        return {host: self.result_of(step, host) for host in hosts}
 
-    def info_of(self, host: str) -> dict[str, Any]:
+    def info_of(self, host: str) -> Unread:
         """What semisync_info returned on a host, also with a failure."""
-        return self.variables_of(host).get(self.options.info_from) or {}
+        return Registered[Unread](self.options.info_from).of(self.variables_of(host))
 
     # What is kept in the cluster's folder
 
@@ -242,7 +285,7 @@ class RunContext:
         """The cluster's folder of results."""
         return results.cluster_folder(self.options.results_dir, self.name)
 
-    def kept(self, file: str) -> dict[str, Any] | None:
+    def kept(self, file: str) -> dict[str, object] | None:
         """What an earlier run kept there, or None."""
         kept = results.read_json(os.path.join(self.folder, file), None)
         return kept if isinstance(kept, dict) else None
@@ -321,12 +364,16 @@ def local_file(name: str) -> str:
     return os.path.join(constants.DEFAULT_LOCAL_TMP, f"semisync-{name}")
 
 
-def plain(value: Any) -> Any:
-    """A value of Ansible's variables without Ansible's own kinds of it."""
+def plain(given: Mapping[str, object]) -> dict[str, object]:
+    """A dictionary of Ansible's variables without Ansible's own kinds of values."""
+    return {str(name): plain_value(one) for name, one in given.items()}
+
+
+def plain_value(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return plain(value)
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
+        return [plain_value(one) for one in value]
     return value
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SWITCH, TARGET
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -22,6 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     NotMeantError,
     RunContext,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import HostLook
 
 
 class Failover:
@@ -49,8 +51,9 @@ class Failover:
     def look(self) -> dict[str, object]:
         """Read this host, and try to log in to the others."""
         result = self.run.do(failover_steps.first_look(self.run))
-        moments = {"asked_at": result["asked_at"], "read_at": result["answered_at"]}
-        result.setdefault("look", {}).update(moments)
+        seen = cast(HostLook, result.setdefault("look", {}))
+        seen["asked_at"] = cast(float, result["asked_at"])
+        seen["read_at"] = cast(float, result["answered_at"])
         return result
 
     def reach(self) -> dict[str, object]:

@@ -17,15 +17,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     readings,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import RunContext
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    FAILOVER_FREEZE,
+    FAILOVER_PLAN,
+    FAILOVER_REACH,
+    FAILOVER_SALVAGE,
+    RunContext,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.readings import Read
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
     Fenced,
-    Reached,
-    Salvaged,
-    Stopped,
-    Unread,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
@@ -82,15 +84,10 @@ def read(run: RunContext) -> Read:
     """What the modules of this run's steps returned."""
     earlier = EARLIER.get(run.step, ())
     info = {member.host: run.info_of(member.host) for member in run.members}
-    reach = run.results_of("reach") if "reach" in earlier else {}
-    frozen = run.results_of("freeze") if "freeze" in earlier else None
-    salvage = run.results_of("salvage") if "salvage" in earlier else {}
-    return Read(
-        cast(dict[str, Unread], info),
-        cast(dict[str, Reached], reach),
-        cast(dict[str, Stopped] | None, frozen),
-        cast(dict[str, Salvaged], salvage),
-    )
+    reach = run.results_of(FAILOVER_REACH) if "reach" in earlier else {}
+    frozen = run.results_of(FAILOVER_FREEZE) if "freeze" in earlier else None
+    salvage = run.results_of(FAILOVER_SALVAGE) if "salvage" in earlier else {}
+    return Read(info, reach, frozen, salvage)
 
 
 def fence(run: RunContext) -> str:
@@ -107,9 +104,8 @@ def fence_seen(run: RunContext) -> Fenced | None:
     """What the plan of before has kept of those tasks."""
     if run.step != "judge" and not run.options.fenced:
         return None
-    kept = run.result_of("plan").get("certificate") or {}
-    seen: Fenced | None = kept.get("fenced")
-    return seen
+    kept = run.result_of(FAILOVER_PLAN).get("certificate")
+    return kept.get("fenced") if kept else None
 
 
 def fenced_of(run: RunContext) -> Fenced | None:
@@ -117,6 +113,6 @@ def fenced_of(run: RunContext) -> Fenced | None:
     seen = fence_seen(run)
     if run.step != "plan" or fence(run) != survivors.BEHIND:
         return seen
-    planned = run.results_of("plan")
+    planned = run.results_of(FAILOVER_PLAN)
     failed = sorted(host for host, plan in planned.items() if plan and not run.in_play(host))
     return {**(seen or UNFENCED), "failed": failed}

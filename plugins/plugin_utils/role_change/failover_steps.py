@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TypedDict, cast
+from typing import cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     BEGUN,
@@ -43,6 +43,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    FAILOVER_FREEZE,
+    FAILOVER_JUDGE,
     NotMeantError,
     RunContext,
     plain,
@@ -53,6 +55,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
+    JudgeResult,
     RoundResult,
     Statement,
 )
@@ -73,7 +76,10 @@ def first_look(run: RunContext) -> FirstLookPlan:
     _name, members = cluster.known_members(run.task_vars, "")
     last = run.last_look()
     places = [
-        Place(one.address, run.variables_of(one.host).get("semisync_login_port"))
+        Place(
+            one.address,
+            cast("int | str | None", run.variables_of(one.host).get("semisync_login_port")),
+        )
         for one in members
         if one.host != run.host
     ]
@@ -131,7 +137,8 @@ def io_thread(run: RunContext, facts: Facts) -> IoThreadPlan:
 
 def stopped_in_vain(run: RunContext) -> IoThreadPlan:
     """What starts the IO thread again that this run has stopped."""
-    if run.host in (judged(run).get("hosts") or {}) or not run.result_of("freeze").get("changed"):
+    stopped = run.result_of(FAILOVER_FREEZE).get("changed")
+    if run.host in (judged(run).get("hosts") or {}) or not stopped:
         raise NotMeantError("there is nothing to put back")
     return IoThreadPlan(run.token)
 
@@ -215,7 +222,7 @@ def statements(
 
 def keep_stopped(run: RunContext) -> None:
     """Keep this host's IO thread stopped while another host reads."""
-    if run.result_of("freeze").get("changed") and not run.check_mode:
+    if run.result_of(FAILOVER_FREEZE).get("changed") and not run.check_mode:
         renewing = IoThreadPlan(run.token, RENEW)
         io_threads.keep(run.token, lambda: run.do(renewing))
 
@@ -242,8 +249,8 @@ def salvage(
         received=str(survivors.received(chosen)),
     )
     result = run.do(wanted)
-    seen = result.get("salvage") or {}
-    run.hand_over(f"tail-{run.token}", seen.pop("payload", ""))
+    seen = cast("dict[str, object]", result.get("salvage") or {})
+    run.hand_over(f"tail-{run.token}", str(seen.pop("payload", "")))
     return result
 
 
@@ -291,16 +298,9 @@ def going(hosts: dict[str, FailoverPlan], kept: Certificate) -> dict[str, object
     return {"changed": False, "go": True, "hosts": plans, "certificate": kept}
 
 
-class JudgeResult(TypedDict, total=False):
-    """What judge() returned; empty before that."""
-
-    hosts: dict[str, dict[str, object]]
-    certificate: Certificate
-
-
 def judged(run: RunContext) -> JudgeResult:
     """What judge() returned, of this host's task."""
-    return cast(JudgeResult, run.result_of("judge"))
+    return run.result_of(FAILOVER_JUDGE)
 
 
 def part_of(run: RunContext) -> FailoverPlan:

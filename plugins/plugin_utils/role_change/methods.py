@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
@@ -19,6 +19,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant i
     CLEAN,
     PHANTOMS,
     Judged,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
+    FormerLook,
+    WayRow,
 )
 
 ATTACH, TRUNCATE, REPLAY, SEED = "attach", "truncate", "replay", "seed"
@@ -38,12 +42,16 @@ class Way(NamedTuple):
     closed: str
     does: str
 
+    def row(self) -> WayRow:
+        """The same in rejoin.json."""
+        return {"name": self.name, "closed": self.closed, "does": self.does}
+
 
 def ways(
     host: str,
     source: str,
     judged: Judged,
-    look: dict[str, Any],
+    look: FormerLook,
     engine: str,
     exposed: Sequence[str] | None = (),
     accepted: Sequence[str] = (),
@@ -83,7 +91,7 @@ def ways(
 def seed_closed(
     host: str,
     source: str,
-    look: dict[str, Any],
+    look: FormerLook,
     engine: str,
     exposed: Sequence[str] | None,
 ) -> str:
@@ -123,7 +131,7 @@ def unseen_words(
 
 def unread(
     host: str,
-    look: dict[str, Any],
+    look: FormerLook,
     error: str | None,
     silent: bool = False,
 ) -> str:
@@ -170,17 +178,18 @@ def unprepared(
     host: str,
     source: str,
     user: str,
-    look: dict[str, Any],
+    look: FormerLook,
 ) -> str:
     """What keeps its host from following on any way, in words; empty where nothing does."""
     if look.get("reach"):
         return f"{host} cannot log in to {source} as {user}: {look['reach']}"
-    if look.get("down") and (look.get("option_file") or {}).get("unknown"):
-        return f"its option files are not known: {look['option_file']['unknown']}"
+    place = look.get("option_file")
+    if look.get("down") and place and place.get("unknown"):
+        return f"its option files are not known: {place['unknown']}"
     return ""
 
 
-def by_starting(look: dict[str, Any]) -> str:
+def by_starting(look: FormerLook) -> str:
     """How a verdict is to be had where no program reads the log without the server, in words."""
     if not look["down"]:
         return ""
@@ -204,7 +213,7 @@ def replay_closed(
     host: str,
     source: str,
     judged: Judged,
-    look: dict[str, Any],
+    look: FormerLook,
     engine: str,
 ) -> str:
     """Why the new source may not take over what the former one has alone."""
@@ -212,11 +221,12 @@ def replay_closed(
         return f"{source} has higher sequence numbers by now, and MariaDB accepts no lower ones"
     if judged.verdict != PHANTOMS:
         return "there is nothing to take over" if judged.verdict == CLEAN else "the verdict"
-    if not look.get("log"):
+    log = look.get("log")
+    if not log:
         return f"the binary log of {host} was not read: {look.get('why', '')}"
     if judged.hindrances:
         return "; ".join(judged.hindrances)
-    lasting = look["log"]["shown"]["lasting"]
+    lasting = log["shown"]["lasting"]
     if lasting:
         return (
             f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be tried and rolled back:"
@@ -228,7 +238,7 @@ def replay_closed(
 def truncate_closed(
     host: str,
     judged: Judged,
-    look: dict[str, Any],
+    look: FormerLook,
     engine: str,
 ) -> str:
     """Why a MariaDB server may not cut its own log's end."""
@@ -238,7 +248,8 @@ def truncate_closed(
         return "there is nothing to roll back" if judged.verdict == CLEAN else "the verdict"
     if not look.get("down"):
         return f"the server of {host} was started since, which committed all that its log has"
-    if not look.get("log"):
+    log = look.get("log")
+    if not log:
         return f"the binary log of {host} was not read: {look.get('why', '')}"
     try:
         names = Names(*identify_version(look.get("version") or "", ""))
@@ -247,7 +258,7 @@ def truncate_closed(
     if not names.truncates:
         version = ".".join(str(number) for number in names.version)
         return f"MariaDB {version} does not support this, or not correctly (MDEV-33465)"
-    lasting = look["log"]["shown"]["lasting"]
+    lasting = log["shown"]["lasting"]
     if lasting:
         return (
             f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be rolled back: it is"

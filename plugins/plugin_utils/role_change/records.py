@@ -404,6 +404,21 @@ class Certificate(Judgement, total=False):
     first_commit_after_ms: float | None
 
 
+class FailoverPlanned(TypedDict, total=False):
+    """What a failover's plan returned."""
+
+    certificate: Certificate
+    lives: bool
+
+
+class JudgeResult(TypedDict, total=False):
+    """What a failover's judgement returned."""
+
+    go: bool
+    hosts: dict[str, dict[str, object]]
+    certificate: Certificate
+
+
 class Span(TypedDict):
     """From when to when a host took writes, in a timeline's milliseconds; None for what began
     before it, or lasts.

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
@@ -16,12 +14,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    REJOIN_JUDGE,
+    REJOIN_LOOK,
+    REJOIN_SOURCE_LOOK,
     NotMeantError,
     RunContext,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Has, Judged
-
-Row = dict[str, str]
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
+    FormerLook,
+    RejoinJudged,
+)
 
 
 class RejoinFacts:
@@ -99,9 +102,9 @@ class RejoinFacts:
         )
         raise NotMeantError("no host is meant")
 
-    def planned(self) -> dict[str, Any]:
+    def planned(self) -> RejoinJudged:
         """What the step judge returned before, on this host; a look goes by what is read alone."""
-        return {} if self.run.step == "look" else self.run.result_of("judge")
+        return {} if self.run.step == "look" else self.run.result_of(REJOIN_JUDGE)
 
     @property
     def engine(self) -> str:
@@ -112,19 +115,19 @@ class RejoinFacts:
         return self.engine == "mariadb"
 
     @property
-    def looked(self) -> dict[str, Any]:
+    def looked(self) -> FormerLook:
         """What the former source's host said."""
-        return self.run.result_of("look", self.former.host)
+        return self.run.result_of(REJOIN_LOOK, self.former.host)
 
     def new_has(self) -> Has:
-        first = self.run.result_of("look", self.source.host).get("first_gtids")
+        first = self.run.result_of(REJOIN_SOURCE_LOOK, self.source.host).get("first_gtids")
         return errant.from_info(self.source.host, self.source.facts, first)
 
     def old_has(self) -> Has | None:
         """What the former source has; None where it could not be read."""
         # Once its data are a copy, what its old log had counts no more.
         copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
-        log = {} if copied else self.looked.get("log") or {}
+        log = None if copied else self.looked.get("log")
         if self.former.info is not None:
             follows = held.came_back(self.former, self.members)
             has = errant.from_info(self.former.host, self.former.info, follows=follows)
@@ -138,7 +141,7 @@ class RejoinFacts:
         else:
             return None
         return has._replace(
-            by_gtid=has.by_gtid and not log.get("anonymous"),
+            by_gtid=has.by_gtid and not (log and log.get("anonymous")),
             disorder=log["disorder"] if log else "" if copied else None,
         )
 

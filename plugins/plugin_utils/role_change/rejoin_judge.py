@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, REFUSED
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     OptionFile,
@@ -22,6 +20,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_plan,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    REJOIN_READY,
+    REJOIN_SOURCE_LOOK,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Judged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_facts import (
     RejoinFacts,
@@ -35,13 +37,16 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_r
     verdict_point,
     why_not,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
+    FirstVerdict,
+    FormerLook,
+    RejoinRecord,
+)
 
 # If it follows already, what comes after that is left; or nothing is.
 FINISH, NONE = "finish", "none"
 # What became of it: nothing is to be done, it is to be done, or it was done and does not hold.
 NOTHING, PLANNED, FAILED = "nothing", "planned", "failed"
-# What is kept of the first verdict of a run.
-FIRST = ("verdict", "phantoms", "read_by", "way")
 
 
 class RejectedError(cluster.RefusedError):
@@ -50,7 +55,7 @@ class RejectedError(cluster.RefusedError):
     def __init__(
         self,
         text: str,
-        record: dict[str, Any],
+        record: RejoinRecord,
     ) -> None:
         super().__init__(text)
         self.kept = {"record": record}
@@ -71,10 +76,9 @@ def judge(facts: RejoinFacts) -> dict[str, object]:
         run.name, former, facts.source, judged, look, ways, way, facts.row, facts.missed
     )
     outcome = REFUSED if against else NOTHING if way == NONE else PLANNED
-    kept.update(run=run.options.run or None, outcome=outcome)
+    kept["run"], kept["outcome"] = run.options.run or None, outcome
     if run.options.again:
-        first = facts.planned()["record"]
-        kept["before"] = {name: first[name] for name in FIRST}
+        kept["before"] = first_verdict(facts.planned()["record"])
     if speaks(facts):
         run.say(told(kept))
         keep(facts, kept)
@@ -95,17 +99,27 @@ def judge(facts: RejoinFacts) -> dict[str, object]:
     }
 
 
-def look_of(facts: RejoinFacts) -> dict[str, Any]:
+def first_verdict(record: RejoinRecord) -> FirstVerdict:
+    """What is kept of the first verdict of a run."""
+    return {
+        "verdict": record["verdict"],
+        "phantoms": record["phantoms"],
+        "read_by": record["read_by"],
+        "way": record["way"],
+    }
+
+
+def look_of(facts: RejoinFacts) -> FormerLook:
     """What the former source's host said, with its version."""
     look, info = facts.looked, facts.former.info
     version = info.get("version_full") if info else None
-    return dict(look, version=look.get("version") or version)
+    return {**look, "version": look.get("version") or version}
 
 
 def ways_of(
     facts: RejoinFacts,
     judged: Judged,
-    look: dict[str, Any],
+    look: FormerLook,
 ) -> list[methods.Way]:
     """Every method, with why it is not possible."""
     return methods.ways(
@@ -114,7 +128,7 @@ def ways_of(
         judged,
         look if "down" in look else {},
         facts.engine,
-        facts.run.result_of("look", facts.source.host).get("exposed"),
+        facts.run.result_of(REJOIN_SOURCE_LOOK, facts.source.host).get("exposed"),
         facts.own["rejoin_accept"],
     )
 
@@ -122,7 +136,7 @@ def ways_of(
 def reject(
     facts: RejoinFacts,
     words: str,
-    kept: dict[str, Any],
+    kept: RejoinRecord,
 ) -> None:
     """Refuse it.
 
@@ -176,7 +190,7 @@ def closed(
     facts: RejoinFacts,
     way: str,
     ways: list[methods.Way],
-    look: dict[str, Any],
+    look: FormerLook,
     judged: Judged,
 ) -> str:
     """Why it is not done on this way, in words."""
@@ -205,7 +219,7 @@ def closed(
 def former_plan(
     facts: RejoinFacts,
     way: str,
-    look: dict[str, Any],
+    look: FormerLook,
 ) -> RejoinPlan:
     """What is done on the former source's host."""
     info, own, run = facts.former.info, facts.own, facts.run
@@ -228,7 +242,7 @@ def former_plan(
     )
 
 
-def place_of(look: dict[str, Any]) -> OptionFile | None:
+def place_of(look: FormerLook) -> OptionFile | None:
     """Where the option lines are of a server that does not run; None if that is not known."""
     place = look.get("option_file")
     return OptionFile(**place) if place else None
@@ -273,9 +287,10 @@ def speaks(facts: RejoinFacts) -> bool:
 def report(facts: RejoinFacts) -> dict[str, object]:
     """Keep what became of it."""
     former, source = facts.former.host, facts.source.host
-    kept = dict(facts.planned()["record"], outcome=DONE)
-    ready = facts.run.result_of("ready", former)
-    kept.update(kept_data=ready.get("kept") or None, not_kept=ready.get("not_kept") or None)
+    kept: RejoinRecord = {**facts.planned()["record"], "outcome": DONE}
+    ready = facts.run.result_of(REJOIN_READY, former)
+    kept["kept_data"] = ready.get("kept") or None
+    kept["not_kept"] = ready.get("not_kept") or None
     judged, follows = facts.judged(), facts.follows()
     good = follows and judged.verdict == errant.CLEAN
     kept["points"] = [
@@ -306,7 +321,7 @@ def asynchronous_words(facts: RejoinFacts) -> str:
     )
 
 
-def keep(facts: RejoinFacts, kept: dict[str, Any]) -> None:
+def keep(facts: RejoinFacts, kept: RejoinRecord) -> None:
     """Write rejoin.json into the run's folder, for this user alone: it has rows of clients."""
     run = facts.run
     if run.check_mode and not run.options.run:

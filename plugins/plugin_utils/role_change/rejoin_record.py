@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
@@ -18,6 +19,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.methods 
     REPLAY,
     Way,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
+    FormerLook,
+    Missed,
+    Phantoms,
+    RejoinRecord,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
     FAILED,
     PASSED,
@@ -25,24 +32,28 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        ErrantShown,
+        ErrantTransaction,
+        HeldRow,
+    )
 
 FILE = "rejoin.json"
 # So many transactions, and lines of each, are told; rejoin.json has more.
 TOLD, LINES = 10, 12
 
 
-def phantoms_of(judged: Judged, look: dict[str, Any]) -> dict[str, object]:
+def phantoms_of(judged: Judged, look: FormerLook) -> Phantoms:
     """The transactions that only the former source has, as far as its log was read."""
-    log = look.get("log") or {}
+    log = look.get("log")
     has_phantoms = judged.verdict == PHANTOMS
-    shown: dict[str, object] = {"transactions": [], "tables": {}, "lasting": []}
+    shown: ErrantShown = {"count": 0, "transactions": [], "tables": {}, "lasting": []}
     if has_phantoms and log:
         shown = log["shown"]
     return {
         "gtids": judged.phantoms,
-        "lacking": log.get("lacking", []) if has_phantoms else [],
-        "count": log.get("count") if has_phantoms else 0,
+        "lacking": log.get("lacking", []) if has_phantoms and log else [],
+        "count": (log.get("count") if log else None) if has_phantoms else 0,
         "transactions": shown["transactions"],
         "tables": shown["tables"],
         "lasting": shown["lasting"],
@@ -55,12 +66,12 @@ def record_of(
     old: Member,
     new: Member,
     judged: Judged,
-    look: dict[str, Any],
+    look: FormerLook,
     ways: list[Way],
     way: str,
     row: HeldRow | None,
     missed: HeldRow | None = None,
-) -> dict[str, Any]:
+) -> RejoinRecord:
     """What rejoin.json says.
 
     Args:
@@ -69,7 +80,7 @@ def record_of(
         row: what the journal says of the host.
         missed: what it says of the failover that the host has missed, where that is a replica.
     """
-    log = look.get("log") or {}
+    log = look.get("log")
     return {
         "cluster": name,
         "host": old.host,
@@ -79,13 +90,18 @@ def record_of(
         "hindrances": list(judged.hindrances),
         "read_by": "connection" if old.info is not None else "files" if log else None,
         "phantoms": phantoms_of(judged, look),
-        "log": {key: log[key] for key in ("files", "end", "torn_bytes", "torn_gtid")}
+        "log": {
+            "files": log["files"],
+            "end": log["end"],
+            "torn_bytes": log["torn_bytes"],
+            "torn_gtid": log["torn_gtid"],
+        }
         if log
         else None,
         "held_since": row["happened"] if row else None,
         "missed": {"from": missed["host"], "happened": missed["happened"]} if missed else None,
         "way": way,
-        "ways": [one._asdict() for one in ways],
+        "ways": [one.row() for one in ways],
         "points": [verdict_point(old.host, new.host, judged)],
     }
 
@@ -94,7 +110,7 @@ def verdict_point(
     host: str,
     source: str,
     judged: Judged,
-) -> dict[str, Any]:
+) -> Check:
     """The verdict as a checkpoint."""
     outcome = {CLEAN: PASSED, PHANTOMS: FAILED}.get(judged.verdict, UNKNOWN)
     return {
@@ -109,7 +125,7 @@ def verdict_point(
 
 
 def came_back_words(
-    kept: dict[str, Any],
+    kept: RejoinRecord,
     host: str,
     source: str,
 ) -> str:
@@ -128,7 +144,7 @@ def follows_point(
     host: str,
     source: str,
     follows: bool,
-) -> dict[str, Any]:
+) -> Check:
     """What became of its way, as a checkpoint."""
     return {
         "id": "R2",
@@ -141,23 +157,30 @@ def follows_point(
     }
 
 
-def without_rows(kept: dict[str, Any]) -> dict[str, Any]:
+def without_rows(kept: RejoinRecord) -> RejoinRecord:
     """The same without what clients wrote, for those who may not see that."""
-    lacking = kept["phantoms"]
-    shown = [
-        {name: one[name] for name in ("gtid", "at", "tables", "ddl", "transactional")}
-        for one in lacking["transactions"]
-    ]
-    less = dict(kept, phantoms=dict(lacking, transactions=shown))
+    less: RejoinRecord = {**kept, "phantoms": phantoms_without_rows(kept["phantoms"])}
     if "before" in kept:
-        less["before"] = dict(kept["before"])
-        less["before"]["phantoms"] = without_rows({"phantoms": kept["before"]["phantoms"]})[
-            "phantoms"
-        ]
+        before = kept["before"]
+        less["before"] = {**before, "phantoms": phantoms_without_rows(before["phantoms"])}
     return less
 
 
-def told(kept: dict[str, Any]) -> list[str]:
+def phantoms_without_rows(lacking: Phantoms) -> Phantoms:
+    shown: list[ErrantTransaction] = [
+        {
+            "gtid": one["gtid"],
+            "at": one["at"],
+            "tables": one["tables"],
+            "ddl": one["ddl"],
+            "transactional": one["transactional"],
+        }
+        for one in lacking["transactions"]
+    ]
+    return {**lacking, "transactions": shown}
+
+
+def told(kept: RejoinRecord) -> list[str]:
     """The same for people."""
     lacking, source = kept["phantoms"], kept["source"]
     lines = [
@@ -166,7 +189,7 @@ def told(kept: dict[str, Any]) -> list[str]:
         f"  {read_words(kept)}",
     ]
     if kept["missed"]:
-        lines.append(f"  {away_words(kept)}")
+        lines.append(f"  {away_words(kept, kept['missed'])}")
     for one in lacking["transactions"][:TOLD]:
         lines += transaction_words(one)
     more = (lacking["count"] or 0) - min(TOLD, len(lacking["transactions"]))
@@ -176,13 +199,14 @@ def told(kept: dict[str, Any]) -> list[str]:
         lines.append(f"  They cannot be shown: {lacking['not_shown']}")
     if kept["way"] not in [one["name"] for one in kept["ways"]]:
         return [*lines, f"  It follows {source} already"]
-    for one in kept["ways"]:
-        state = f"closed: {one['closed']}" if one["closed"] else one["does"]
-        lines.append(f"  {'>' if one['name'] == kept['way'] else ' '} way {one['name']}: {state}")
+    for method in kept["ways"]:
+        state = f"closed: {method['closed']}" if method["closed"] else method["does"]
+        mark = ">" if method["name"] == kept["way"] else " "
+        lines.append(f"  {mark} way {method['name']}: {state}")
     return lines
 
 
-def verdict_words(kept: dict[str, Any]) -> str:
+def verdict_words(kept: RejoinRecord) -> str:
     if kept["verdict"] == CANNOT_TELL:
         return ": " + "; ".join(kept["why"])
     if kept["verdict"] != PHANTOMS:
@@ -193,9 +217,9 @@ def verdict_words(kept: dict[str, Any]) -> str:
     return f": {count}{unit} that {kept['source']} lacks ({lacking['gtids']})"
 
 
-def away_words(kept: dict[str, Any]) -> str:
+def away_words(kept: RejoinRecord, missed: Missed) -> str:
     """What a replica that was away may have alone."""
-    old, happened = kept["missed"]["from"], kept["missed"]["happened"]
+    old, happened = missed["from"], missed["happened"]
     words = f"it was away when {old} lost the source's role, at {happened}"
     if kept["verdict"] != PHANTOMS:
         return words
@@ -205,11 +229,11 @@ def away_words(kept: dict[str, Any]) -> str:
     )
 
 
-def read_words(kept: dict[str, Any]) -> str:
+def read_words(kept: RejoinRecord) -> str:
     if kept["read_by"] == "connection":
         return f"the server of {kept['host']} runs, and was asked"
-    if kept["read_by"] == "files":
-        log = kept["log"]
+    log = kept["log"]
+    if kept["read_by"] == "files" and log:
         words = (
             f"the server of {kept['host']} does not run, and was not started: its binary log was"
             f" read to its end ({log['files'][-1]}, {log['end']})"
@@ -220,7 +244,7 @@ def read_words(kept: dict[str, Any]) -> str:
     return f"{kept['host']} was not read"
 
 
-def transaction_words(one: dict[str, Any]) -> list[str]:
+def transaction_words(one: ErrantTransaction) -> list[str]:
     tables = "; ".join(
         f"{name}: " + ", ".join(f"{number} {verb}" for verb, number in counts.items() if number)
         for name, counts in one["tables"].items()
@@ -232,7 +256,7 @@ def transaction_words(one: dict[str, Any]) -> list[str]:
     return lines + ([f"      … {len(body) - LINES} lines more"] if len(body) > LINES else [])
 
 
-def why_not(kept: dict[str, Any], closed: str) -> str:
+def why_not(kept: RejoinRecord, closed: str) -> str:
     """Why it is refused, and what else there is."""
     host, source = kept["host"], kept["source"]
     others = [one for one in kept["ways"] if one["name"] != kept["way"]]
@@ -252,7 +276,7 @@ def why_not(kept: dict[str, Any], closed: str) -> str:
     return words
 
 
-def asked(kept: dict[str, Any], way: str) -> str:
+def asked(kept: RejoinRecord, way: str) -> str:
     """What says that a way is wanted, as the command has it."""
     words = f"-e semisync_rejoin_way={way}"
     if way == REPLAY:

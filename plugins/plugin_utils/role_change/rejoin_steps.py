@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     SOURCE,
     CarryPlan,
     FormerLookPlan,
+    LogFiles,
     Plan,
     RejoinLookPlan,
     RejoinPlan,
@@ -60,7 +61,17 @@ def look(facts: RejoinFacts) -> Plan:
     )
 
 
-def log_of_former(facts: RejoinFacts) -> dict[str, Any]:
+class LogOfFormer(TypedDict):
+    """The fields of plan.FormerLog."""
+
+    known: str
+    files: LogFiles | None
+    units: list[str]
+    program: str
+    since: str
+
+
+def log_of_former(facts: RejoinFacts) -> LogOfFormer:
     """Where the former source's log is, as far as it is known here, and what of it is known."""
     info = facts.former.info
     return {
@@ -90,17 +101,17 @@ def consent(way: str, judged: Judged, named: str) -> str:
     )
 
 
-def carry(facts: RejoinFacts) -> dict[str, Any]:
+def carry(facts: RejoinFacts) -> dict[str, object]:
     """Read them on the former source's host."""
     if facts.run.host != facts.former.host:
         raise NotMeantError("it is not the one that comes back")
     wanted = facts.planned()["record"]["phantoms"]["gtids"]
     result = facts.run.do(CarryPlan(**log_of_former(facts), wanted=wanted))
-    facts.run.hand_over(f"replay-{facts.former.host}", result.pop("payload", ""))
+    facts.run.hand_over(f"replay-{facts.former.host}", str(result.pop("payload", "")))
     return result
 
 
-def replay(facts: RejoinFacts) -> dict[str, Any]:
+def replay(facts: RejoinFacts) -> dict[str, object]:
     """Carry them out on the new source."""
     if facts.run.host != facts.source.host:
         raise NotMeantError("it is not the source")
@@ -110,13 +121,12 @@ def replay(facts: RejoinFacts) -> dict[str, Any]:
     return facts.run.do(plan, tail=facts.run.handed_over(f"replay-{facts.former.host}"))
 
 
-def planned(facts: RejoinFacts) -> dict[str, Any]:
+def planned(facts: RejoinFacts) -> dict[str, object]:
     """What judge() gave this host."""
     plan = facts.planned()["hosts"].get(facts.run.host)
     if plan is None:
         raise NotMeantError("it has no part in this step")
-    made: dict[str, Any] = plain(plan)
-    return made
+    return plain(plan)
 
 
 def former_part(facts: RejoinFacts) -> RejoinPlan:

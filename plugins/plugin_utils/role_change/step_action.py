@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
@@ -25,6 +24,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     SWITCHOVER,
     NotMeantError,
     RunContext,
+    TaskVars,
 )
 
 # What is read is no older than the one moment, and no newer than the other.
@@ -33,7 +33,7 @@ DATED = ("look", "freeze")
 LOOKS = ("look", "reach")
 
 
-def do(run: RunContext) -> dict[str, Any]:
+def do(run: RunContext) -> dict[str, object]:
     """Do a step on its host; what it returned.
 
     Raises:
@@ -64,16 +64,16 @@ class RoleChange(Reaching):
     def run(
         self,
         tmp: str | None = None,
-        task_vars: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        variables: Mapping[str, Any] = task_vars or {}
+        task_vars: TaskVars | None = None,
+    ) -> dict[str, object]:
+        result: dict[str, object] = super().run(tmp, task_vars)
+        variables: TaskVars = task_vars or {}
         operation = self._task.args.get("operation") or self.OPERATION
         not_meant = rejoin.NOT_MEANT if operation == REJOIN else switchover.NOT_MEANT
         try:
             own = self.wanted(variables)
 
-            def on_host(plan: Mapping[str, object], **secret: str) -> dict[str, Any]:
+            def on_host(plan: Mapping[str, object], **secret: str) -> dict[str, object]:
                 return self.on_host(plan, variables, **secret)
 
             result.update(do(RunContext(self._task, operation, variables, own, on_host)))
@@ -85,7 +85,7 @@ class RoleChange(Reaching):
             result.update(getattr(error, "kept", {}))
         return result
 
-    def wanted(self, task_vars: Mapping[str, Any]) -> settings.Settings:
+    def wanted(self, task_vars: TaskVars) -> settings.Settings:
         """This host's settings.
 
         Raises:
@@ -99,9 +99,9 @@ class RoleChange(Reaching):
     def on_host(
         self,
         plan: Mapping[str, object],
-        task_vars: Mapping[str, Any],
+        task_vars: TaskVars,
         **secret: str,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The module's result."""
         given = self._task.args.items()
         arguments = {name: value for name, value in given if name not in CONTROLLERS}
@@ -109,7 +109,7 @@ class RoleChange(Reaching):
         asked = time.time()
         only_looks = self._task.args["step"] in LOOKS
         name = self.LOOK_MODULE if only_looks and self.LOOK_MODULE else self.MODULE
-        result: dict[str, Any] = self._execute_module(name, arguments, task_vars=task_vars)
+        result: dict[str, object] = self._execute_module(name, arguments, task_vars=task_vars)
         if self._task.args["step"] in DATED and self.OPERATION == SWITCHOVER:
             result.update(asked_at=asked, answered_at=time.time())
         return result

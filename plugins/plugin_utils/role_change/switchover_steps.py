@@ -24,6 +24,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     switchover_premises,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    SWITCHOVER_LOOK,
+    SWITCHOVER_PART,
+    SWITCHOVER_PLAN,
     NotMeantError,
     RunContext,
     plain,
@@ -33,7 +36,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Changes,
-    SwitchoverLook,
     SwitchoverLooks,
     SwitchoverRecord,
     SwitchoverRun,
@@ -114,10 +116,7 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
     """Judge all premises, and plan."""
     members, own = run.members, run.own
     taking_part = switchover_plan.taking_part(members, row)
-    looks = {
-        member.host: cast(SwitchoverLook, run.result_of("look", member.host))
-        for member in taking_part
-    }
+    looks = {member.host: run.result_of(SWITCHOVER_LOOK, member.host) for member in taking_part}
     mode = switchover_plan.mode_of(members, row, looks, own["switchover_to"])
     run.refuse(refusals(run, row, looks, mode))
     made = switchover_plan.make(run.name, members, looks, own, run.token, mode, row)
@@ -149,7 +148,7 @@ def refusals(
 
 def part_of(run: RunContext) -> SwitchoverPlan:
     """What this host has to do of the plan."""
-    planned = run.result_of("plan")["hosts"].get(run.host)
+    planned = run.result_of(SWITCHOVER_PLAN)["hosts"].get(run.host)
     if not planned:
         raise NotMeantError(LEFT_OUT)
     return SwitchoverPlan.from_dict(plain(planned))
@@ -158,7 +157,7 @@ def part_of(run: RunContext) -> SwitchoverPlan:
 def rest_of(run: RunContext) -> SwitchoverPlan:
     """The same of what has time."""
     planned = part_of(run)
-    was_on = bool(run.result_of("part").get("scheduler_was_on")) and planned.events
+    was_on = bool(run.result_of(SWITCHOVER_PART).get("scheduler_was_on")) and planned.events
     return dataclasses.replace(planned, scheduler_was_on=was_on)
 
 
@@ -185,7 +184,7 @@ def report(run: RunContext) -> dict[str, object]:
 
 def planned_by(run: RunContext) -> SwitchoverRun:
     """What the step plan returned."""
-    return cast(SwitchoverRun, run.result_of("plan"))
+    return run.result_of(SWITCHOVER_PLAN)
 
 
 def plans_of(run: RunContext, planned: SwitchoverRun) -> dict[str, Changes | None]:
@@ -193,7 +192,7 @@ def plans_of(run: RunContext, planned: SwitchoverRun) -> dict[str, Changes | Non
     names = ("__semisync_readback", "__semisync_plan")
     every = {host: run.variables_of(host) for host in planned["hosts"]}
     return {
-        host: variables.get(names[0]) or variables.get(names[1])
+        host: cast("Changes | None", variables.get(names[0]) or variables.get(names[1]))
         for host, variables in every.items()
     }
 

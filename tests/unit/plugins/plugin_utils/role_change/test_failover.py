@@ -32,7 +32,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.peers im
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
-STEPS = context.REGISTERED[context.FAILOVER]
+STEPS = {
+    "reach": context.FAILOVER_REACH.name,
+    "plan": context.FAILOVER_PLAN.name,
+    "freeze": context.FAILOVER_FREEZE.name,
+    "salvage": context.FAILOVER_SALVAGE.name,
+    "judge": context.FAILOVER_JUDGE.name,
+    "part": context.FAILOVER_PART.name,
+}
 REACHED, PLANNED, FROZEN = (STEPS[step] for step in ("reach", "plan", "freeze"))
 JUDGED, DONE = STEPS["judge"], STEPS["part"]
 RUN = "2026-01-31T120000.000000Z"

@@ -24,8 +24,8 @@ from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.tes
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
-STEPS = context.REGISTERED[context.REJOIN]
-LOOKED, JUDGED, READY = (STEPS[step] for step in ("look", "judge", "ready"))
+LOOKED = context.REJOIN_LOOK.name
+JUDGED, READY = context.REJOIN_JUDGE.name, context.REJOIN_READY.name
 RUN = "2026-11-22T120000.000000Z"
 UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
 

@@ -1,0 +1,177 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shapes of what the hosts of a rejoin return, and of rejoin.json."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import LogsBegin
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        ErrantTransaction,
+        HeldRow,
+        LogRead,
+    )
+
+# What its hosts return
+
+
+class OptionPlace(TypedDict):
+    """Where our option lines are; see OptionFiles."""
+
+    path: str
+    kind: str
+    group: str
+    unknown: str
+
+
+class FormerLook(TypedDict, total=False):
+    """What was read on a former source's host (module_utils/rejoin/former_facts.py).
+
+    Attributes:
+        down: whether its server does not run.
+        log: None if it was not read, and `why` says why not.
+        encrypted: whether that is because it is encrypted.
+        lost_power: whether the host was started since its server ended without a word; None if
+            that is not known.
+        reach: why the replication account cannot log in to the new source there, or empty.
+        unit, version, identity, by_gtid, strict, sync_binlog, datadir, option_file: of a server
+            that does not run.
+        read_only_by: the option file by which its next start is read-only, or empty.
+        msg: that it could not be read at all, and why.
+    """
+
+    down: bool
+    log: LogRead | None
+    why: str
+    encrypted: bool
+    lost_power: bool | None
+    reach: str
+    unit: str
+    version: str | None
+    identity: str
+    by_gtid: bool
+    strict: bool
+    sync_binlog: str
+    datadir: str
+    option_file: OptionPlace
+    read_only_by: str
+    msg: str
+
+
+class NewSourceLook(LogsBegin, total=False):
+    """What was read on the new source's host; `exposed` has tables without transactions."""
+
+    exposed: list[str]
+
+
+class Ready(TypedDict, total=False):
+    """What became of a former source's old data: where they are, or why they are not kept."""
+
+    kept: str
+    not_kept: str
+
+
+# What is kept
+
+
+class Phantoms(TypedDict):
+    """The transactions that only a former source has.
+
+    Attributes:
+        gtids: all of them, as of errant.Judged.
+        lacking, transactions, tables, lasting: as far as its log was read; see LogRead.
+        count: None if it was not read.
+        not_shown: why not; empty if it was.
+    """
+
+    gtids: str
+    lacking: list[str]
+    count: int | None
+    transactions: list[ErrantTransaction]
+    tables: dict[str, dict[str, int]]
+    lasting: list[str]
+    not_shown: str
+
+
+class LogEnd(TypedDict):
+    """What is kept of a LogRead."""
+
+    files: list[str]
+    end: int
+    torn_bytes: int
+    torn_gtid: str
+
+
+class WayRow(TypedDict):
+    """A method of a rejoin; see methods.Way."""
+
+    name: str
+    closed: str
+    does: str
+
+
+class FirstVerdict(TypedDict):
+    """A rejoin's verdict before the former source was started."""
+
+    verdict: str
+    phantoms: Phantoms
+    read_by: str | None
+    way: str
+
+
+# `from` is the source that lost its role when this replica was away.
+Missed = TypedDict("Missed", {"from": str, "happened": str})
+
+
+class RejoinVerdict(FirstVerdict):
+    """What is said of a former source.
+
+    Attributes:
+        read_by: connection or files; None if it was not read.
+        way: the method that is wanted.
+        held_since: when it lost its role; None if it did not.
+    """
+
+    cluster: str
+    host: str
+    source: str
+    why: list[str]
+    hindrances: list[str]
+    log: LogEnd | None
+    held_since: str | None
+    missed: Missed | None
+    ways: list[WayRow]
+    points: list[Check]
+
+
+class RejoinRecord(RejoinVerdict, total=False):
+    """rejoin.json, with what became of it; `before` comes with a second verdict alone."""
+
+    run: str | None
+    outcome: str
+    before: FirstVerdict
+    kept_data: str | None
+    not_kept: str | None
+
+
+class RejoinJudged(TypedDict, total=False):
+    """What a rejoin's judgement returned.
+
+    Attributes:
+        hosts: host -> what it is given.
+        away, behind: hosts without a part in it; see RejoinFacts.
+    """
+
+    go: bool
+    host: str
+    way: str
+    hosts: dict[str, dict[str, object]]
+    away: list[str]
+    behind: list[str]
+    missed: HeldRow | None
+    record: RejoinRecord
