@@ -89,7 +89,7 @@ class ActionModule(ActionBase):
         name: str,
         **options: object,
     ) -> dict[str, Any]:
-        """A module's result on this host; its failure is this task's."""
+        """A module's result on this host; if it fails, this task fails."""
         result = self._execute_module(
             module_name=name, module_args=options, task_vars=self.known.task_vars
         )
@@ -98,7 +98,7 @@ class ActionModule(ActionBase):
         return result
 
     def plan(self) -> dict[str, object]:
-        """Read the suite, and begin its run or resume an interrupted one."""
+        """Read the suite, and begin its run or resume an interrupted run."""
         known = self.known
         suite_id, wanted = known.read_suite()
         if known.me != known.source.host:
@@ -141,7 +141,7 @@ class ActionModule(ActionBase):
         expected: float,
         interrupted: str | None,
     ) -> None:
-        """Say what will be run, and for how many seconds."""
+        """Show what will be run, and for how many seconds."""
         known = self.known
         display.display(
             f"{suite['title']}\n  cluster {known.name}, {len(suite['cells'])} cells,"
@@ -156,7 +156,7 @@ class ActionModule(ActionBase):
         moment: datetime.datetime,
         interrupted: str | None,
     ) -> str:
-        """Write a run that begins, or is resumed; the path of its file."""
+        """Write the record of a new or resumed run; return its path."""
         suite_id = result["suite"]["id"]
         try:
             name = interrupted or self.arguments["run"]
@@ -169,7 +169,7 @@ class ActionModule(ActionBase):
         return path
 
     def seen_as(self) -> str:
-        """As which host the source sees this one, a client's; empty if it does not tell."""
+        """As which host the source sees this client; empty if it does not report it."""
         login = self.known.source_login()
         where = {"source_host": login["login_host"], "source_port": login["login_port"]}
         result = self._execute_module(
@@ -208,7 +208,7 @@ class ActionModule(ActionBase):
         cell: MeasuredCell,
         seconds: int,
     ) -> dict[str, Any]:
-        """The settings of a cell's server on this host; seconds until they are rolled back."""
+        """Apply a cell's settings to this host's server; return seconds until the rollback."""
         known = self.known
         info = next(member.facts for member in known.servers if member.host == known.me)
         options = setting_options(cell, known.side, info, len(known.replicas), seconds)
@@ -224,7 +224,7 @@ class ActionModule(ActionBase):
         cell: MeasuredCell,
         seconds: int,
     ) -> dict[str, Any]:
-        """A cell's delay on the source, kept with the run; seconds until it is rolled back."""
+        """Apply a cell's delay on the source and record it; return seconds until the rollback."""
         delay_ms = cell["delay_ms"]
         peers = self.known.peers(all_needed=bool(delay_ms))
         netem = self.module(NETEM, **netem_options(cell, peers, seconds))
@@ -234,7 +234,7 @@ class ActionModule(ActionBase):
         return netem
 
     def measure(self) -> dict[str, object]:
-        """Run one cell once and keep what it gave."""
+        """Run one cell once and record its result."""
         known = self.known
         step, result = self.arguments["step"], known.kept()
         cell = cell_of(result, step)
@@ -269,7 +269,7 @@ class ActionModule(ActionBase):
         return loaded["runs"][0]
 
     def show(self, result: Benchmark, step: Step) -> None:
-        """A line for the run that has just ended."""
+        """Show a line for the run that has just ended."""
         steps = self.known.planned()["steps"]
         position = steps.index(step) + 1
         cell = cell_of(result, step)
@@ -279,12 +279,12 @@ class ActionModule(ActionBase):
         display.display(run_record.line(cell, run, position, len(steps), left))
 
     def confirm(self) -> dict[str, object]:
-        """If the load came from another host: whether netem on this one dropped packets, which that
-        one cannot see.
+        """If the load came from another host, check whether netem dropped packets on this one,
+        which that host cannot see.
         """
         now = self.module(ENVIRONMENT)["dropped"]
         before = self.known.confirmed()
-        # A netem that was added anew counts from zero.
+        # A netem that was added again counts from zero.
         lost = now - before if now >= before else now
         if lost:
             step, result = self.arguments["step"], self.known.kept()
@@ -304,10 +304,10 @@ class ActionModule(ActionBase):
         return {**done, "changed": any(part["changed"] for part in done.values())}
 
     def put_back(self) -> dict[str, dict[str, Any]]:
-        """The modules' results."""
+        """The results of the modules that restore."""
         known, login = self.known, self.arguments["login"]
         done = {"setting": self.module(SETTING, state="absent", side=known.side, **login)}
-        # Before the servers were read, any of them may be the one that a run delayed.
+        # If the servers were not read, any of them may be the one that a run delayed.
         if known.side == "source" or known.source.info is None:
             done["netem"] = self.module(
                 NETEM, state="absent", peers=known.peers(), ping_count=self.arguments["pings"]
@@ -316,7 +316,7 @@ class ActionModule(ActionBase):
         return done
 
     def finish(self) -> dict[str, object]:
-        """Close the run: what it says, its checkpoints, and whether the pair is as it was."""
+        """Finish the run: its result, its checkpoints, and whether the pair is as before."""
         known = self.known
         result, path = known.kept(), known.path()
         info = self.module(

@@ -12,8 +12,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reachin
 
 
 class ActionModule(Reaching, Normal):
-    """Runs the module as it stands, and says when it was asked, by the controller's clock: what it
-    read is no older. A host that cannot be reached is said to be unreachable. See
+    """Runs the module unchanged, and adds when it was asked, by the controller's clock: what it
+    read is no older. Reports an unreachable host as unreachable. See
     plugins/modules/semisync_info.py for its documentation.
     """
 

@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.goals import GOALS, 
 
 
 class ActionModule(ActionBase):
-    """Compares a cluster with what is wanted; see plugins/modules/semisync_plan.py for its
+    """Compares a cluster with the inventory; see plugins/modules/semisync_plan.py for its
     documentation.
     """
 

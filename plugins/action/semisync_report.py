@@ -62,10 +62,10 @@ class ActionModule(ActionBase):
         name: str,
         run: str | None,
     ) -> dict[str, object]:
-        """The report of a run of a cluster, written and said.
+        """Write and show the report of a cluster's run.
 
         Raises:
-            AnsibleActionFail: there is no such run, or nothing in it.
+            AnsibleActionFail: there is no such run, or it is empty.
         """
         folder = results.cluster_folder(results_dir, name)
         try:

@@ -25,8 +25,8 @@ display = Display()
 
 
 class ActionModule(ActionBase):
-    """Runs part take as a job of its own on the host, and shows how far it is; the other parts as
-    they are.
+    """Runs part take as a separate job on the host and shows its progress; runs the other parts
+    unchanged.
     """
 
     TRANSFERS_FILES = True
@@ -91,7 +91,7 @@ class ActionModule(ActionBase):
         options: dict[str, Any],
         task_vars: dict[str, Any],
     ) -> dict[str, Any]:
-        """What async_status says, or does, about a job of ours."""
+        """Call async_status, with its mode, for our job."""
         folder = self.get_shell_option("async_dir", default="~/.ansible_async")
         return self._execute_module(STATUS, dict(options, _async_dir=folder), task_vars=task_vars)
 
@@ -102,7 +102,7 @@ class ActionModule(ActionBase):
         seconds: float,
         task_vars: dict[str, Any],
     ) -> None:
-        """A line of progress, where the job has written any down."""
+        """Show a line of progress, if the job has recorded any."""
         text = self._execute_module(
             "ansible.builtin.slurp", {"src": path}, task_vars=task_vars
         ).get("content")

@@ -36,16 +36,17 @@ class ActionModule(ActionBase):
         state = arguments.get("state")
         host = self._task.delegate_to or task_vars["inventory_hostname"]
         lifeline = Lifeline(constants.DEFAULT_LOCAL_TMP, host, [TIMER_PREFIX])
-        # With the seconds that a timer still has after the last sign, no more than are asked for.
+        # A timer still runs LEASE seconds after the last sign: together no longer than was asked
+        # for.
         longest = arguments["after"] - LEASE
         stops = state == "stopped" and longest > 0 and not self._task.check_mode
-        # Before the unit is stopped, which may take long itself.
+        # Before the unit is stopped, because the stop itself may take long.
         if stops and lifeline.hold(self, longest):
             arguments["after"] = LEASE
         try:
             result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
         finally:
             if state in ("started", "rescued"):
-                # Where that failed, the host tries by itself when its timer runs out.
+                # If that failed, the host tries by itself when its timer expires.
                 lifeline.release()
         return result

@@ -114,14 +114,14 @@ class ActionModule(ActionBase):
         members: list[Member],
         task_vars: Any,
     ) -> dict[str, Any]:
-        """The checkpoints and findings of a cluster, said and kept."""
+        """Decide, show and record the checkpoints and findings of a cluster."""
         info_from, source = arguments["info_from"], source_of(members)
         canary, arrivals = cluster.canary(task_vars, members, arguments["written_from"], info_from)
         recorded = results.observations(shelf.folder)
         rows = check.at(shelf.at, checkpoints.evaluate(members, canary, arrivals, recorded))
         state, past, since = history.look_back(shelf.last_state(), members, shelf.at)
-        # What is wanted is the source's to say; another host speaks only where the source could not
-        # be read.
+        # The source's variables say what is wanted; another host's only if the source could not be
+        # read.
         spoken_for = task_vars["inventory_hostname"] == source.host
         entries = rulebook.evaluate(
             members,
@@ -154,7 +154,7 @@ class ActionModule(ActionBase):
         entries: list[Finding],
         state: history.Look | None,
     ) -> str | None:
-        """Say what was decided, and keep it; where it is kept, or None."""
+        """Show and record what was decided; return the path, or None."""
         display.display(check.table(rows, shelf.cluster))
         display.display(listing.table(entries, shelf.cluster))
         waits = backlog.line(members)
@@ -171,7 +171,7 @@ class ActionModule(ActionBase):
         seen: dict[str, Any],
         member: Member,
     ) -> dict[str, Any]:
-        """What can be seen only once in a cluster's life, kept for every later run."""
+        """Record what can be seen only once in a cluster's life, for every later run."""
         if member.info is None:
             raise AnsibleActionFail(f"{member.host}: {member.error}")
         row = checkpoints.observation(
@@ -185,7 +185,7 @@ class ActionModule(ActionBase):
         shelf: ResultStore,
         seen: dict[str, Any],
     ) -> dict[str, Any]:
-        """The checkpoints of a drill, said and kept."""
+        """Decide, show and record the checkpoints of a drill."""
         judged = drill_outcome.judge(
             seen["plan"],
             seen["rows"],
@@ -212,8 +212,8 @@ class ActionModule(ActionBase):
         task_vars: Any,
         keys: Iterable[str],
     ) -> settings.Settings:
-        """What this host's variables want of semi-sync on a source, as far as they are set, and
-        what all of them promise.
+        """What this host's variables require of semi-sync on a source, as far as they are set, and
+        the promise that all of them make.
         """
         rows = [settings.KEYS[key] for key in (*keys, "promise")]
         values, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar), rows)

@@ -10,7 +10,7 @@ type: aggregate
 short_description: Close a run with a line per cluster that says whether it is healthy, and why not
 version_added: "1.0.0"
 description:
-  - Prints, behind Ansible's recap, what M(dbre.semisync.semisync_verdict) decided about each
+  - Prints, after Ansible's recap, what M(dbre.semisync.semisync_verdict) decided about each
     cluster.
   - A host that could not be reached, and a run without any verdict, are named as well.
 requirements:

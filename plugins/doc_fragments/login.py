@@ -16,7 +16,7 @@ options:
     description: The account to log in with. Without it O(config_file), else the system user's name.
     type: str
   login_password:
-    description: Its password. Not needed where the server authenticates by the unix socket.
+    description: Its password. Not needed if the server authenticates by the unix socket.
     type: str
   login_host:
     description: Where the server listens. V(localhost) with the default port means the unix socket.

@@ -9,7 +9,7 @@ name: seed_keys
 short_description: A certificate, its key and passwords for one seeding
 version_added: "1.0.0"
 description:
-  - Makes a key and a self-signed certificate that is good for a week, and two random secrets.
+  - Makes a key and a self-signed certificate that is valid for a week, and two random secrets.
     Nothing is written anywhere.
 options: {}
 author:

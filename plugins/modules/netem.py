@@ -11,44 +11,38 @@ short_description: Delay the traffic to some peers only, with an automatic rollb
 version_added: "1.0.0"
 description:
   - Adds delay, jitter, loss or a rate to what this host sends to the given peers, with the kernel's
-    C(netem). Traffic
-    to every other address is unchanged. Delay on one side adds as much to the round trip; on both
-    sides, twice as
-    much.
+    C(netem). Traffic to every other address is unchanged. Delay on one side adds once to the round
+    trip; on both sides, twice.
   - The interface's root qdisc is left as it is. A C(clsact) filter on each peer's address sends its
-    packets through a
-    device of the module's own (an C(ifb) named C(semisync-nm0)), whose root qdisc is netem. Where
-    the kernel lacks the
-    means for that, netem goes under an C(htb) root qdisc, in place of the kernel's default one; an
-    administrator's is
-    never replaced.
-  - A systemd timer on the host takes the delay off after O(rollback_after) seconds. It is started
-    before the delay and
-    stopped after the removal, so that a lost controller, a cut connection or a killed run leaves no
-    delay. A reboot
-    ends both.
+    packets through a device of the module's own (an C(ifb) named C(semisync-nm0)), whose root qdisc
+    is netem. If the kernel cannot do that, netem goes under an C(htb) root qdisc, which replaces
+    the kernel's default one; an administrator's qdisc is never replaced.
+  - A systemd timer on the host removes the delay after O(rollback_after) seconds. It is started
+    before the delay and stopped after the removal, so that a lost controller, a cut connection or a
+    killed run leaves no delay. A reboot ends both.
   - A host has one delay. O(state=present) makes it the delay of exactly the given peers.
 options:
   state:
-    description: V(present) puts the delay on or changes it in place, V(absent) takes off whatever
-      the module put there.
+    description: V(present) adds the delay or changes it in place, V(absent) removes everything that
+      the module added.
     type: str
     choices: [present, absent]
     default: present
   peers:
     description:
-      - IPv4 and IPv6 addresses, as they stand in the packets; needed with O(state=present).
-      - With O(state=absent) they are only measured; the peers that were delayed, if none are
-        given.
+      - IPv4 and IPv6 addresses, as they appear in the packets; needed with O(state=present).
+      - With O(state=absent) only their round trips are measured; by default those of the peers that
+        were delayed.
     type: list
     elements: str
     default: []
   interface:
-    description: Where the packets leave the host; the interface of the route to each peer by
-      default.
+    description: The interface by which the packets leave the host; by default that of the route to
+      each peer.
     type: str
   delay_ms:
-    description: Milliseconds that each packet is held, up to 10000; needed with O(state=present).
+    description: Milliseconds by which each packet is delayed, up to 10000; needed with
+      O(state=present).
     type: float
   jitter_ms:
     description: Milliseconds by which the delay varies, up to the delay itself. Jitter reorders
@@ -60,17 +54,18 @@ options:
     type: float
     default: 0
   rate:
-    description: Bits per second to which the traffic is slowed, in tc's words, such as V(100mbit).
+    description: Bits per second to which the traffic is limited, in tc's notation, such as
+      V(100mbit).
     type: str
   limit:
     description:
-      - Packets that netem holds at most; it drops those beyond.
+      - The most packets that netem holds; it drops any more.
       - By default 1.5 times what O(rate), or the interface's speed, or 10 Gbit/s if that is not
         known, sends in
         packets of the interface's MTU during the delay; at least 1000.
     type: int
   rollback_after:
-    description: Seconds after which the host takes the delay off by itself, from 5 to 86400.
+    description: Seconds after which the host removes the delay by itself, from 5 to 86400.
     type: int
     default: 600
   ping_count:
@@ -79,15 +74,13 @@ options:
     type: int
     default: 5
 notes:
-  - Takes CAP_NET_ADMIN (use C(become)), systemd, and the programs C(tc), C(ip) and C(ping) of
+  - Needs CAP_NET_ADMIN (use C(become)), systemd, and the programs C(tc), C(ip) and C(ping) of
     iproute2 and iputils.
-  - Refuses a peer that the SSH connection of Ansible itself comes from. If no environment says
-    which connection that
-    is (a task in the background under sudo), any peer with a connection to this host's sshd is
-    refused.
-  - A repeated call starts the time of O(rollback_after) anew. This by itself is not reported as a
-    change.
-  - Fails, and removes everything again, if a peer answers sooner than its delay allows.
+  - Refuses a peer that Ansible's own SSH connection comes from. If the environment does not
+    identify that connection (a background task under sudo), any peer with a connection to this
+    host's sshd is refused.
+  - A repeated call restarts the time of O(rollback_after). This alone is not reported as a change.
+  - Fails, and removes everything again, if a peer replies sooner than its delay allows.
 extends_documentation_fragment:
   - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
@@ -130,7 +123,7 @@ targets:
   type: dict
   sample: {"192.0.2.11": "eth0"}
 limit:
-  description: Packets that netem holds at most.
+  description: The most packets that netem holds.
   returned: with state present
   type: int
   sample: 112500
@@ -160,17 +153,15 @@ qdiscs_before:
   elements: dict
 qdiscs_after:
   description:
-    - The same afterwards. In check mode those to be expected; the default root qdisc that comes
-      back after the way
-      V(root) is not among them.
+    - The same afterwards. In check mode the expected ones, without the default root qdisc that
+      returns after V(root).
   returned: success
   type: list
   elements: dict
 rtt_before:
   description:
     - "By peer: C(sent), C(received), and in milliseconds C(min), C(median), C(avg), C(max) of the
-      round trips before
-      anything was changed; those four are null if nothing was answered."
+      round trips before any change; those four are null without a reply."
   returned: success
   type: dict
   sample: {"192.0.2.11": {"sent": 5, "received": 5, "min": 0.21, "median": 0.24, "avg": 0.25, "max":
@@ -181,9 +172,8 @@ rtt_after:
   type: dict
 dropped:
   description:
-    - Packets that netem dropped since it was put there; with O(state=absent), until it was taken
-      off. Packets lost on
-      purpose (O(loss)) count as well.
+    - Packets that netem dropped since it was added; with O(state=absent), until it was removed.
+      Packets lost on purpose (O(loss)) count as well.
   returned: success
   type: int
   sample: 0
@@ -193,7 +183,7 @@ backlog:
   type: int
   sample: 0
 rollback_at:
-  description: When the host takes the delay off by itself, UTC; null without a delay.
+  description: When the host removes the delay by itself, UTC; null without a delay.
   returned: success
   type: str
   sample: "2026-01-31T12:00:00Z"

@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING
 
 DOCUMENTATION = r"""
 module: semisync_account
-short_description: Create the replication account, or rotate its password without locking its
-  replicas out
+short_description: Create the replication account, or rotate its password without locking out its
+  replicas
 version_added: "1.0.0"
 description:
-  - With O(state=present) creates an account with REPLICATION SLAVE only, which the replicas get
-    too. One that exists keeps
-    its password and gets the privilege if it lacks it.
-  - With the other states changes the password of every account of a name that has REPLICATION
-    SLAVE, on this server only;
-    nothing goes to the binary log, so that no replica stops at a statement for an account it does
-    not have.
+  - With O(state=present) creates an account with REPLICATION SLAVE only; it replicates. An existing
+    account keeps its password and gets the privilege if it lacks it.
+  - With the other states changes the password of every account of this name that has REPLICATION
+    SLAVE, on this server only. Nothing is written to the binary log, so that no replica stops at a
+    statement for an account that it does not have.
   - With O(state=both) the account accepts the new password and its present one (MySQL 8.0.14 and
-    later, MariaDB 10.4.3 and
-    later), until O(state=only) drops the other. On older servers there is no such time; sessions
-    that are connected stay so.
-  - What the server keeps of the password is compared first, so that a second run changes nothing.
+    later, MariaDB 10.4.3 and later), until O(state=only) drops the old one. Older servers accept
+    only one password at a time; sessions that are connected stay connected.
+  - What the server stores of the password is compared first, so that a second run changes nothing.
 options:
   user:
     description: The account's name.
@@ -38,7 +35,7 @@ options:
     description:
       - V(present) creates the account.
       - V(both) lets the account accept both passwords, V(only) the new one only.
-      - V(both) fails if an account accepts two others already.
+      - V(both) fails if an account already accepts two other passwords.
     type: str
     choices: [present, both, only]
     default: present
@@ -47,21 +44,20 @@ options:
     type: str
     default: "%"
   require_ssl:
-    description: Whether the account that O(state=present) creates can log in by TLS only.
+    description: Whether the account that O(state=present) creates may log in with TLS only.
     type: bool
     default: false
   sessions:
     description:
-      - How many sessions may read the binary log with this account. With more there is a replica
-        that does not get the new password, so the old one is kept. Needed unless O(state=present).
+      - How many sessions may read the binary log with this account. If there are more, a replica
+        would not get the new password, so the old one is kept. Needed unless O(state=present).
     type: int
   missing_ok:
-    description: Whether a server without such an account is skipped; otherwise the module fails
-      there.
+    description: Whether a server without such an account is skipped; otherwise the module fails.
     type: bool
     default: false
 notes:
-  - On a server with C(super_read_only) it is off for the time of the statement.
+  - C(super_read_only), if on, is switched off during the statement.
 extends_documentation_fragment:
   - dbre.semisync.login
   - dbre.semisync.attributes
@@ -88,8 +84,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 statements:
-  description: The statements that were run, or would be in check mode, without what the account
-    accepts.
+  description: The statements that were run, or would be in check mode, without the password.
   returned: success
   type: list
   elements: str
@@ -118,7 +113,7 @@ else:
 
 
 def refuse_strangers(module: AnsibleModule, server: Server, takes_away: bool) -> None:
-    """Fail before a replica outside the inventory would be locked out at its next connect."""
+    """Fail if a replica outside the inventory would be locked out when it next connects."""
     strangers = account.strangers(
         server.readers(), module.params["user"], module.params["sessions"]
     )
@@ -181,7 +176,7 @@ def wanted_steps(
 
 
 def execute(server: Server, steps: list[Step], alone: bool) -> None:
-    """Run the statements; on this server alone also where it is super_read_only."""
+    """Run the statements, outside the binary log; also on a server that is super_read_only."""
     server.rows(f"SET SESSION sql_log_bin = {int(not alone)}")
     try:
         with connection.open_to_root(server) if alone else contextlib.nullcontext():

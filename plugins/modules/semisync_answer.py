@@ -10,14 +10,15 @@ module: semisync_answer
 short_description: (internal) Set the HTTP answer for routers up, or take it away
 version_added: "1.0.0"
 description:
-  - Writes the service that says over HTTP whether this host's server takes writes, its systemd
-    units and its settings, and gives it an account on the server with a password that is made here
-    and never leaves the host.
-  - Nothing goes to the binary log.
-  - With O(state=absent) all of it goes. What other servers of the host share goes with the last.
+  - Writes the service that reports over HTTP whether this host's server takes writes, with its
+    systemd units and settings, and creates its account on the server. The password is made here and
+    never leaves the host.
+  - Nothing is written to the binary log.
+  - With O(state=absent) removes all of it. What the host's servers share is removed with the last
+    of them.
 options:
   state:
-    description: Whether it shall be there.
+    description: Whether the answer is set up or removed.
     type: str
     choices: [present, absent]
     default: present
@@ -33,13 +34,13 @@ options:
     type: str
     default: important
   begins:
-    description: Whether the cluster began with this server as its source, which counts until the
+    description: Whether the cluster began with this server as its source; it counts until the
       journal has a row.
     type: bool
     default: false
   peers:
-    description: Where the answers of the cluster's other hosts are, such as V(db2:8008). One that
-      takes writes asks them whether it lost the source's role while it was away.
+    description: Where the answers of the cluster's other hosts are, such as V(db2:8008). A server
+      that takes writes asks them whether it lost the source's role while it was down.
     type: list
     elements: str
     default: []
@@ -47,20 +48,20 @@ options:
     description: Text of the service. Needed with O(state=present).
     type: str
   places:
-    description: Text of the module that the service has beside it. Needed with O(state=present).
+    description: Text of the Python module beside the service. Needed with O(state=present).
     type: str
   allow:
-    description: Addresses, networks and names of all that may ask; everybody if empty.
+    description: Addresses, networks and names that may ask; no limit if empty.
     type: list
     elements: str
     default: []
   filter:
-    description: Addresses and networks that systemd lets in beside the host itself; all if empty.
+    description: Addresses and networks that systemd lets in besides the host itself; all if empty.
     type: list
     elements: str
     default: []
 notes:
-  - On a server with C(super_read_only) it is off for the time of the statements.
+  - C(super_read_only), if on, is switched off during the statements.
 extends_documentation_fragment:
   - dbre.semisync.internal
   - dbre.semisync.login
@@ -86,12 +87,12 @@ steps:
   elements: str
   sample: ["write /etc/systemd/system/dbre-semisync-answer-3306.socket", "make the account"]
 shared:
-  description: Whether another server of the host has an answer too, which needs the same account
-    of the system.
+  description: Whether another server of the host has an answer too, which needs the same system
+    account.
   returned: success
   type: bool
 said:
-  description: What GET /source is told now, null where it was taken away or in check mode.
+  description: What GET /source returns now; null if it was removed, or in check mode.
   returned: success
   type: dict
 """
@@ -129,7 +130,7 @@ def write(
     mode: int,
     owner: str = "",
 ) -> None:
-    """A whole file with its mode and owner, or the old one."""
+    """Write a file with its mode and owner as a whole, or leave the old one."""
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o755, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".dbre-semisync-")
@@ -157,7 +158,7 @@ def systemctl(module: AnsibleModule, *words: str) -> None:
 
 
 def run_alone(server: Server, statements: list[Any]) -> None:
-    """Statements on this server alone, also where it is super_read_only."""
+    """Run statements outside the binary log; also on a server that is super_read_only."""
     server.rows("SET SESSION sql_log_bin = 0")
     try:
         with connection.open_to_root(server):
@@ -195,7 +196,7 @@ def present(
     now: Answer | None,
     wanted: dict[str, str],
 ) -> list[str]:
-    """Bring files, account and units to what is wanted; what was done."""
+    """Bring files, account and units to the wanted state; return what was done."""
     params = module.params
     port = int(variables["port"] or 0)
     where = place.paths(port)
@@ -214,7 +215,7 @@ def present(
         write(path, wanted[path], 0o644)
     if new_login:
         password = new_password()
-        # The password first: should this end here, the login fails, and the next run sees it.
+        # The password first: if the run dies here, the login fails and the next run notices.
         write(
             where["password"],
             password + "\n",
@@ -243,7 +244,7 @@ def absent(
     variables: Variables,
     now: Answer | None,
 ) -> list[str]:
-    """Take units, account and files away; what was done."""
+    """Remove units, account and files; return what was done."""
     port = int(variables["port"] or 0)
     where = place.paths(port)
     unit = place.unit(port)
@@ -267,7 +268,7 @@ def absent(
         )
     if exists:
         run_alone(server, removal())
-    # The units last: by them an interrupted removal is seen.
+    # The units last, so that an interrupted removal is noticed.
     for path in sorted(gone, key=lambda path: path.startswith(place.UNITS)):
         os.unlink(path)
     for folder in (place.FOLDER, os.path.dirname(place.PROGRAM)):
@@ -284,7 +285,7 @@ def describe(files: dict[str, str]) -> str:
 
 
 def said_now(server_port: int) -> Said | None:
-    """What the answer says at this moment; None where there is none."""
+    """What the answer reports now; None if there is none."""
     now = place.read(server_port)
     return now["said"] if now else None
 

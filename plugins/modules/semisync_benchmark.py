@@ -11,16 +11,16 @@ module: semisync_benchmark
 short_description: (internal) Run a suite of load cells on a cluster
 version_added: "1.0.0"
 description:
-  - Runs a suite cell by cell, a step a call. The role C(dbre.semisync.benchmark) makes the calls in
-    their order; use that.
+  - Runs a suite cell by cell, one step per call. Use the role C(dbre.semisync.benchmark), which
+    makes the calls in order.
   - V(plan) reads the suite, states how long it will take, and begins C(benchmark-SUITE.json) or
-    goes on with that of an interrupted run. What it keeps there is the suite of all other parts.
-    V(prepare), on the source and the replicas, sets replication, durability, wait point, timeout
-    and delay for a step. V(measure), on the host that the load runs on, runs the cell once, keeps
-    it, and shows a line with its figure, its share of the limit and the time left. V(confirm), on
-    the source where the load comes from another host, sees that netem dropped nothing meanwhile.
-    V(restore), on all, puts everything back. V(finish), on the source, writes what it all says, and
-    the checkpoints P8.1 to P8.5 where the suite has them.
+    resumes that of an interrupted run. All other parts take the suite from there. V(prepare), on
+    the source and the replicas, sets replication, durability, wait point, timeout and delay for a
+    step. V(measure), on the host that runs the load, runs the cell once, records it, and shows a
+    line with its figure, its share of the limit and the time left. V(confirm), on the source if the
+    load comes from another host, checks that netem dropped nothing meanwhile. V(restore), on all
+    hosts, restores everything. V(finish), on the source, writes the result, and the checkpoints
+    P8.1 to P8.5 if the suite has them.
 options:
   do:
     description: The part.
@@ -29,20 +29,20 @@ options:
     required: true
   suite:
     description: Name of one of the collection's suites, or the path of a file. Required with
-      O(do=plan), which alone reads it.
+      O(do=plan), the only part that reads it.
     type: str
   suite_folders:
-    description: Where suites are found by name.
+    description: Folders with the suites that can be given by name.
     type: list
     elements: path
     default: []
   profile:
-    description: V(quick) runs what the suite's profile of that name says.
+    description: V(quick) runs the suite's shorter profile of that name.
     type: str
     choices: [full, quick]
     default: full
   repetitions:
-    description: How often each cell is run; V(0), as often as the suite says.
+    description: How often each cell is run; V(0) for the suite's own number.
     type: int
     default: 0
   resume:
@@ -58,7 +58,7 @@ options:
     type: str
   measured_from:
     description: Name of the variable with the result of O(do=measure). Required with O(do=prepare),
-      which sets everything up anew after a run that did not count.
+      which sets up everything again after an invalid run.
     type: str
   confirmed_from:
     description: Name of the variable with the result of O(do=confirm). Required with that part.
@@ -87,7 +87,7 @@ attributes:
   check_mode:
     support: partial
     details:
-      - V(plan) says what would be run; the role runs nothing else in check mode.
+      - V(plan) reports what would be run; the role runs nothing else in check mode.
   diff_mode:
     support: none
 author:
@@ -131,7 +131,7 @@ client:
   returned: O(do=plan) on the source
   type: str
 schema:
-  description: The schema of the load, which is made for this run and dropped after it.
+  description: The schema of the load, which is created for this run and dropped after it.
   returned: O(do=plan) on the source
   type: str
 run:
@@ -140,14 +140,14 @@ run:
   type: str
 setting:
   description: The result of M(dbre.semisync.semisync_setting).
-  returned: O(do=prepare) where it was called, and O(do=restore)
+  returned: O(do=prepare) if it was called, and O(do=restore)
   type: dict
 netem:
   description: The result of M(dbre.semisync.netem).
-  returned: O(do=prepare) and O(do=restore), where it was called
+  returned: O(do=prepare) and O(do=restore), if it was called
   type: dict
 dropped:
-  description: Packets that netem on the source has dropped since it was put on.
+  description: Packets that netem on the source has dropped since it was added.
   returned: O(do=confirm)
   type: int
 valid:
@@ -164,7 +164,7 @@ checkpoints:
   type: list
   elements: dict
 statement:
-  description: What the benchmark says, in sentences.
+  description: The benchmark's result, in sentences.
   returned: O(do=finish)
   type: list
   elements: str

@@ -7,32 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_canary
-short_description: Prove replication with rows that are written, acknowledged and seen to arrive
+short_description: Prove replication with rows that are written, acknowledged and received
 version_added: "0.1.0"
 description:
   - On a source, inserts rows one by one and returns how long each took and how far semi-sync's
     counters rose with it.
   - On a replica, waits until the last row of the same token is there and returns when it was seen.
-    With O(mode=watch) it
-    leaves a process behind that waits, and returns at once; started before the rows are written, it
-    measures the lag to a
-    few milliseconds. The option O(dbre.semisync.semisync_info#module:watcher) asks that process
-    what it saw.
-  - The table is created when it is missing (C(id), C(details), C(happened)); an existing table with
-    these columns is used
-    as it is. Only rows that the module wrote are ever deleted again.
+    With O(mode=watch) it leaves a process running that waits, and returns at once; started before
+    the rows are written, it measures the lag to a few milliseconds. The option
+    O(dbre.semisync.semisync_info#module:watcher) fetches the result from that process.
+  - The table is created if it is missing (C(id), C(details), C(happened)); an existing table with
+    these columns is used as it is. Only rows that the module wrote are ever deleted.
 options:
   mode:
     description:
       - V(write) inserts rows, V(wait) waits for them, V(watch) waits for them in the background.
-      - The process that V(watch) leaves behind ends when it was asked, or a minute after
-        O(timeout). A server that follows no source is skipped.
+      - The process that V(watch) starts ends when its result is fetched, or a minute after
+        O(timeout). A server that is not a replica is skipped.
     type: str
     choices: [write, wait, watch]
     default: write
   token:
-    description: A text that tells this set of rows from every other; the same for V(write) and
-      V(watch).
+    description: A text that identifies this set of rows; the same for V(write) and V(watch).
     type: str
     required: true
   rows:
@@ -54,17 +50,17 @@ options:
     default: 1000
   only_followed:
     description:
-      - With O(mode=write), create nothing on a server without followers - no session reads its
-        binary log, and semi-sync's source side is off. If the table is missing there, nothing is
-        written, and C(msg) says why.
+      - With O(mode=write), create nothing on a server without replicas, which means that no session
+        reads its binary log and semi-sync's source side is off. If the table is missing there,
+        nothing is written, and C(msg) says why.
     version_added: "1.0.0"
     type: bool
     default: false
   timeout:
     description:
       - With O(mode=write), seconds to wait for the confirmation of one row. A source without
-        replicas holds a row for as
-        long as its semi-sync timeout says; the module then returns without the confirmation.
+        replicas blocks a row for its semi-sync timeout; the module then returns without the
+        confirmation.
       - With O(mode=wait) and O(mode=watch), seconds to wait for the row.
     type: float
     default: 15
@@ -99,15 +95,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 written:
-  description: One entry per row, with its number, C(latency_ms), C(confirmed) and the
-    C(counters) that it raised.
+  description: One entry per row, with its number, C(latency_ms), C(confirmed) and the C(counters)
+    that it increased.
   returned: O(mode=write)
   type: list
   elements: dict
   sample: [{"row": 1, "latency_ms": 1.9, "confirmed": true, "counters": {"yes_tx": 1, "no_tx": 0}}]
 msg:
   description: Why no row was written.
-  returned: O(only_followed) is given, and no server follows it
+  returned: O(only_followed) is given, and the server has no replicas
   type: str
 confirmed_at:
   description: The host's clock, in seconds since 1970, when the last row was confirmed.
@@ -122,25 +118,25 @@ status:
   returned: O(mode=write)
   type: dict
 arrived:
-  description: Whether the last row was seen in time.
+  description: Whether the last row arrived in time.
   returned: O(mode=wait)
   type: bool
 arrived_at:
-  description: The host's clock, in seconds since 1970, when the last row was seen; null when it was
+  description: The host's clock, in seconds since 1970, when the last row was seen; null if it was
     not.
   returned: O(mode=wait)
   type: float
 gave_up_at:
-  description: The host's clock, in seconds since 1970, when the row was looked for no longer; null
-    if it was seen.
+  description: The host's clock, in seconds since 1970, when the module stopped waiting for the row;
+    null if it was seen.
   returned: O(mode=wait)
   type: float
 polls:
-  description: How often the replica was asked.
+  description: How often the replica was queried.
   returned: O(mode=wait)
   type: int
 watching:
-  description: Whether a process is there that waits for the rows.
+  description: Whether a process waits for the rows.
   returned: O(mode=watch)
   type: bool
 channel:
@@ -148,7 +144,7 @@ channel:
   returned: O(mode=watch)
   type: dict
 variables:
-  description: Who the server is, and whether it is read-only, as M(dbre.semisync.semisync_info)
+  description: The server's identity, and whether it is read-only, as M(dbre.semisync.semisync_info)
     returns it.
   returned: O(mode=watch)
   type: dict

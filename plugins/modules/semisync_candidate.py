@@ -8,17 +8,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_candidate
-short_description: Say which replica has received the most, when one must be promoted
+short_description: Report which replica has received the most, before one is promoted
 version_added: "1.0.0"
 description:
-  - Compares what the replicas of a cluster have received, applied or not, by GTID if all have
-    them, else by file and position in the source's binary log. Says what each lacks, what it has
-    still to apply, and whether a commit may be on a replica that could not be read.
-  - Promotes nothing. Fails if no replica could be read, or none has all that the others have.
-  - Runs on the controller, once per cluster, and connects to nothing. The source is not looked at.
+  - Compares what the replicas of a cluster have received, applied or not, by GTID if all have them,
+    else by file and position in the source's binary log. Reports what each lacks, what it still has
+    to apply, and whether a commit may be on a replica that could not be read.
+  - Promotes nothing. Fails if no replica could be read, or no single replica has everything that
+    the others have.
+  - Runs on the controller, once per cluster, and connects to nothing. Ignores the source.
 options:
   needed:
-    description: Acknowledgements that a commit waited for.
+    description: How many acknowledgements a commit waited for.
     type: int
     default: 1
   results_dir:
@@ -49,17 +50,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 candidates:
-  description: The replicas that have all that any has received, the one with the least left to
-    apply first.
+  description: The replicas that have everything that any replica has received, the one with the
+    least left to apply first.
   returned: on the host that speaks for its cluster
   type: list
   elements: str
 ranking:
   description:
-    - Each replica with C(lacks) and C(to_apply), both in C(unit); null if it is more than the
-      rest of a file. C(missing), the GTIDs that it lacks, on MariaDB the last of each domain;
-      whether it C(receives) from a source while it is read; C(sql_running) and C(last_sql_error);
-      whether it C(acknowledges); and C(how_long) it would apply, in words, if that was measured.
+    - Each replica with C(lacks) and C(to_apply), both in C(unit); null if it is more than the rest
+      of a file. C(missing), the GTIDs that it lacks, on MariaDB the last of each domain; whether it
+      C(receives) from a source while it is read; C(sql_running) and C(last_sql_error); whether it
+      C(acknowledges); and C(how_long) applying would take, in words, if that was measured.
   returned: on the host that speaks for its cluster
   type: list
   elements: dict
@@ -72,7 +73,7 @@ unread:
   returned: on the host that speaks for its cluster
   type: dict
 statement:
-  description: All of it in sentences.
+  description: The result in sentences.
   returned: on the host that speaks for its cluster
   type: list
   elements: str

@@ -11,14 +11,14 @@ short_description: (internal) Wait until a replica has applied what its source h
 version_added: "1.0.0"
 description:
   - Waits until this replica has applied its source's transactions up to a GTID position, or up to a
-    place in its source's binary log; that does not move while it is waited for.
-  - Shows a line of progress every few seconds, and fails at once where the applier has stopped.
+    position in its source's binary log. The target does not move during the wait.
+  - Shows a line of progress every few seconds, and fails at once if the applier has stopped.
 options:
   target:
     description: The source's C(gtid_executed) (MySQL) or C(gtid_binlog_pos) (MariaDB).
     type: str
   file:
-    description: A file of the source's binary log, where the replica follows by file and position.
+    description: A file of the source's binary log, if the replica follows by file and position.
     type: str
   position:
     description: A position in O(file).
@@ -28,8 +28,8 @@ options:
     type: float
     default: 3600
   required:
-    description: Whether a replica that is still behind then is a failure. Otherwise that is only
-      returned.
+    description: Whether the module fails if the replica is still behind then. Otherwise it only
+      returns that.
     type: bool
     default: true
   progress_seconds:
@@ -78,7 +78,7 @@ missing:
   returned: success
   type: int
 missing_at_first:
-  description: How many were not when the wait began; null with O(file).
+  description: How many were not applied when the wait began; null with O(file).
   returned: success
   type: int
 place:
@@ -87,11 +87,11 @@ place:
   returned: success
   type: dict
 seconds:
-  description: How long was waited.
+  description: How long the module waited.
   returned: success
   type: float
 seconds_behind:
-  description: How far the replica says itself that it is behind its source; null where it does not
+  description: How far the replica itself reports that it is behind its source; null if it does not
     know.
   returned: success
   type: int
@@ -107,7 +107,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 
 
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Wait, and note that a replica that was seeded has caught up."""
+    """Wait, and record that a seeded replica has caught up."""
     result = catch_up.wait(module, server, names)
     if module.params["target"] is not None and result["caught_up"] and not module.check_mode:
         marker.caught_up(server.variables()["port"] or "")

@@ -13,8 +13,7 @@ short_description: Point a replica at its source by GTID, and start or stop its 
 version_added: "0.1.0"
 description:
   - Configures the default replication channel by GTID (C(SOURCE_AUTO_POSITION),
-    C(MASTER_USE_GTID=slave_pos)) and starts
-    it, under the statement names of the server's version.
+    C(MASTER_USE_GTID=slave_pos)) and starts it, with the statement names of the server's version.
   - Does what community.mysql's C(mysql_replication) cannot - check mode, passwords with any
     character, and the source's
     public key for C(caching_sha2_password) without TLS.
@@ -23,17 +22,13 @@ options:
   state:
     description:
       - V(configured) points the channel at the source and starts it.
-      - V(started) and V(stopped) start and stop both threads of a channel that exists.
-      - V(updated) brings password and TLS of a channel that exists to what is given, and starts it.
-        Source and position stay.
-        The IO thread restarts only if something differs, and must connect within O(wait)
-        seconds; otherwise the old
-        values are put back and the module fails.
-      - V(reconnected) has an IO thread that has lost its source try again at once, and until it is
-        connected, for O(wait)
-        seconds at most, whatever its C(connect_retry), which stays. Nothing else is touched, and a
-        thread that does not
-        run is not changed.
+      - V(started) and V(stopped) start and stop both threads of an existing channel.
+      - V(updated) gives an existing channel the given password and TLS, and starts it. Source and
+        position stay. The IO thread restarts only if something differs, and must connect within
+        O(wait) seconds; otherwise the old values are put back and the module fails.
+      - V(reconnected) makes an IO thread that has lost its source retry at once and until it is
+        connected, for at most O(wait) seconds, whatever its C(connect_retry), which stays. It
+        touches nothing else, and leaves a stopped thread alone.
     type: str
     choices: [configured, started, stopped, updated, reconnected]
     default: configured
@@ -50,12 +45,12 @@ options:
   source_password:
     description:
       - Its password, with any character.
-      - With O(state=updated) it is compared with the one that the replica keeps, if that can be
-        read.
+      - With O(state=updated) it is compared with the one that the replica has stored, if that can
+        be read.
     type: str
   source_ssl:
-    description: Whether the channel must use TLS. By default not, or with O(state=updated) as it
-      is.
+    description: Whether the channel must use TLS. By default it need not; with O(state=updated) it
+      stays as it is.
     type: bool
   source_ssl_ca:
     description: Certificate authority, a file on the replica, that must have signed the source's
@@ -64,13 +59,13 @@ options:
     type: str
   source_ssl_verify:
     description:
-      - Whether the name in the source's certificate must be O(source_host). By default as the
-        server does it.
+      - Whether the name in the source's certificate must be O(source_host). By default, the
+        server's own default.
     version_added: "1.0.0"
     type: bool
   wait:
-    description: Seconds within which a channel whose login has changed must connect, and its
-      applier must catch up; or one that has lost its source be connected again.
+    description: Seconds within which a channel with a new login must connect and its applier must
+      catch up, or within which a channel that has lost its source must be connected again.
     version_added: "1.0.0"
     type: int
     default: 30
@@ -85,9 +80,8 @@ extends_documentation_fragment:
 author:
   - dbre.semisync contributors (@dbre-semisync)
 notes:
-  - MariaDB stops the applier too for a change of password or TLS. What was received is applied
-    before, because the server
-    forgets it then.
+  - For a change of password or TLS, MariaDB stops the applier too, and discards the relay log. So
+    what was received is applied first.
 seealso:
   - module: dbre.semisync.semisync_account
   - module: community.mysql.mysql_replication
@@ -143,10 +137,10 @@ if TYPE_CHECKING:
 
 
 def kept_password(server: Server, names: Names, variables: Variables) -> str | None:
-    """The password that the replica keeps for its channel, or None where it cannot be read."""
+    """The password that the replica has stored for its channel, or None if it cannot be read."""
     kept_in = variables.get("master_info_repository", "TABLE" if names.login_in_table else "FILE")
     if kept_in == "TABLE":
-        # The default channel, and the only one where the table has no column for its name.
+        # The default channel; it is the only one if the table has no column for its name.
         words = [
             row["User_password"]
             for row in server.rows("SELECT * FROM mysql.slave_master_info")
@@ -162,7 +156,7 @@ def kept_password(server: Server, names: Names, variables: Variables) -> str | N
 
 
 def update(module: AnsibleModule, replica: Replica, before: Channel) -> list[Step]:
-    """Bring password and TLS of the channel to what is given; the statements of that."""
+    """Give the channel the given password and TLS; return the statements."""
     params = module.params
     names = replica.names
     known = kept_password(replica.server, names, replica.server.variables())
@@ -175,7 +169,7 @@ def update(module: AnsibleModule, replica: Replica, before: Channel) -> list[Ste
 
 
 def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | None) -> list[Step]:
-    """Configure, start, stop or reconnect the channel; the statements of that."""
+    """Configure, start, stop or reconnect the channel; return the statements."""
     steps = channel.steps(replica.names, module.params, before)
     if steps and module.params["state"] == "reconnected" and not module.check_mode:
         replica.reconnect()
@@ -185,7 +179,7 @@ def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | Non
 
 
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Bring the channel to its state; what it was, and how it got there."""
+    """Bring the channel to the wanted state; return what it was, and how it got there."""
     params = module.params
     replica = Replica(module, server, names)
     before = replica.channel()

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_environment
-short_description: (internal) Measure what a host brings to a benchmark
+short_description: (internal) Measure the properties of a host that matter to a benchmark
 version_added: "1.0.0"
 description:
   - Returns processors, memory, kernel and virtualization, the latency of small synchronous writes,
     and the round trips.
-  - The writes go to a file of the module's own, which is removed at once.
+  - The writes go to a temporary file, which is removed at once.
 options:
   path:
     description: Folder on the file system whose latency is measured, such as the server's data
-      directory. Nothing is written
-      where this is left out.
+      directory. Without it nothing is written.
     type: path
   program:
-    description: The server's program on this host, where there is one. Tools that came with it lie
-      beside it, or under O(basedir), and are looked for there before the PATH.
+    description: The server's program on this host, if there is one. Its tools are beside it or
+      under O(basedir), and are looked for there before the PATH.
     type: path
   basedir:
     description: The server's variable of this name.
@@ -31,7 +30,7 @@ options:
     type: int
     default: 200
   seconds:
-    description: Seconds the writes may take at most; at least one is made.
+    description: Maximum seconds for all writes; at least one write is made.
     type: float
     default: 5
   peers:
@@ -64,29 +63,29 @@ RETURN = r"""
 environment:
   description: C(kernel), C(cpus), C(cpu), C(memory_mb), C(virtualization), and C(fsync_us) with
     C(median), C(p95), C(max) in
-    microseconds and C(n); null where nothing was written.
+    microseconds and C(n); null if nothing was written.
   returned: success
   type: dict
   sample: {"kernel": "6.1.0-42-amd64", "cpus": 2, "memory_mb": 24013, "virtualization": "kvm"}
 rtt_ms:
-  description: The median round trip by peer, in milliseconds; null where nothing answered.
+  description: The median round trip by peer, in milliseconds; null without a reply.
   returned: success
   type: dict
   sample: {"db2.example.com": 0.24}
 tools:
-  description: Where each load tool is, null where it is not; and which Python driver the modules
-    would use as C(driver).
+  description: Path of each load tool, null if it is missing; and as C(driver) the Python driver
+    that the modules would use.
   returned: success
   type: dict
   sample: {"mysqlslap": "/usr/bin/mysqlslap", "mariadb-slap": null, "sysbench": null, "driver":
     "pymysql"}
 dropped:
-  description: Packets that netem on this host has dropped since it was put on.
+  description: Packets that netem on this host has dropped since it was added.
   returned: success
   type: int
   sample: 0
 addresses:
-  description: The address of each peer, as this host resolves it; null where it does not.
+  description: The address of each peer, as this host resolves it; null if it does not.
   returned: success
   type: dict
   sample: {"db2.example.com": "192.0.2.11"}
@@ -167,7 +166,7 @@ def fsync(module: AnsibleModule) -> SyncedWrites | None:
 
 
 def resolve(peer: str) -> str | None:
-    """A peer's address, None where it has none."""
+    """A peer's address, None if it has none."""
     try:
         return str(
             socket.getaddrinfo(
@@ -182,13 +181,13 @@ def resolve(peer: str) -> str | None:
 
 
 def find(pattern: str, path: str) -> str | None:
-    """What a file says where a line matches, None where none does."""
+    """The part of a file's first line that matches; None if no line does."""
     match = re.search(pattern, text_if_any(path), re.MULTILINE)
     return match.group(1).strip() if match else None
 
 
 def tools(module: AnsibleModule) -> dict[str, str | None]:
-    """Where the tools of a load are, None where they are not; and the Python driver's name."""
+    """The paths of the load tools, None for missing ones; and the Python driver's name."""
     folders = program_folders(module.params["program"], module.params["basedir"] or "")
     paths: dict[str, str | None] = {tool: find_tool(module, (tool,), folders) for tool in TOOLS}
     paths["driver"] = mysql_driver.__name__ if mysql_driver else None

@@ -11,30 +11,30 @@ short_description: (internal) Take one step from file and position to GTIDs
 version_added: "1.0.0"
 description:
   - Takes a server one step from replication by file and position to replication by GTID. The role
-    P(dbre.semisync.replication#role) takes the steps in their order.
-  - First the modes of MySQL servers. All servers that replicate with each other take a step before
-    any takes the next; a server that is as far or further is left alone.
-  - Then each replica's channel goes to C(SOURCE_AUTO_POSITION=1) or C(MASTER_USE_GTID=slave_pos),
-    only where it is proven that the replica has what its source had under the same GTIDs. The proof
-    takes three calls, so that no thread of the channel stands while the controller goes from host
-    to host.
+    P(dbre.semisync.replication#role) takes the steps in order.
+  - The modes of MySQL servers come first. All servers that replicate with each other take a step
+    before any takes the next; a server that is already there or further is left alone.
+  - Then each replica's channel is changed to C(SOURCE_AUTO_POSITION=1) or
+    C(MASTER_USE_GTID=slave_pos), but only with proof that the replica has its source's transactions
+    under the same GTIDs. The proof takes three calls, so that no thread of the channel is stopped
+    while the controller goes from host to host.
 options:
   step:
     description:
       - V(warn), V(consistent), V(off_permissive), V(on_permissive) and V(on) set
         C(enforce_gtid_consistency) or C(gtid_mode) at run time, in this order. V(warn) then waits
         until O(watch) seconds have passed without a violation of GTID consistency in the error log,
-        and fails where there was one.
+        and fails if there was one.
       - V(drained), between V(on_permissive) and V(on), waits until no transaction without a GTID is
-        under way.
-      - V(read_replica) returns a replica's place in its source's binary log, and the GTIDs it has
-        applied, of one moment. On MariaDB the applier stops for that moment. A channel that is
-        stopped is started.
-      - V(read_source) returns, on a source, a place in its binary log and the GTIDs up to there. On
-        MySQL that is its end, on MariaDB O(replica_place).
-      - V(convert), on a replica, waits until it has applied all up to O(source_place), compares,
-        and changes the channel. Where the source does not take it, file and position are back
-        before the module fails.
+        in progress.
+      - V(read_replica) returns a replica's position in its source's binary log, and the GTIDs that
+        it has applied, both of one moment. On MariaDB the applier stops for that moment. A stopped
+        channel is started.
+      - V(read_source) returns, on a source, a position in its binary log and the GTIDs up to there.
+        On MySQL that is the log's end, on MariaDB O(replica_place).
+      - V(convert), on a replica, waits until it has applied everything up to O(source_place),
+        compares, and changes the channel. If the source does not accept it, the module restores
+        file and position, then fails.
     type: str
     choices:
       - warn
@@ -48,7 +48,7 @@ options:
       - convert
     required: true
   watch:
-    description: Seconds without a violation that V(warn) wants.
+    description: Seconds without a violation that V(warn) requires.
     type: int
     default: 60
   replica_place:
@@ -64,12 +64,12 @@ options:
     description: Inventory name of this host, for messages.
     type: str
   wait:
-    description: Seconds that transactions may be under way, a channel may take to connect, and its
-      applier to apply what was received.
+    description: Seconds that transactions may be in progress, that a channel may take to connect,
+      and its applier to apply what was received.
     type: int
     default: 60
   catch_up:
-    description: Seconds that the replica may take to come to O(source_place).
+    description: Seconds that the replica may take to reach O(source_place).
     type: int
     default: 3600
 extends_documentation_fragment:
@@ -80,7 +80,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - Reads, waits and compares in check mode, where the server's mode allows; stops nothing.
+      - Reads, waits and compares in check mode, as far as the server's mode allows; stops nothing.
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:

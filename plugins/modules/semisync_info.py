@@ -13,11 +13,11 @@ description:
   - Reads engine, version, plugins, variables, statuses, the replication channel, GTID sets,
     replication accounts and the option files as the server itself reads them, in one call and
     through one connection.
-  - Can wait, within bounds, until given conditions hold; every condition is asked of the server,
-    nothing sleeps blindly.
-  - Uses the names of the server's own version, and returns them; a playbook needs to know none.
+  - Can wait, within bounds, until given conditions hold; it checks every condition on the server
+    and never just sleeps.
+  - Uses the names of the server's own version, and returns them; a playbook need not know them.
   - Changes nothing on the server. With O(watcher) it ends the process that an earlier call of
-    M(dbre.semisync.semisync_canary) left behind on the host.
+    M(dbre.semisync.semisync_canary) started on the host.
   - Without O(wait_for), waits at most five minutes for a server that does not respond because a
     seeding is in progress on its host; any other fails at once.
 options:
@@ -57,7 +57,7 @@ options:
         type: bool
         default: false
       tls_only:
-        description: No session is seen to read the binary log as this account without TLS.
+        description: No visible session reads the binary log as this account without TLS.
         version_added: "1.0.0"
         type: str
   wait_timeout:
@@ -67,8 +67,9 @@ options:
   watcher:
     description:
       - Token of a M(dbre.semisync.semisync_canary) call with
-        O(dbre.semisync.semisync_canary#module:mode=watch) on this host. What it saw is asked for,
-        for at most three seconds, before the server is read; the process ends with its answer.
+        O(dbre.semisync.semisync_canary#module:mode=watch) on this host. The module fetches that
+        result before it reads the server, and waits for it for at most three seconds; then the
+        process ends.
     version_added: "1.0.0"
     type: str
   journal_schema:
@@ -77,14 +78,14 @@ options:
     type: str
     default: important
   asked_at:
-    description: The controller's clock, in seconds since 1970, as the task begins; the server's is
-      compared with it.
+    description: The controller's clock, in seconds since 1970, when the task begins; the server's
+      clock is compared with it.
     version_added: "1.0.0"
     type: float
   measure_backlog:
-    description: Whether a replica that has transactions to apply is watched for a second, or for up
-      to three if it applies none, so that RV(backlog) says how fast it applies. No longer than
-      until it has applied what it had.
+    description: Whether to watch a replica that has transactions to apply for a second, or for up
+      to three if it applies none, so that RV(backlog) says how fast it applies. The watch ends
+      early when the replica has applied everything.
     type: bool
     default: false
     version_added: "1.0.0"
@@ -128,7 +129,7 @@ version:
   type: str
   sample: 9.7.4
 version_full:
-  description: The version as the server says it.
+  description: The version as the server reports it.
   returned: success
   type: str
   sample: 10.11.14-MariaDB-0+deb12u2-log
@@ -156,7 +157,7 @@ variables:
   returned: success
   type: dict
 semisync:
-  description: Semi-sync's C(variables) and C(status) by side, under the collection's keys.
+  description: Semi-sync's C(variables) and C(status) by side, by the collection's keys.
   returned: success
   type: dict
 gtid:
@@ -174,9 +175,10 @@ channel:
 backlog:
   description:
     - What the replica has received and not applied, C(left) in C(unit) (transactions, or bytes of
-      the source's binary log without GTIDs; null if they are in several files), and C(applied)
-      in how many C(seconds), null if it was not watched.
-    - C(busy) says whether it had something to apply all that time. Null if it follows no source.
+      the source's binary log without GTIDs; null if they are in several files), and what it
+      C(applied) in how many C(seconds), null if it was not watched.
+    - C(busy) says whether it had something to apply all that time. Null on a server that is not a
+      replica.
   returned: success, with O(measure_backlog=true)
   type: dict
   sample: {unit: transactions, left: 9000, applied: 62, seconds: 1.03, busy: true}
@@ -192,8 +194,8 @@ accounts:
   type: list
   elements: dict
 readers:
-  description: Sessions that read the binary log, each with its C(user), C(host), and whether by
-    C(tls), null if the server does not report it.
+  description: Sessions that read the binary log, each with its C(user), C(host), and whether it
+    uses C(tls), null if the server does not report it.
   returned: success
   type: list
   elements: dict
@@ -207,7 +209,8 @@ certificates:
   returned: success
   type: dict
 login:
-  description: Where it found the server, as O(login_host), O(login_port), O(login_unix_socket).
+  description: The address at which it found the server, as O(login_host), O(login_port),
+    O(login_unix_socket).
   returned: success
   type: dict
 journal:
@@ -219,7 +222,7 @@ journal:
   type: dict
   sample: {number: 2, operation: switchover, state: done, from_host: db1, to_host: db2}
 held:
-  description: Servers that lost the source's role by a failover and are not back.
+  description: Servers that lost the source's role in a failover and have not rejoined.
   returned: success
   type: list
   elements: dict
@@ -229,16 +232,16 @@ settings_row:
   returned: success
   type: int
 settings_open:
-  description: That of the oldest one that was begun and is not done, or 0.
+  description: The number of the oldest such row that was begun and is not done, or 0.
   returned: success
   type: int
 schemas:
-  description: Schemas that are not the server's own.
+  description: Schemas without the server's own ones.
   returned: success
   type: list
   elements: str
 empty_schemas:
-  description: Those of C(schemas) that hold nothing, as far as the login may see that.
+  description: Those of C(schemas) that are empty, as far as the login can see.
   returned: success
   type: list
   elements: str
@@ -257,7 +260,8 @@ clock:
   returned: success
   type: float
 connection_id:
-  description: The number of the connection that read the server; they rise until it is restarted.
+  description: The number of the connection that read the server; the numbers grow until the server
+    restarts.
   returned: success
   type: int
 applier_ids:
@@ -272,17 +276,19 @@ registered:
   type: list
   elements: dict
 binlog_filters:
-  description: What keeps changes out of the server's binary log, null if the login may not read it.
+  description: Filters that keep changes out of the server's binary log; null if the login may not
+    read them.
   returned: success
   type: list
   elements: str
 error_log:
-  description: C(path) (empty if it is the unit's journal), C(inode), C(size), C(at) by its host.
+  description: C(path) (empty if it is the unit's journal), C(inode), C(size), C(at) by the host's
+    clock.
   returned: success
   type: dict
 calm_since:
-  description: On a source, a moment at which no commit waited for its acknowledgement, or all that
-    did have had it since, by RV(clock); C(null) if nothing tells.
+  description: On a source, a moment, by RV(clock), at which no commit waited for its
+    acknowledgement, or since which all that did have received it; C(null) if unknown.
   returned: success
   type: float
 asked_at:
@@ -290,12 +296,13 @@ asked_at:
   returned: always
   type: float
 clock_ahead:
-  description: Seconds by which the server's clock is ahead of O(asked_at), its start included.
+  description: Seconds by which the server's clock is ahead of O(asked_at), including the module's
+    start.
   returned: O(asked_at) is given
   type: float
 arrival:
-  description: What the process that watched for the canary row says, as
-    M(dbre.semisync.semisync_canary) does when it waits.
+  description: The result of the process that watched for the canary row, as
+    M(dbre.semisync.semisync_canary) returns it with V(mode=wait).
   returned: O(watcher) is given
   type: dict
 pid:
@@ -308,16 +315,16 @@ unit:
   type: str
   sample: mysql
 program:
-  description: The server's program; null if nothing tells.
+  description: The server's program; null if unknown.
   returned: success
   type: str
   sample: /usr/sbin/mysqld
 tools:
-  description: Programs on the host that a replica can be seeded with; the clone plugin's library.
+  description: Programs on the host that can seed a replica, and the clone plugin's library.
   returned: success
   type: dict
 seed:
-  description: What the last seeding of this server wrote down, or null.
+  description: What the last seeding of this server recorded, or null.
   returned: success
   type: dict
 answer:
@@ -326,24 +333,25 @@ answer:
   type: dict
 option_files:
   description:
-    - What the option files set, as C(mysqld --print-defaults) says, and the place and text of our
-      lines in them.
-    - C(elsewhere) is what they would set without our lines, and C(command_line) what the server was
-      started with beside them.
+    - What the option files set according to C(mysqld --print-defaults), and the file and text of
+      the collection's lines in them.
+    - C(elsewhere) is what they would set without those lines, and C(command_line) what the server
+      was started with besides.
     - C(unknown) says why the option files could not be read, and is empty if they were.
   returned: success
   type: dict
 waited:
-  description: Seconds it took until O(wait_for) held.
+  description: Seconds until O(wait_for) held.
   returned: O(wait_for) is given
   type: float
 reason:
   description: V(driver), V(stopped), V(silent), V(login), V(server) or V(wait), so that a playbook
-    can tell the kinds of failure apart.
+    can distinguish the kinds of failure.
   returned: failure
   type: str
 python_of_system:
-  description: Whether the Python that lacks PyMySQL is the system's, so that a package brings it.
+  description: Whether the Python that lacks PyMySQL is the system's, so that a package can install
+    it.
   returned: when PyMySQL is missing
   type: bool
 """
@@ -360,7 +368,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.state im
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
 
-# A row that is confirmed is there by now, or too late for the checkpoint.
+# A confirmed row has arrived by now, or is too late for the checkpoint.
 WATCHER_SECONDS = 3
 
 

@@ -10,21 +10,18 @@ module: semisync_load
 short_description: Run one load on a server and prove that it ran
 version_added: "0.1.0"
 description:
-  - Runs one of three loads a number of times and keeps the figures of every run. V(mysqlslap) is
-    the tool of that name
-    (mariadb-slap on MariaDB), V(sysbench) that one, and V(client) a single connection of the
-    module's own that times
-    every transaction.
-  - A run counts only when the tool was silent, its figures were read, the server's own counters
-    rose by what was asked,
-    and what O(replication) says held from the beginning to the end.
-  - Works in a schema of its own, which it drops afterwards; a schema that exists is refused.
+  - Runs one of three loads a number of times and keeps the figures of every run. V(mysqlslap) and
+    V(sysbench) are the tools of these names (mariadb-slap on MariaDB); V(client) is a single
+    connection of the module itself that times every transaction.
+  - A run counts only if the tool reported no error, its figures could be read, the server's own
+    counters rose as expected, and O(replication) held from beginning to end.
+  - Creates a schema to work in, and drops it afterwards; refuses an existing schema.
   - The load is real and disturbs other clients of the server.
   - Runs on the source, or on a separate client host with O(login_host) set to the source.
 options:
   tool:
-    description: What makes the load. V(sysbench) must be installed; the others come with the server
-      and the module.
+    description: The tool that makes the load. V(sysbench) must be installed; the server has
+      mysqlslap, and the module contains V(client).
     version_added: "1.0.0"
     type: str
     choices: [mysqlslap, sysbench, client]
@@ -46,11 +43,11 @@ options:
     type: int
     default: 5
   warmup:
-    description: Runs before those, which are thrown away.
+    description: Runs before those; their figures are discarded.
     type: int
     default: 1
   load_type:
-    description: What the SQL does that mysqlslap generates.
+    description: The kind of SQL that mysqlslap generates.
     type: str
     choices: [mixed, update, write, key, read]
     default: mixed
@@ -66,49 +63,47 @@ options:
       V(sysbench).
     type: str
   script:
-    description: sysbench's script, one of its own such as V(oltp_insert) or the path of yours on
-      the host.
+    description: sysbench's script, either a bundled one such as V(oltp_insert) or the path of your
+      own on the host.
     version_added: "1.0.0"
     type: str
     default: oltp_insert
   table_size:
-    description: Rows that sysbench puts into its table beforehand.
+    description: Rows that sysbench inserts into its table beforehand.
     version_added: "1.0.0"
     type: int
     default: 10000
   schema:
-    description: Name of the schema to work in; it must not exist. Made up when empty.
+    description: Name of the schema to work in; it must not exist. A generated name by default.
     type: str
   timeout:
-    description: Seconds one run may take.
+    description: Maximum seconds for one run.
     type: int
     default: 300
   replication:
     description:
-      - What must hold before and after a run, or it does not count. V(semisync), semi-sync is ON,
-        O(replicas) clients are
-        connected and every commit is acknowledged; V(async), it is OFF and the replicas are
-        connected; V(none), it is
-        OFF and no replica is connected. Nothing is required if this is left out.
+      - What must hold before and after a run for it to count. With V(semisync), semi-sync is ON,
+        O(replicas) clients are connected and every commit is acknowledged; with V(async), semi-sync
+        is OFF and the replicas are connected; with V(none), it is OFF and no replica is connected.
+        By default nothing is required.
     version_added: "1.0.0"
     type: str
     choices: [none, async, semisync]
   replicas:
-    description: How many replicas O(replication) is about.
+    description: The number of replicas for O(replication).
     version_added: "1.0.0"
     type: int
     default: 1
   peers:
-    description: Addresses to which the round trip is measured before every run, from the host the
-      module runs on.
+    description: Addresses to which the module measures the round trip before every run, from its
+      host.
     version_added: "1.0.0"
     type: list
     elements: str
     default: []
   delay_ms:
-    description: Delay that M(dbre.semisync.netem) has put on the way to O(peers). A run with less
-      does not count, nor does
-      one during which netem dropped packets.
+    description: Delay that M(dbre.semisync.netem) has added on the way to O(peers). A run with less
+      does not count, nor does one during which netem dropped packets.
     version_added: "1.0.0"
     type: float
     default: 0
@@ -152,15 +147,13 @@ EXAMPLES = r"""
 RETURN = r"""
 runs:
   description:
-    - Every run kept.
+    - Every run that was kept.
     - C(seconds), C(operations) and C(rate) a second; C(rate_stdev) of whole seconds, if the tool
-      tells when each
-      operation ended; C(latency_ms) with C(mean), C(stdev), C(p50), C(p95), C(p99) and C(max), null
-      for mysqlslap, which
-      does not tell; C(commits) that the binary log took; C(counters), how far semi-sync's rose;
-      C(rtt_ms), the median
-      round trip to the nearest of the peers; C(dropped) packets of netem.
-    - C(valid), and the C(reason) if it is not; then there is no figure.
+      reports when each operation ended; C(latency_ms) with C(mean), C(stdev), C(p50), C(p95),
+      C(p99) and C(max), null for mysqlslap, which does not report it; C(commits) in the binary log;
+      C(counters), how far semi-sync's rose; C(rtt_ms), the median round trip to the nearest of the
+      peers; packets that netem C(dropped).
+    - C(valid), or else the C(reason) and no figure.
   returned: success
   type: list
   elements: dict
@@ -169,7 +162,7 @@ valid:
   returned: success
   type: bool
 summary:
-  description: Median, minimum and maximum of the runs that count, in seconds; empty when none does.
+  description: Median, minimum and maximum of the runs that count, in seconds; empty if none does.
   returned: success
   type: dict
   sample: {"median": 0.91, "min": 0.88, "max": 1.02, "runs": 5}
@@ -216,15 +209,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 PINGS = 5
-# Seconds in which a server that was restarted must answer again, or a schema be gone.
+# Seconds in which a restarted server must accept connections again, or a schema be gone.
 PATIENCE = 30
 
 
 def snapshot_after(
     module: AnsibleModule, server: Server, names: Names
 ) -> tuple[Snapshot | None, Server]:
-    """A snapshot after a run, None where the server does not answer any more, also through a new
-    connection; and the connection.
+    """A snapshot after a run, and the connection; None if the server no longer answers, not even on
+    a new connection.
     """
 
     def look() -> Snapshot | None:
@@ -248,9 +241,7 @@ def one_run(
     names: Names,
     tool: load_tools.Load,
 ) -> tuple[LoadRun, Server]:
-    """One run: its figures, or why it does not count; and the server's connection, which may be a
-    new one.
-    """
+    """One run: its figures, or why it does not count; and the connection, maybe a new one."""
     params: LoadOptions = module.params
     host = NetemHost(module)
     trips = round_trips(module, params["peers"], PINGS, drain_seconds(params["delay_ms"]) + 1)
@@ -303,7 +294,7 @@ def measured(outcome: Outcome, reason: str) -> LoadRun:
 
 
 def drop(module: AnsibleModule, server: Server, schema: str) -> tuple[str, Server]:
-    """Drop the schema, also where the server has only just come back; (why it is still there or "",
+    """Drop the schema, even if the server has only just restarted; (why it is still there or "",
     the connection, which may be a new one).
     """
     until, said = time.monotonic() + PATIENCE, ""
@@ -313,7 +304,7 @@ def drop(module: AnsibleModule, server: Server, schema: str) -> tuple[str, Serve
         worker.start()
         worker.join(max(0.0, until - time.monotonic()))
         if worker.is_alive():
-            # As when no replica acknowledges.
+            # This happens when no replica acknowledges.
             return said or "the server did not answer in time", server
         if not errors:
             return "", server
@@ -338,7 +329,7 @@ def all_runs(
     names: Names,
     tool: load_tools.Load,
 ) -> list[LoadRun]:
-    """All runs, the warm-up thrown away; the schema is gone after each whatever happens."""
+    """All runs without the warm-up; the schema is dropped after each, whatever happens."""
     runs: list[LoadRun] = []
     for _run in range(module.params["warmup"] + module.params["iterations"]):
         try:
@@ -378,7 +369,7 @@ def check(params: LoadOptions) -> str:
 
 
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Run the load as often as wanted; what is returned."""
+    """Run the load as often as wanted; return the module's result."""
     params = module.params
     schema = params["schema"] or "semisync_load_" + uuid.uuid4().hex[:12]
     if schema in server.schemas():

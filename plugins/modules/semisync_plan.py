@@ -8,16 +8,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_plan
-short_description: (internal) Decide what a host needs, from what the servers of its cluster said
+short_description: (internal) Decide what a host needs, from what the servers of its cluster
+  reported
 version_added: "0.1.0"
 description:
   - Compares the state of every host of the cluster, as M(dbre.semisync.semisync_info) registered
-    it, with what the public variables of the roles want.
-  - Fails, before anything is touched, when the inventory, a value or a server makes it impossible.
-    The message names the host, what was found and what to do. It is said once per cluster; the
-    cluster's other hosts fail and name the host that says it.
-  - Without O(info_from) it judges only the public variables, of all hosts of the cluster; one that
-    begins with C(semisync_) and is none is refused with the nearest that is one.
+    it, with the public variables of the roles.
+  - Fails, before anything is changed, if the inventory, a value or a server makes the goal
+    impossible. The message names the host, what was found and what to do. It is shown once per
+    cluster; the cluster's other hosts fail and name the host that shows it.
+  - Without O(info_from) it checks only the public variables, of all hosts of the cluster; an
+    unknown variable that begins with C(semisync_) is refused, with the most similar known name.
   - Runs on the controller and connects to nothing.
 options:
   info_from:
@@ -26,36 +27,35 @@ options:
     type: str
   goal:
     description:
-      - V(apply) plans semi-synchronous replication as the variables want it.
+      - V(apply) plans semi-synchronous replication according to the variables.
       - V(remove) plans the way back to asynchronous replication. The collection's lines in a host's
-        option file say what is its own; semi-sync that somebody else set up is left. Refuses where
-        a writer would have to wait, or a server could not start again.
-      - V(gtid) plans the way from file and position to GTIDs. Refuses a cluster where a replica
-        would be sent again what it has, or where a server that is not in the inventory would stop
-        replicating.
-      - V(sides) says who is the source, and refuses nothing. What it reads may be of
-        M(dbre.semisync.semisync_canary) with V(mode=watch).
-      - V(drill) plans which replicas are stopped one after another, and what the source is to do
-        then. Refuses a cluster with a host that was not read or has failed in this run, or of which
-        it is not clear who is the source, a semi-sync timeout longer than
-        C(semisync_drill_max_block), and a server that belongs to no systemd unit.
+        option file show what it set up; any other semi-sync stays. Refuses if a writer would have
+        to wait, or a server could not start again.
+      - V(gtid) plans the way from file and position to GTIDs. Refuses a cluster in which a replica
+        would receive transactions again, or a server outside the inventory would stop replicating.
+      - V(sides) reports which host is the source, and refuses nothing. O(info_from) may also name
+        results of M(dbre.semisync.semisync_canary) with V(mode=watch).
+      - V(drill) plans which replicas are stopped one after another, and what the source must do
+        then. Refuses a cluster with a host that was not read or has failed in this run, or without
+        a clear source, a semi-sync timeout longer than C(semisync_drill_max_block), and a server
+        without a systemd unit.
       - V(hosts) plans nothing, and refuses a run that would read no host, because the inventory's
-        groups are missing or misspelt, or C(--limit) leaves none of their hosts. It needs no
-        O(info_from), and is for all hosts of the run once.
-      - V(read) plans nothing, and refuses to end a run well in which no host was read.
+        groups are missing or misspelt, or C(--limit) excludes all their hosts. It needs no
+        O(info_from), and runs once for all hosts.
+      - V(read) plans nothing, and fails a run in which no host was read.
     version_added: "1.0.0"
     type: str
     choices: [apply, remove, gtid, sides, drill, hosts, read]
     default: apply
   hold_back:
-    description: Whether a source waits with semi-sync until its replicas' channels run, because
-      until then every commit would wait for the timeout.
+    description: Whether semi-sync on a source is not enabled before its replicas' channels run,
+      because until then every commit would wait for the timeout.
     version_added: "1.0.0"
     type: bool
     default: true
   alone:
-    description: Whether those that could not be read are left out, as behind a failover that went
-      on without them. A source that is all that is left of its cluster waits for nobody then, also
+    description: Whether hosts that could not be read are left out, as after a failover without
+      them. A source that is the last host of its cluster then waits for no acknowledgement, nor
       after its next start.
     version_added: "1.0.0"
     type: bool
@@ -102,7 +102,7 @@ cluster:
   returned: success, with O(info_from)
   type: str
 problems:
-  description: Why it is not clear who is the source, in words.
+  description: Why it is not clear which host is the source, in words.
   returned: success, with V(goal=sides)
   type: list
   elements: str
@@ -111,16 +111,16 @@ side:
   returned: success, with O(info_from)
   type: str
 changes:
-  description: Whether anything is to be done on this host.
+  description: Whether anything must be done on this host.
   returned: success, with O(info_from)
   type: bool
 option_file:
-  description: Path and kind of the option file, and the collection's text in it as it is and as it
-    is to be; with O(goal=remove) the lines that replication needs, and where they are left.
+  description: Path and kind of the option file, and the collection's text in it, present and
+    planned; with O(goal=remove) the lines that replication needs, and the file in which they stay.
   returned: success, with O(info_from)
   type: dict
 cluster_changes:
-  description: Whether anything is to be done on any host of the cluster.
+  description: Whether anything must be done on any host of the cluster.
   returned: success, with O(goal=apply)
   type: bool
 server_changes:
@@ -140,7 +140,7 @@ source:
   returned: success, with O(goal=apply), O(goal=remove) or O(goal=drill)
   type: str
 source_address:
-  description: How replicas reach the source.
+  description: The address at which replicas reach the source.
   returned: success, with O(goal=apply)
   type: str
 source_port:
@@ -153,29 +153,29 @@ replicas:
   type: list
   elements: str
 replica_addresses:
-  description: How the replicas are reached, in the same order.
+  description: Addresses of the replicas, in the same order.
   returned: success, with O(goal=apply)
   type: list
   elements: str
 requested_stage:
-  description: V(full), or V(replication) for replication alone, as it is wanted.
+  description: V(full), or V(replication) for replication without semi-sync, as requested.
   returned: success, with O(goal=apply)
   type: str
 stage:
-  description: The same, as it is planned now.
+  description: The same, as planned now.
   returned: success, with O(goal=apply)
   type: str
 held:
-  description: Whether semi-sync on this source waits until its replicas' channels run.
+  description: Whether semi-sync on this source is not enabled before its replicas' channels run.
   returned: success, with O(goal=apply)
   type: bool
 fell_back:
-  description: Whether semi-sync is enabled on this source but off, after an acknowledgement that
-    did not come in time.
+  description: Whether semi-sync is enabled on this source but off, after an acknowledgement timed
+    out.
   returned: success, with O(goal=apply)
   type: bool
 baseline:
-  description: Whether semi-sync is nowhere enabled in the cluster, so that a baseline can be
+  description: Whether semi-sync is disabled in the whole cluster, so that a baseline can be
     measured.
   returned: success, with O(goal=apply)
   type: bool
@@ -184,20 +184,20 @@ before_first_replica:
   returned: success, with O(goal=apply)
   type: bool
 server_id:
-  description: The host's server_id, as it is to be.
+  description: The host's planned server_id.
   returned: success, with O(goal=apply)
   type: int
 fresh:
-  description: Whether the lines that replication needs are the collection's business on this host.
+  description: Whether the collection manages the lines that replication needs on this host.
   returned: success, with O(goal=apply)
   type: bool
 plugin:
-  description: Name of the semi-sync plugin that this host needs; null where it is built in, or not
-    wanted yet.
+  description: Name of the semi-sync plugin that this host needs; null if it is built in, or not
+    needed yet.
   returned: success, with O(goal=apply)
   type: str
 install_plugin:
-  description: Whether a plugin has to be installed, of either side.
+  description: Whether a plugin of either side has to be installed.
   returned: success, with O(goal=apply)
   type: bool
 install:
@@ -211,16 +211,17 @@ restart:
   returned: success, with O(goal=apply)
   type: bool
 spends:
-  description: Why the last look at the source proves nothing behind this plan; empty where it does.
+  description: Why the last look at the source proves nothing after this plan; empty if it still
+    does.
   returned: success
   type: str
 settles:
-  description: Whether the journal is to say that such a change is made, be it one that an
+  description: Whether the journal must record such a change as made, including one that an
     interrupted run began.
   returned: success, with O(goal=apply)
   type: bool
 restart_reasons:
-  description: Variables that differ and cannot be set otherwise.
+  description: Variables that differ and need a restart.
   returned: success, with O(goal=apply)
   type: list
   elements: str
@@ -230,8 +231,8 @@ source_restarts:
   type: list
   elements: str
 opens:
-  description: Whether this source starts read-only, and is to take writes once it runs, as
-    C(semisync_promise=lossless) has it.
+  description: Whether this source starts read-only, and must take writes once it runs, with
+    C(semisync_promise=lossless).
   returned: success, with O(goal=apply)
   type: bool
 set_global:
@@ -239,8 +240,7 @@ set_global:
   returned: success, with O(goal=apply)
   type: dict
 restart_io:
-  description: Whether the replica's IO thread has to be restarted, to begin or to cease to
-    acknowledge.
+  description: Whether the replica's IO thread has to be restarted, to start or stop acknowledging.
   returned: success, with O(goal=apply) or O(goal=remove)
   type: bool
 unit:
@@ -248,21 +248,21 @@ unit:
   returned: success, with O(goal=apply)
   type: str
 wait_for:
-  description: What must hold after a restart before the next host has its turn, as
+  description: What must hold after a restart before the next host's turn, as
     O(dbre.semisync.semisync_info#module:wait_for).
   returned: success, with O(goal=apply)
   type: dict
 followers:
-  description: Replicas that read this source, and are to connect again at once where it restarts.
+  description: Replicas that read this source, and must reconnect at once if it restarts.
   returned: success, with O(goal=apply)
   type: list
   elements: str
 clients:
-  description: Replicas that the cluster has.
+  description: How many replicas the cluster has.
   returned: success, with O(goal=apply)
   type: int
 clients_after:
-  description: Semi-sync replicas that the source must at least count after this host's turn.
+  description: The least number of semi-sync replicas on the source after this host's turn.
   returned: success, with O(goal=apply)
   type: int
 account:
@@ -274,12 +274,12 @@ account_needs_ssl:
   returned: success, with O(goal=apply)
   type: bool
 account_open_because:
-  description: Why it may log in without TLS although its source has it; empty where it may not, or
-    is not created.
+  description: Why that account may log in without TLS although the source has TLS; empty if it may
+    not, or is not created.
   returned: success, with O(goal=apply)
   type: str
 rotate_problem:
-  description: Why this host cannot be given another replication password; empty where it can.
+  description: Why this host cannot get a new replication password; empty if it can.
   returned: success, with O(goal=apply)
   type: str
 channel:
@@ -291,16 +291,17 @@ channels_change:
   returned: success, with O(goal=apply)
   type: bool
 catch_up:
-  description: Whether the replica is expected to be behind its source and is waited for.
+  description: Whether the replica is expected to be behind its source, so that the run waits for
+    it.
   returned: success, with O(goal=apply)
   type: bool
 tls:
-  description: Whether this replica's channel is wanted with C(ssl), which C(ca) and whether to
+  description: Whether this replica's channel should use C(ssl), with which C(ca), and whether to
     C(verify); null to leave it.
   returned: success, with O(goal=apply)
   type: dict
 tls_differs:
-  description: Whether a channel that exists has another TLS than that.
+  description: Whether an existing channel has different TLS settings.
   returned: success, with O(goal=apply)
   type: bool
 tls_authority:
@@ -313,16 +314,16 @@ tls_changes:
   returned: success, with O(goal=apply)
   type: bool
 seed:
-  description: How the source's data come to this replica first, with the keys C(method), C(why),
+  description: How this replica first gets the source's data, with the keys C(method), C(why),
     C(because) and C(tls) (of a clone), or null.
   returned: success, with O(goal=apply)
   type: dict
 seed_leftover:
-  description: Whether this source still has the account of a seeding that was interrupted.
+  description: Whether this source still has the account of an interrupted seeding.
   returned: success, with O(goal=apply)
   type: bool
 answer:
-  description: With O(goal=apply), what has to be done about the HTTP answer for routers, with its
+  description: With O(goal=apply), what has to be done about the HTTP answer for routers, and its
     settings; with O(goal=remove), whether there is one.
   returned: success
   type: raw
@@ -342,7 +343,7 @@ channel_runs:
   returned: success, with O(goal=remove)
   type: bool
 remains:
-  description: What stays because it is not the collection's, in words.
+  description: What stays because the collection did not set it up, in words.
   returned: success, with O(goal=remove)
   type: list
   elements: str
@@ -352,11 +353,11 @@ start:
   type: bool
 anonymous:
   description: Whether a server of the cluster may write transactions without a GTID, so that all
-    take the steps together.
+    servers take the steps together.
   returned: success, with O(goal=gtid)
   type: bool
 statements:
-  description: The modes that this MySQL server has to take, in their order.
+  description: The modes that this MySQL server has to go through, in order.
   returned: success, with O(goal=gtid)
   type: list
   elements: str
@@ -367,14 +368,14 @@ convert:
 drills:
   description:
     - A drill per replica, with C(replica), C(source), C(unit), C(timeout_ms), the acknowledgements
-      that a commit needs (C(needed)), the C(clients) there are, whether the source C(waits) where
-      it has fewer than it needs, and C(expected_fallback), which is false where the other replicas
-      are enough.
+      that a commit needs (C(needed)), the number of C(clients), whether the source C(waits) if it
+      has fewer than it needs, and C(expected_fallback), which is false if the other replicas are
+      enough.
   returned: success, with O(goal=drill)
   type: list
   elements: dict
 refused_with:
-  description: The host that says why the cluster was refused.
-  returned: on failure, where another host says it
+  description: The host that reports why the cluster was refused.
+  returned: on failure, if another host reports it
   type: str
 """

@@ -13,8 +13,7 @@ short_description: Install, remove and configure semi-sync's plugins at run time
 version_added: "0.1.0"
 description:
   - Installs (C(INSTALL PLUGIN)) or removes (C(UNINSTALL PLUGIN)) the semi-sync plugin of one side
-    under the name that the
-    server's version has for it, and brings run-time variables to given values.
+    under its name in the server's version, and sets run-time variables to given values.
   - If semi-sync is built in (MariaDB 10.3.3 and later) there is nothing to install; the
     variables are still set.
   - A plugin installed this way is loaded again at every start, because the server keeps it in
@@ -32,29 +31,27 @@ options:
     default: present
   variables:
     description:
-      - Global variables, under the server's own names, and their values; set with C(SET GLOBAL)
-        if they differ.
-      - A plugin's variables can be given together with O(state=present), they are set after it is
+      - Global variables, by the server's own names, and their values; set with C(SET GLOBAL) if
+        they differ.
+      - A plugin's variables can be given together with O(state=present); they are set after it is
         installed.
     type: dict
     default: {}
   restart_io_thread:
     description:
       - Restart the replication IO thread after a change, or if the replica's semi-sync status is
-        not ON; without it a
-        replica stays asynchronous (MySQL manual, "Installing Semisynchronous Replication"). A
-        thread that does not run
-        is not changed.
+        not ON; without it a replica stays asynchronous (MySQL manual, "Installing Semisynchronous
+        Replication"). A stopped thread is left alone.
     type: bool
     default: false
 notes:
-  - A source that is enabled gets a timeout of 100 ms until a commit is acknowledged or no client
-    has committed for a second, for 10 seconds at most, and then the configured one. So a lagging
+  - A source that is enabled first gets a timeout of 100 ms, until a commit is acknowledged or no
+    client has committed for a second, for at most 10 seconds; then the configured one. So a lagging
     replica delays no writer.
   - With O(state=absent) semi-sync is disabled first. The server refuses while semi-sync replicas
     are connected, and on a replica while its IO thread is semi-sync; the module passes on the
     server's reason.
-  - On a server with C(super_read_only) it is off while a plugin is installed or uninstalled.
+  - C(super_read_only), if on, is switched off while a plugin is installed or uninstalled.
 extends_documentation_fragment:
   - dbre.semisync.login
   - dbre.semisync.attributes
@@ -98,8 +95,7 @@ statements:
   elements: str
   sample: ["INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'"]
 status:
-  description: Semi-sync's statuses afterwards, under the collection's keys; empty without the
-    plugin.
+  description: Semi-sync's statuses afterwards, by the collection's keys; empty without the plugin.
   returned: success
   type: dict
 """
@@ -132,7 +128,7 @@ if TYPE_CHECKING:
     )
 
 SETTLE_SECONDS = 10
-# A source on which nobody waits for so long has no writers that could be held up.
+# If no commit waits for so long, the source has no writers that could be delayed.
 IDLE_SECONDS = 1
 
 
@@ -144,8 +140,8 @@ def plan(
     plugins: dict[str, str],
     current: Variables,
 ) -> tuple[list[str], list[str]]:
-    """The statements to run, in order, and those that follow once a source that is switched on
-    waits for its replicas.
+    """The statements to run, in order, and those to run once a source that was switched on waits
+    for its replicas.
     """
     if wanted_state == "absent":
         removals = plugin.uninstall_statements(names, side, plugins)
@@ -177,7 +173,7 @@ def settle(
     idle_seconds: float = IDLE_SECONDS,
     pause: float = 0.05,
 ) -> None:
-    """Wait until a source that was switched on has its first acknowledgement, or nobody commits, or
+    """Wait until a source that was switched on has its first acknowledgement, no client commits, or
     time is up.
 
     Args:
@@ -232,7 +228,7 @@ def predict(
 def execute(module: AnsibleModule, server: Server, statements: list[str]) -> None:
     """Run the statements; in check mode none."""
     for statement in [] if module.check_mode else statements:
-        # What the server writes down of it is refused where it is super_read_only.
+        # A server that is super_read_only refuses to record it.
         written = re.match(r"(UN)?INSTALL ", statement)
         try:
             with connection.open_to_root(server) if written else contextlib.nullcontext():
@@ -248,7 +244,7 @@ def restarts(
     channel: Channel | None,
     steps: list[str],
 ) -> list[str]:
-    """The statements that start the IO thread again, if it has to see what was done."""
+    """The statements that restart the IO thread, if the change needs that to take effect."""
     if not module.params["restart_io_thread"]:
         return []
     status = names.statuses("replica")["status"].lower()
@@ -258,7 +254,7 @@ def restarts(
 
 
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Bring plugin and variables to what is wanted; what was done."""
+    """Bring plugin and variables to the wanted state; return what was done."""
     side = module.params["side"]
     wanted = module.params["variables"]
     wanted_state = module.params["state"]
@@ -275,7 +271,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         variables,
     )
     counted = statuses(server, names, side)
-    # INSTALL PLUGIN reads the option files, so a variable may have its wanted value by then.
+    # INSTALL PLUGIN reads the option files, so a variable may already have its wanted value.
     execute(module, server, steps)
     if later and not module.check_mode:
         settle(lambda: statuses(server, names, side), counted)

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_pulse
-short_description: (internal) Write canary rows at a steady pace, each one timed
+short_description: (internal) Write canary rows at a steady pace, and time each one
 version_added: "1.0.0"
 description:
   - With O(mode=write), started with C(async), inserts a row into the canary table again and again,
-    also while commits are
-    blocked, and notes of each how long it took, how far semi-sync's counters rose with it, and what
-    status and clients the
-    source had then.
-  - With O(mode=wait), waits until the newest of these rows are as wanted.
+    also while commits are blocked. Records for each how long it took, how far semi-sync's counters
+    rose, and the source's status and clients at that time.
+  - With O(mode=wait), waits until the newest of these rows match O(wait_for).
   - With O(mode=end), ends the writing and returns every row.
-  - The rows are kept in a file in C(/run) until then. A writer whose file is gone ends by itself,
-    and so does one whose
-    O(seconds) are over. A new one ends those that interrupted runs left.
+  - The rows are kept in a file in C(/run) until then. A writer ends by itself when its file is gone
+    or its O(seconds) are over. A new writer ends those of interrupted runs.
 options:
   mode:
     description: What to do.
@@ -27,7 +24,7 @@ options:
     choices: [write, wait, end]
     default: write
   token:
-    description: Letters and digits that tell this pulse from every other; the same for all modes.
+    description: Letters and digits that identify this pulse; the same for all modes.
     type: str
     required: true
   interval:
@@ -35,25 +32,25 @@ options:
     type: float
     default: 0.1
   seconds:
-    description: With O(mode=write), how long at most; with O(mode=wait), how long to wait.
+    description: With O(mode=write), the longest time to write; with O(mode=wait), to wait.
     type: float
     default: 300
   wait_for:
-    description: What the newest rows must be like, with O(mode=wait).
+    description: With O(mode=wait), what the newest rows must show.
     type: dict
     suboptions:
       status:
-        description: Semi-sync's status on the source. With V(ON) each row must be acknowledged,
+        description: Semi-sync's status on the source. With V(ON) every row must be acknowledged,
           with V(OFF) none.
         type: str
         choices: ['ON', 'OFF']
         required: true
       clients:
-        description: How many semi-sync clients the source counts.
+        description: The number of semi-sync clients that the source reports.
         type: int
         required: true
       rows:
-        description: How many of the newest rows.
+        description: How many of the newest rows must match.
         type: int
         default: 5
   schema:
@@ -113,7 +110,7 @@ rows:
   sample: [{"at": 1795271384.112, "latency_ms": 1.9, "status": "ON", "clients": 1, "yes_tx": 1,
     "no_tx": 0, "no_times": 0}]
 error:
-  description: Why the writer ended before it was told to; empty where it did not.
+  description: Why the writer ended too early; empty if it did not.
   returned: O(mode=end)
   type: str
 waited:
@@ -141,7 +138,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.read import by_key
 
 POLL_SECONDS = 0.05
-# A writer that is just being ended may be in a commit that is blocked.
+# A writer that is being ended may be in a blocked commit.
 END_SECONDS = 5
 
 
@@ -151,9 +148,9 @@ def path_of(module: AnsibleModule) -> str:
 
 
 def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Insert until the file is gone or the time is up."""
+    """Insert rows until the file is gone or the time is up."""
     path = path_of(module)
-    # Those of interrupted runs: their writers end.
+    # The files of interrupted runs, so that their writers end.
     for old in glob.glob(pulse.PATTERN % "*"):
         os.unlink(old)
     # Not readable for others, and never through a link.
@@ -184,7 +181,7 @@ def beat(
     names: Names,
     stream: TextIO,
 ) -> int:
-    """Insert row after row, and write each down; how many there were.
+    """Insert row after row and record each; return how many there were.
 
     Args:
         watcher: another connection to the server, for its counters.
@@ -228,7 +225,7 @@ def put(stream: TextIO, item: dict[str, Any]) -> None:
 
 
 def read(path: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
-    """pulse.parse() of the file; nothing where there is none."""
+    """pulse.parse() of the file; nothing if there is none."""
     try:
         with open(path) as stream:
             return pulse.parse(stream.read())
@@ -241,7 +238,7 @@ def alive(header: dict[str, Any]) -> bool:
 
 
 def unreachable(module: AnsibleModule) -> str:
-    """Why there is no connection to the server; empty where there is one."""
+    """Why there is no connection to the server; empty if there is one."""
     login.require_driver(module)
     try:
         login.connect(module).close()
@@ -256,15 +253,15 @@ def wait(module: AnsibleModule) -> dict[str, object]:
     begin = time.monotonic()
 
     def look() -> tuple[list[dict[str, Any]], list[str], str]:
-        """The rows, what they lack, and why no more will come."""
+        """The rows, how they differ from what is wanted, and why no more will come."""
         header, rows, error = read(path_of(module))
         gone = bool(header) and not alive(header)
         if gone:
-            # What it wrote last, since it was read.
+            # Rows that it wrote since the last read.
             header, rows, error = read(path_of(module))
         ended = error or ("the writer on the source is gone" if gone else "")
         if not header and not ended:
-            # Where the server does not answer, no writer ever gets as far as its file.
+            # If the server does not answer, a writer never creates its file.
             ended = unreachable(module)
         return rows, pulse.unmet(params["wait_for"], rows), ended
 
@@ -283,7 +280,7 @@ def wait(module: AnsibleModule) -> dict[str, object]:
 
 
 def end(module: AnsibleModule) -> dict[str, object]:
-    """Take the file away, which ends the writer, and return what is in it."""
+    """Remove the file, which ends the writer, and return its rows."""
     path = path_of(module)
     if module.check_mode or not os.path.exists(path):
         header, rows, error = read(path)
@@ -297,7 +294,7 @@ def end(module: AnsibleModule) -> dict[str, object]:
             POLL_SECONDS,
             enough=operator.not_,
         )
-        # With the row that it was writing.
+        # Including the row that it was writing.
         stream.seek(0)
         _header, rows, error = pulse.parse(stream.read())
     return {"changed": True, "rows": rows, "error": error}

@@ -12,32 +12,32 @@ module: semisync_rejoin
 short_description: (internal) Judge a former source, and bring it back as a replica
 version_added: "1.0.0"
 description:
-  - The steps of P(dbre.semisync.rejoin#role), in their order.
+  - The steps of P(dbre.semisync.rejoin#role), in order.
 options:
   step:
     description:
-      - V(look) reads on the former source's host what the new source lacks, by the files of its
-        binary log alone where its server does not run; and on the new source's where its binary
-        logs begin. It changes nothing.
-      - V(judge) says on the controller whether it may come back, keeps that, and refuses what was
-        not consented to.
+      - V(look) reads on the former source's host what the new source lacks, from the binary log's
+        files alone if its server does not run; and on the new source's host at which GTIDs its
+        binary logs begin. It changes nothing.
+      - V(judge) decides on the controller whether it may rejoin, records that, and refuses what
+        lacks consent.
       - V(carry) reads on the former source's host the transactions that the new source lacks, and
-        V(replay) carries them out there, where it has not written the same rows since. In check
-        mode it only says whether it has.
-      - V(ready) lets the former source run, read-only and with the option lines of a replica, and
-        keeps its data aside where they are to be replaced.
-      - V(release) gives it what its channel begins with.
-      - V(settle) leaves its events to the source, and takes the option lines away that V(ready)
-        wrote.
-      - V(record) writes on the new source that the former one is back.
-      - V(report) says and keeps what became of it.
-      - V(hold) is of a failover. It lets the dead source's server start read-only, whoever starts
-        it, where its host can be reached.
+        V(replay) executes them on the new source, if that has not written the same rows since. In
+        check mode it only reports whether it has.
+      - V(ready) starts the former source read-only and with the option lines of a replica, and
+        keeps a copy of its data if they are to be replaced.
+      - V(release) sets the GTID position at which its channel begins.
+      - V(settle) leaves its scheduled events to the source, and removes the option lines that
+        V(ready) wrote.
+      - V(record) records on the new source that the former one has rejoined.
+      - V(report) shows and records the outcome.
+      - V(hold) belongs to a failover. It makes the dead source's server start read-only from now
+        on, if its host can be reached.
     type: str
     choices: [look, judge, carry, replay, ready, release, settle, record, report, hold]
     required: true
   again:
-    description: Whether O(step=judge) comes after O(step=ready).
+    description: Whether O(step=judge) runs after O(step=ready).
     type: bool
     default: false
   info_from:
@@ -86,46 +86,46 @@ EXAMPLES = r"""
 
 RETURN = r"""
 log:
-  description: What the binary log says, or null where it was not read.
+  description: What the binary log contains, or null if it was not read.
   returned: O(step=look), on the former source
   type: dict
 why:
   description: Why it was not read, in words.
-  returned: O(step=look), on the former source, where it was not
+  returned: O(step=look), on the former source, if it was not
   type: str
 encrypted:
-  description: Whether that is because it is encrypted.
-  returned: O(step=look), on the former source, where it was not
+  description: Whether the reason is that it is encrypted.
+  returned: O(step=look), on the former source, if it was not
   type: bool
 down:
   description: Whether the server does not run.
   returned: O(step=look), on the former source
   type: bool
 lost_power:
-  description: Whether the host was started since its server came to an end without a word; C(null)
-    where nothing tells.
+  description: Whether the host was started after its server ended without logging a shutdown;
+    C(null) if unknown.
   returned: O(step=look), on the former source
   type: bool
 read_only_by:
-  description: The option file by which its next start is read-only; empty where there is none.
-  returned: O(step=look), on the former source, where its server does not run
+  description: The option file that makes its next start read-only; empty if there is none.
+  returned: O(step=look), on the former source, if its server does not run
   type: str
 reach:
-  description: Why the replication account cannot log in to the new source from here; empty where
-    it can.
+  description: Why the replication account cannot log in to the new source from here; empty if it
+    can.
   returned: O(step=look), on the former source
   type: str
 first_gtids:
-  description: Where a MariaDB server's binary logs begin.
+  description: The GTIDs at which a MariaDB server's binary logs begin.
   returned: O(step=look), on the new source
   type: str
 exposed:
-  description: Tables whose engine has no transactions.
+  description: Tables with an engine without transactions.
   returned: O(step=look), on the new source
   type: list
   elements: str
 go:
-  description: Whether it is done.
+  description: Whether the rejoin goes ahead.
   returned: O(step=judge)
   type: bool
 host:
@@ -133,34 +133,34 @@ host:
   returned: O(step=judge)
   type: str
 way:
-  description: V(attach), V(truncate), V(replay) or V(seed); V(finish) where it follows already and
-    what is behind that is left; V(none) where nothing is.
+  description: V(attach), V(truncate), V(replay) or V(seed); V(finish) if it already follows and
+    only later steps are left; V(none) if nothing is left.
   returned: O(step=judge)
   type: str
 hosts:
-  description: What the module is given on each host.
+  description: What the module gets on each host.
   returned: O(step=judge)
   type: dict
 missed:
-  description: What the journal says of the failover that a replica has missed, or null.
+  description: The journal's row of the failover that a replica has missed, or null.
   returned: O(step=judge)
   type: dict
 away:
-  description: Other former sources, and RV(behind), which have no part in it.
+  description: Other former sources, and those of RV(behind), which this run leaves alone.
   returned: O(step=judge)
   type: list
   elements: str
 behind:
-  description: Other replicas that missed the failover, and are brought over by runs of their own.
+  description: Other replicas that missed the failover, which need runs of their own.
   returned: O(step=judge)
   type: list
   elements: str
 record:
-  description: What rejoin.json says.
+  description: The contents of rejoin.json.
   returned: O(step=judge) or O(step=report)
   type: dict
 count:
-  description: How many transactions there are.
+  description: Number of transactions.
   returned: O(step=carry)
   type: int
 payload:
@@ -168,11 +168,11 @@ payload:
   returned: O(step=carry)
   type: str
 done:
-  description: How many were carried out.
+  description: How many were executed.
   returned: O(step=replay)
   type: int
 kept:
-  description: Where its old data are; empty where they are not kept.
+  description: Folder of its old data; empty if they are not kept.
   returned: O(step=ready)
   type: str
 not_kept:
@@ -180,7 +180,7 @@ not_kept:
   returned: O(step=ready)
   type: str
 fence:
-  description: The option file that lets it start read-only until O(step=settle).
+  description: The option file that makes it start read-only until O(step=settle).
   returned: O(step=ready) or O(step=hold)
   type: str
 statements:

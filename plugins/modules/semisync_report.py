@@ -11,20 +11,19 @@ module: semisync_report
 short_description: Write the report of a run
 version_added: "1.0.0"
 description:
-  - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from whatever of
+  - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from the run's
     C(checkpoints.json), C(findings.json), C(switchover.json), C(certificate.json), C(rejoin.json),
-    C(drill.json) and C(benchmark-*.json) is there. Shows the table of all checkpoints of the run,
-    and the path.
-  - If the run changed the source's role, the report says who could write when, by the records of
-    all of the cluster's runs up to this one.
-  - C(report.html) is one page with everything in it. It makes no request to anywhere and runs no
-    script.
+    C(drill.json) and C(benchmark-*.json), as far as they exist. Shows the table of all checkpoints
+    of the run, and the path.
+  - If the run changed the source's role, the report shows which host could write when, from the
+    records of all of the cluster's runs up to this one.
+  - C(report.html) is one self-contained page. It makes no requests and runs no scripts.
   - Acts once per cluster, on its source or else on the first of its hosts that is still in the
     play, and is skipped on the others and in check mode.
   - Runs on the controller and connects to nothing.
 requirements:
-  - matplotlib 3.6 or later on the controller, for C(report.html). Without it C(summary.md) is
-    written, and one line says what to install.
+  - matplotlib 3.6 or later on the controller, for C(report.html). Without it only C(summary.md) is
+    written, and one line names what to install.
 options:
   results_dir:
     description: Folder for results.
@@ -36,8 +35,8 @@ options:
     type: str
   info_from:
     description: Name of the variable that holds each host's registered
-      M(dbre.semisync.semisync_info) result, by which the source is known; without it the
-      inventory's group says who it is.
+      M(dbre.semisync.semisync_info) result, which identifies the source; without it the inventory's
+      group does.
     type: str
     default: ''
 extends_documentation_fragment:

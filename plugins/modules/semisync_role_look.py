@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# A module of its own, so that a look does not carry the parts of a role change to a host.
+# A separate module, so that a look does not send the code of a role change to a host.
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ description:
 options:
   step:
     description:
-      - V(look) reads the host, and tries to log in to other members.
-      - V(reach) tries the servers that listen elsewhere than was thought.
+      - V(look) reads the host, and tries to log in to the cluster's other servers.
+      - V(reach) tries the servers that listen at other addresses than expected.
     type: str
     choices: [look, reach]
     required: true
   operation:
-    description: What the look is of.
+    description: The operation that needs the look.
     type: str
     choices: [switchover, failover]
     default: switchover
@@ -35,7 +35,7 @@ options:
     type: str
     default: important
   plan:
-    description: What the action gives the module on this host.
+    description: The plan for this host, from the action.
     type: dict
   password:
     description: The replication account's.
@@ -155,7 +155,7 @@ def read(module: AnsibleModule, given: Mapping[str, object]) -> None:
     """Do the step, and leave the module.
 
     Raises:
-        PlanError: what was given is not what the step needs.
+        PlanError: the plan lacks what the step needs.
     """
     if module.params["step"] == "reach":
         reach = ReachPlan.from_dict(given)

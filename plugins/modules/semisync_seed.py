@@ -14,36 +14,36 @@ description:
     dump - O(part=prepare), O(part=send) and O(part=offered) on the source, O(part=seen) and
     O(part=take) on the replica, O(part=clear) on the source again. The role
     P(dbre.semisync.seed#role) makes the calls.
-  - Where the copy is under way it runs on the hosts alone. The controller shows a line of progress
-    every few seconds; where the controller goes away the copy goes on, and a later run waits for
-    its end.
-  - Writes down in C(/var/lib/dbre-semisync) how far it is. A seeding that was interrupted is
-    recognised by that, and begins again at the next run.
+  - The copy itself runs on the hosts. The controller shows a line of progress every few seconds; if
+    the controller dies the copy continues, and a later run waits for its end.
+  - Records its progress in C(/var/lib/dbre-semisync). By that record the next run recognises an
+    interrupted seeding, and starts it again.
   - Whether the replica may be overwritten is decided by M(dbre.semisync.semisync_plan), not here.
 options:
   part:
     description:
-      - V(seen) says as which host the source sees this replica, for the account of a clone. It logs
-        in with a name that has no account, and reads the refusal.
-      - V(prepare) says how much there is to copy, and refuses tables that this method cannot copy
-        faithfully. For a clone it installs the clone plugin where it is missing, and creates the
-        account C(dbre_semisync_seed) with the privilege C(BACKUP_ADMIN) alone, outside the binary
-        log and for O(donor_host) alone.
-      - V(send) listens on O(port) until the replica that knows O(token) comes, then sends it the
-        output of mariadb-backup or of the dump program, over TLS. Where nobody comes within two
-        minutes it ends, and has changed nothing. Run it with C(async) and C(poll=0). It does
+      - V(seen) returns as which host the source sees this replica, for the account of a clone. It
+        tries to log in with a name without an account, and reads the refusal.
+      - V(prepare) returns how much there is to copy, and refuses tables that this method cannot
+        copy faithfully. For a clone it installs the clone plugin if it is missing, and creates the
+        account C(dbre_semisync_seed) with only the privilege C(BACKUP_ADMIN), outside the binary
+        log and only for O(donor_host).
+      - V(send) listens on O(port) until the replica that knows O(token) connects, then sends it the
+        output of mariadb-backup or of the dump program, over TLS. If it does not connect within two
+        minutes, V(send) ends, and has changed nothing. Run it with C(async) and C(poll=0). It does
         nothing in check mode.
       - V(offered) waits until V(send) listens, and fails with the reason of V(send) as soon as that
-        has ended. It asks no server.
-      - V(take) replaces the data of this server with the copy, and sets the GTID position that
-        replication goes on from.
-      - V(clear) drops the account of a clone, and the clone plugin where it was installed for this;
-        a note in C(/var/lib/dbre-semisync) says so, also after a run that was interrupted.
+        has ended. It queries no server.
+      - V(take) replaces the data of this server with the copy, and sets the GTID position from
+        which replication continues.
+      - V(clear) drops the account of a clone, and the clone plugin if it was installed for this; a
+        note in C(/var/lib/dbre-semisync) records that, so that it works after an interrupted run
+        too.
     type: str
     choices: [seen, prepare, send, offered, take, clear]
     required: true
   method:
-    description: How the data are copied. A clone needs no V(send), the others no V(clear).
+    description: The method to copy the data. A clone needs no V(send), the others no V(clear).
     type: str
     choices: [clone, backup, dump]
     required: true
@@ -52,7 +52,7 @@ options:
     type: str
   tls:
     description:
-      - Whether that account, and the clone, must use TLS, must not, or whatever the servers agree
+      - Whether that account, and the clone, must use TLS, must not, or use what the servers agree
         on (V(any)), which is TLS if both have it.
     type: str
     choices: [required, any, disabled]
@@ -63,8 +63,8 @@ options:
     type: path
   donor_host:
     description:
-      - Host that the account C(dbre_semisync_seed) may log in from, as O(part=seen) says it.
-      - Empty where that is not known; then the account may log in from everywhere.
+      - Host that the account C(dbre_semisync_seed) may log in from, as O(part=seen) returned it.
+      - Empty if unknown; then the account may log in from everywhere.
     type: str
     default: ''
   port:
@@ -78,21 +78,21 @@ options:
     description: Its private key, as PEM, for V(send).
     type: str
   token:
-    description: Secret that the stream asks for.
+    description: Secret that the replica must send to get the stream.
     type: str
   tools:
     description: Paths of the programs C(backup), C(dump), C(stream) and C(client) on this host.
     type: dict
   job:
-    description: Where Ansible keeps the result of V(send) on this host, for V(offered).
+    description: File in which Ansible keeps the result of V(send) on this host, for V(offered).
     type: path
   wait:
     description: Seconds that V(offered) waits; V(send) reads the accounts before it listens, and
-      waits for a port that another seeding has.
+      waits for a port that another seeding uses.
     type: int
     default: 300
   source:
-    description: Inventory name of the source, for what V(take) writes down.
+    description: Inventory name of the source, for the record that V(take) writes.
     type: str
   source_host:
     description: Address of the source as this replica reaches it.
@@ -113,12 +113,12 @@ options:
     description: systemd unit of this server, for V(take).
     type: str
   restart_timeout:
-    description: Seconds this server may take to restart.
+    description: Seconds that this server may take to restart.
     type: int
     default: 120
   seen_at:
-    description: Time in what a seeding had written down when this one was planned. One that has
-      ended since is enough.
+    description: Time in the record of the last seeding when this one was planned. If a seeding has
+      ended since, no other is needed.
     type: float
     default: 0
   timeout:
@@ -183,15 +183,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bytes:
-  description: How much there is to copy, as the server estimates it, or how much came.
+  description: How much there is to copy, by the server's estimate, or how much was received.
   returned: O(part=prepare) or O(part=take)
   type: int
 tables:
-  description: How many tables there are.
+  description: Number of tables.
   returned: O(part=prepare)
   type: int
 schemas:
-  description: The schemas that are not the server's own.
+  description: The schemas without the server's own ones.
   returned: O(part=prepare)
   type: list
   elements: str
@@ -212,7 +212,7 @@ plugins:
   returned: O(part=prepare)
   type: dict
 host:
-  description: As which host the source sees this replica; empty if it does not tell.
+  description: As which host the source sees this replica; empty if the source does not report it.
   returned: O(part=seen)
   type: str
 installed:
@@ -228,7 +228,7 @@ seconds:
   returned: O(part=take) or O(part=offered)
   type: float
 reason:
-  description: V(no_answer) where the source's stream could not be reached, else V(failed).
+  description: V(no_answer) if the source's stream could not be reached, else V(failed).
   returned: failure
   type: str
 """
@@ -252,14 +252,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed.take import tak
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
-# What a part needs with every method.
+# Options that a part needs with every method.
 PART_NEEDS = [
     ("part", "send", ("certificate", "key", "token", "tools")),
     ("part", "offered", ("certificate", "job")),
     ("part", "seen", ("source_host",)),
     ("part", "take", ("source", "source_host", "unit")),
 ]
-# What it needs beside that with one of them.
+# Further options that it needs with one method.
 METHOD_NEEDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("prepare", "clone"): ("password",),
     ("take", "clone"): ("password",),
@@ -269,7 +269,7 @@ METHOD_NEEDS: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def missing_options(params: Mapping[str, object]) -> list[str]:
-    """Options that this part needs with this method, and that are not given."""
+    """The options that this part needs with this method and did not get."""
     needs = METHOD_NEEDS.get((str(params["part"]), str(params["method"])), ())
     return [name for name in needs if not params[name]]
 

@@ -10,20 +10,18 @@ module: semisync_setting
 short_description: (internal) Change settings for a measurement, with an automatic rollback
 version_added: "1.0.0"
 description:
-  - Sets replication mode, durability and semi-sync's variables at run time, and puts back what was
-    there before.
-  - Before anything is changed, the first values are kept on the host and a systemd timer is started
-    that puts them back
-    after O(rollback_after) seconds, so that a lost controller or a killed run leaves nothing
-    behind. Both are in memory, as
-    the settings are; a restarted server has the values of its option files. What was created on the
-    server is named in a file that outlives a reboot, so that O(state=absent) drops it then too.
-  - O(state=present) again changes the settings and starts the timer's time anew; the values to put
-    back stay the first
-    ones.
+  - Sets replication mode, durability and semi-sync's variables at run time, and restores the
+    previous values.
+  - Before any change, the original values are kept on the host and a systemd timer is started that
+    restores them after O(rollback_after) seconds, so that a lost controller or a killed run leaves
+    nothing behind. Values and timer are in memory, as the settings are; a restarted server has the
+    values of its option files. What was created on the server is listed in a file that survives a
+    reboot, so that O(state=absent) drops it even then.
+  - A repeated O(state=present) changes the settings and restarts the timer; the values to restore
+    are still the original ones.
 options:
   state:
-    description: V(present) sets, V(absent) puts everything back.
+    description: V(present) changes the settings, V(absent) restores everything.
     type: str
     choices: [present, absent]
     default: present
@@ -35,10 +33,9 @@ options:
   replication:
     description:
       - V(semisync) switches semi-sync on at the source, V(async) and V(none) switch it off there.
-        With V(none) the replica's IO
-        thread is stopped, with the others it is started.
-      - The source waits until its replicas are connected (with V(none), until none is) before the
-        module returns.
+        V(none) stops the replica's IO thread, the others start it.
+      - On the source, the module returns only when its replicas are connected, or with V(none) when
+        none is.
     type: str
     choices: [none, async, semisync]
   variables:
@@ -52,26 +49,25 @@ options:
     type: int
     default: 1
   wait_timeout:
-    description: Seconds the source waits for them, and seconds that O(state=absent) waits for a
-      server that does not answer.
+    description: Seconds to wait for the source's replicas, and seconds that O(state=absent) waits
+      for a server that does not answer.
     type: int
     default: 60
   schema:
-    description: A schema that the load will create; it is dropped with everything else where it was
-      left behind. It must not
-      exist when it is named for the first time.
+    description: A schema that the load will create; if it is left over, it is dropped with
+      everything else. It must not exist when it is first named.
     type: str
   account:
-    description: An account to be created for the load, dropped with everything else. It may do
-      everything in O(schema).
+    description: An account to be created for the load, dropped with everything else. It has all
+      privileges on O(schema).
     type: dict
     suboptions:
       user:
-        description: Its name; it must not exist when it is named for the first time.
+        description: Its name; the account must not exist when it is first named.
         type: str
         required: true
       host:
-        description: Where it may come from.
+        description: The host that it may log in from.
         type: str
         default: "%"
       password:
@@ -79,7 +75,7 @@ options:
         type: str
         required: true
   rollback_after:
-    description: Seconds after which the host puts everything back by itself, from 10 to 86400.
+    description: Seconds after which the host restores everything by itself, from 10 to 86400.
     type: int
     default: 900
 extends_documentation_fragment:
@@ -88,9 +84,9 @@ extends_documentation_fragment:
   - dbre.semisync.attributes
   - dbre.semisync.attributes.changes
 notes:
-  - Takes root (use C(become)) and systemd.
-  - The login is kept in a file only root can read until everything is put back, because the timer
-    needs it.
+  - Needs root (use C(become)) and systemd.
+  - The login is kept in a file that only root can read until everything is restored, because the
+    timer needs it.
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -115,19 +111,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 statements:
-  description: What was run, or would be in check mode.
+  description: The statements that were run, or would be in check mode.
   returned: success
   type: list
   elements: str
   sample: ["SET GLOBAL rpl_semi_sync_source_enabled = 'OFF'"]
 kept:
-  description: What will be put back, C(variables), C(io) (whether the IO thread ran), C(schemas)
-    and C(accounts); empty when
-    everything is.
+  description: What will be restored, C(variables), C(io) (whether the IO thread ran), C(schemas)
+    and C(accounts); empty when everything is.
   returned: success
   type: dict
 rollback_at:
-  description: When the host puts everything back by itself, UTC; null when there is nothing to.
+  description: When the host restores everything by itself, UTC; null if there is nothing to
+    restore.
   returned: success
   type: str
 reason:
@@ -163,7 +159,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import account_name
 
-# Seconds that a sender may take to see that its replica is gone; then it is ended.
+# Seconds that a sender thread may take to notice that its replica is gone; then it is ended.
 LINGER = 2
 # ER_NO_SUCH_THREAD: it has ended already.
 NO_SUCH_THREAD = 1094
@@ -176,7 +172,7 @@ def io_runs(server: Server, names: Names) -> bool:
 
 
 def settle(module: AnsibleModule, server: Server, names: Names) -> None:
-    """Wait until the source's replicas are connected as the replication mode wants them.
+    """Wait until the source's replicas are connected as the replication mode requires.
 
     Raises:
         SettingError: they are not in time.
@@ -201,7 +197,7 @@ def settle(module: AnsibleModule, server: Server, names: Names) -> None:
 
 
 def end_senders(server: Server) -> None:
-    """End senders to replicas that are gone: until the next event they do not see it."""
+    """End the sender threads of replicas that are gone: they notice only at the next event."""
     for number in server.senders():
         try:
             server.rows(f"KILL {number}")
@@ -211,10 +207,10 @@ def end_senders(server: Server) -> None:
 
 
 def check_free(server: Server, kept: Kept, params: SettingOptions) -> None:
-    """Refuse a schema and an account that are there already and not for the load.
+    """Refuse a schema or an account that already exists and was not created for the load.
 
     Args:
-        kept: what must be put back.
+        kept: what must be restored.
     """
     schema = params["schema"]
     account = params["account"]
@@ -238,7 +234,7 @@ def create_account(server: Server, account: NewAccount, schema: str) -> None:
 
 
 def present(module: AnsibleModule, server: Server, names: Names) -> SettingResult:
-    """Keep what is there, start the timer, and make the settings."""
+    """Keep the original values, start the timer, and change the settings."""
     params: SettingOptions = module.params
     rollback = SettingsRollback(module)
     side = params["side"]
@@ -312,8 +308,8 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
 
 
 def connect(module: AnsibleModule) -> Any:
-    """A cursor. To put settings back, a server that is just starting is waited for: it may have
-    been killed by a load.
+    """A cursor. Before a restore, wait for a server that is just starting: a load may have killed
+    it.
     """
     login.require_driver(module)
 

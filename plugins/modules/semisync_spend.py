@@ -9,18 +9,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_spend
-short_description: (internal) Say that the last look at a source proves nothing any more
+short_description: (internal) Invalidate the last look at a source
 version_added: "1.0.0"
 description:
-  - Runs on a source before what it waits for is changed, its timeout, wait point, wait count, what
-    it does without replicas, or whether it waits at all.
+  - Runs on a source before a change of its timeout, wait point, wait count, of what it does without
+    replicas, or of whether it waits at all.
   - Marks the last look that C(verify.yml) kept on the controller, and writes a row into the
-    cluster's journal if semi-sync is enabled there, so that the look of another controller counts
-    no more either.
+    cluster's journal if semi-sync is enabled there, so that the look of another controller no
+    longer counts either.
   - Fails if no replica acknowledges that row in time, or it cannot be written, except on a server
-    that is read-only. A source that gives up its wait within a minute is waited for.
-  - Runs again after the change, with O(done=true). A look that comes between the two rows, and one
-    that follows a run which was interrupted between them, proves nothing from its own moment on.
+    that is read-only. The module waits for a source that gives up its own wait within a minute.
+  - Runs again after the change, with O(done=true). A look between the two rows, or after a run that
+    was interrupted between them, proves nothing about later commits.
 options:
   reason:
     description: What changes, in words.
@@ -31,8 +31,8 @@ options:
     type: bool
     default: false
   row:
-    description: With O(done=true), RV(row) of the task before the change. Without it, whatever runs
-      that were interrupted more than a quarter of an hour ago have left open is closed.
+    description: With O(done=true), RV(row) of the task before the change. Without it, the module
+      closes the open rows of runs that were interrupted more than a quarter of an hour ago.
     type: str
   results_dir:
     description: Folder for results.
@@ -43,10 +43,10 @@ options:
     type: str
     default: important
   host:
-    description: Inventory name of the source, which the action gives the module.
+    description: Inventory name of the source, from the action.
     type: str
   token:
-    description: What marks the row, which the action gives the module.
+    description: The token of the row, from the action.
     type: str
 extends_documentation_fragment:
   - dbre.semisync.internal
@@ -57,7 +57,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - Writes nothing in check mode, and says whether it would.
+      - Writes nothing in check mode, and reports whether it would.
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -85,7 +85,7 @@ path:
   returned: success
   type: str
 row:
-  description: What marks the row; see O(row).
+  description: The token of the row; see O(row).
   returned: success, if a row is needed
   type: str
 written:
@@ -93,7 +93,7 @@ written:
   returned: success
   type: bool
 acknowledged:
-  description: Whether semi-sync was at work when the row was written, so that a replica has it.
+  description: Whether semi-sync was active when the row was written, so that a replica has it.
   returned: success
   type: bool
 problem:
@@ -101,7 +101,7 @@ problem:
   returned: success
   type: str
 keeps:
-  description: Whether that keeps the change from being made.
+  description: Whether that problem forbids the change.
   returned: success
   type: bool
 """

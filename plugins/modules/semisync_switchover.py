@@ -10,30 +10,31 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: semisync_switchover
-short_description: (internal) Move the source's role to a replica, while everybody lives
+short_description: (internal) Move the source's role to a replica, in a switchover or a failover
 version_added: "1.0.0"
 description:
-  - The steps of P(dbre.semisync.switchover#role), in their order.
-  - O(step=part) runs on all hosts of a cluster at the same time. The parts meet at named locks on
-    the target's and the source's server. A process that outlives a killed part mends its host.
+  - The steps of P(dbre.semisync.switchover#role), in order.
+  - O(step=part) runs on all hosts of a cluster at the same time. The hosts synchronize by named
+    locks on the target's and the source's server. If one of these processes is killed, its watchdog
+    process repairs the host.
 options:
   step:
     description:
-      - V(look) reads on a host what the plan needs beside M(dbre.semisync.semisync_info), and tries
-        to log in to the other server. In a failover it reads what that module does as well, and
-        V(reach) tries the servers that listen elsewhere than was thought.
+      - V(look) reads on a host what the plan needs besides M(dbre.semisync.semisync_info), and
+        tries to log in to the other server. In a failover it also reads what that module reads, and
+        V(reach) tries the servers that listen at other addresses than expected.
       - V(plan) judges every premise on the controller, and refuses, or plans.
-      - V(part) does a host's part.
-      - V(report) says what became of it, keeps it, and fails where the role did not move.
-      - V(after) does on a host what has time.
-      - In a failover V(freeze) stops a replica's IO thread and reads it, V(judge) judges that on
-        the controller, V(thaw) starts the IO thread again if no replica takes over, and V(salvage)
-        reads the end of the dead source's binary log.
+      - V(part) does a host's share of the role change.
+      - V(report) shows and records the outcome, and fails if the role did not move.
+      - V(after) does on a host what need not be done at once.
+      - In a failover V(freeze) stops a replica's IO thread and reads the replica, V(judge) judges
+        the readings on the controller, V(thaw) starts the IO thread again if no replica takes over,
+        and V(salvage) reads the end of the dead source's binary log.
     type: str
     choices: [look, reach, plan, freeze, salvage, judge, part, thaw, report, after]
     required: true
   operation:
-    description: What the steps are of; the source lives in a switchover, and is dead in a failover.
+    description: The operation; the source is alive in a switchover, and dead in a failover.
     type: str
     choices: [switchover, failover]
     default: switchover
@@ -43,12 +44,12 @@ options:
         steps returned is read from the variables that the roles register.
     type: str
   fenced:
-    description: Whether O(step=plan) of a failover comes after the tasks that fence the source.
+    description: Whether O(step=plan) of a failover runs after the tasks that fence the source.
     type: bool
     default: false
   settled:
     description:
-      - Whether O(step=report) comes after everything else. It keeps the first look at the source.
+      - Whether O(step=report) runs after everything else. It records the first look at the source.
     type: bool
     default: false
   results_dir:
@@ -63,13 +64,13 @@ options:
     type: str
     default: important
   plan:
-    description: What the action gives the module on this host.
+    description: The plan for this host, from the action.
     type: dict
   password:
     description: The replication account's.
     type: str
   tail:
-    description: What was salvaged, which the action gives the module on the candidate.
+    description: The salvaged transactions, from the action, on the candidate.
     type: str
 extends_documentation_fragment:
   - dbre.semisync.internal
@@ -80,7 +81,7 @@ attributes:
   check_mode:
     details:
       - O(step=freeze), O(step=part), O(step=thaw) and O(step=after) do nothing in check mode; the
-        plan says what they would.
+        plan lists what they would do.
 author:
   - dbre.semisync contributors (@dbre-semisync)
 seealso:
@@ -98,8 +99,8 @@ EXAMPLES = r"""
 RETURN = r"""
 mode:
   description:
-    - V(switch); V(finish) or V(undo) for one that was interrupted; V(settle) where the role has
-      moved and the rest is left; V(none) for a cluster that is not meant.
+    - V(switch); V(finish) or V(undo) for an interrupted role change; V(settle) if the role has
+      moved and only the cleanup is left; V(none) for a cluster that is not selected.
   returned: O(step=plan)
   type: str
 cluster:
@@ -115,15 +116,15 @@ to:
   returned: O(step=plan) or O(step=report)
   type: str
 token:
-  description: What the rows of this switchover in the journal have in common.
+  description: The token that this switchover's rows in the journal share.
   returned: O(step=plan) or O(step=report)
   type: str
 hosts:
-  description: What the module is given on each host.
+  description: What the module gets on each host.
   returned: O(step=plan)
   type: dict
 premises:
-  description: What must hold, each with its C(host), what was C(observed), and whether it is
+  description: The conditions, each with its C(host), what was C(observed), and whether it is
     C(good).
   returned: O(step=plan) or O(step=report)
   type: list
@@ -134,45 +135,47 @@ statements:
   type: list
   elements: raw
 running:
-  description: Whether another switchover has the lock of this server. An account that may change no
-    roles has it in vain; its connection is ended.
+  description: Whether another switchover holds this server's lock. If an account without the
+    privileges for a role change holds it, its connection is ended.
   returned: O(step=look)
   type: bool
 lock_of:
-  description: The connection that has that lock, with its account if the login sees it; or empty.
+  description: The connection that holds that lock, with its account if the login can see it; or
+    empty.
   returned: O(step=look)
   type: str
 reach:
-  description: Why the replication account cannot log in to a member from here, by host; empty where
+  description: Why the replication account cannot log in to a member from here, by host; empty if
     it can.
   returned: O(step=look)
   type: dict
 look:
   description:
-    - What the judge needs beside the rest, which is as M(dbre.semisync.semisync_info) returns it.
-      C(running), C(filters) and C(first_gtids) are as in a switchover; C(tried) has each place at
-      which another server may listen, with C(words) for why the replication account cannot log in
-      there, and if it C(answered); C(kernel_seconds), C(server_seconds) as RV(server_seconds).
-    - Of a server that does not run, how it C(ended), as systemd remembers it, with how many seconds
-      ago; what its error C(log) says since the last look, null where that cannot be read; and
+    - What O(step=judge) needs besides the rest, which is as M(dbre.semisync.semisync_info) returns
+      it. C(running), C(filters) and C(first_gtids) are as in a switchover; C(tried) has each
+      address at which another server may listen, with C(words) for why the replication account
+      cannot log in there, and whether it C(answered); C(kernel_seconds), C(server_seconds) as
+      RV(server_seconds).
+    - For a server that does not run, how it C(ended) and how many seconds ago, according to
+      systemd; what its error C(log) says since the last look, null if that cannot be read; and
       whether its binary log can be read for O(step=salvage).
-    - Of C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found.
+    - In C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found.
   returned: O(step=look) of a failover, also with a failure
   type: dict
 tried:
-  description: As under RV(look), of the places that were not tried there.
+  description: As in RV(look), for the addresses that were not tried there.
   returned: O(step=reach)
   type: list
   elements: dict
 salvage:
   description:
     - How many transactions the dead source's binary log has that the candidate lacks, C(count),
-      their C(gtids), the C(files), and the C(end) of the last; C(torn) bytes are behind that, of
-      the transaction C(torn_gtid). C(case) names what is in the way, in C(words).
+      their C(gtids), the C(files), and the C(end) of the last; C(torn) bytes follow that, of the
+      transaction C(torn_gtid). C(case) names an obstacle, and C(words) describes it.
   returned: O(step=salvage), on the source
   type: dict
 filters:
-  description: What keeps transactions from being applied or logged.
+  description: Filters that keep transactions from being applied or logged.
   returned: O(step=look)
   type: list
   elements: str
@@ -186,7 +189,7 @@ event_scheduler:
   returned: O(step=look)
   type: str
 server_seconds:
-  description: For how long the server has run, and RV(kernel_seconds) the machine.
+  description: Seconds since the server started; RV(kernel_seconds) since the machine did.
   returned: O(step=freeze)
   type: int
 kernel_seconds:
@@ -194,12 +197,12 @@ kernel_seconds:
   returned: O(step=freeze)
   type: float
 applier_ids:
-  description: As M(dbre.semisync.semisync_info) returns it, behind the stop.
+  description: As M(dbre.semisync.semisync_info) returns it, after the stop.
   returned: O(step=freeze)
   type: list
   elements: int
 asked_at:
-  description: The controller's clock before the module was sent; RV(answered_at) is that after it.
+  description: The controller's clock before the module was sent; RV(answered_at) after it returned.
   returned: O(step=look) or O(step=freeze)
   type: float
 answered_at:
@@ -207,15 +210,15 @@ answered_at:
   returned: O(step=look) or O(step=freeze)
   type: float
 settings_row:
-  description: As of M(dbre.semisync.semisync_info), when the target has applied everything.
+  description: As M(dbre.semisync.semisync_info) returns it, once the target has applied everything.
   returned: O(step=part) of a failover
   type: int
 stopped:
-  description: Whether the IO thread stands still.
+  description: Whether the IO thread is stopped.
   returned: O(step=freeze)
   type: bool
 was:
-  description: What the IO thread did before.
+  description: The IO thread's state before.
   returned: O(step=freeze)
   type: str
 at:
@@ -223,11 +226,11 @@ at:
   returned: O(step=freeze)
   type: float
 channel:
-  description: The default replication channel behind the stop.
+  description: The default replication channel after the stop.
   returned: O(step=freeze)
   type: dict
 gtid:
-  description: GTID sets behind the stop.
+  description: GTID sets after the stop.
   returned: O(step=freeze)
   type: dict
 go:
@@ -240,26 +243,26 @@ certificate:
   type: dict
 lives:
   description:
-    - Whether the source may live, and somebody has accepted that; it has to be seen dead behind the
-      tasks that fence it, before anything else is done.
+    - Whether the source may be alive, and the operator has accepted that; after the tasks that
+      fence it, it must be seen dead before anything else is done.
   returned: O(step=plan) of a failover
   type: bool
 fence:
-  description: Whether an option file of a switchover lets the server start read-only.
+  description: Whether an option file of a switchover makes the server start read-only.
   returned: O(step=look)
   type: bool
 long:
-  description: Sessions with a transaction that is open for some time.
+  description: Sessions with a long open transaction.
   returned: O(step=look)
   type: list
   elements: dict
 first_gtids:
-  description: Where a MariaDB server's binary logs begin.
+  description: The GTIDs at which a MariaDB server's binary logs begin.
   returned: O(step=look)
   type: str
 ahead:
-  description: How the target of a failover applied what it had received before its part began, or
-    null where that was little.
+  description: How the target of a failover applied its backlog before its share began, or null if
+    that was small.
   returned: O(step=part) of a failover
   type: dict
   sample: {transactions: 9000, seconds: 61.2, relaxed: {sync_binlog: 1000}}
@@ -269,7 +272,7 @@ round:
   type: dict
 outcome:
   description:
-    - V(done), V(undone); V(refused) where nothing was begun; V(unknown) where somebody must look.
+    - V(done), V(undone); V(refused) if nothing was begun; V(unknown) if an operator must check.
   returned: O(step=part) or O(step=report)
   type: str
 reason:
@@ -282,7 +285,7 @@ timeline:
   type: list
   elements: dict
 points:
-  description: The checkpoints S1 and following that this host has seen.
+  description: The checkpoints from S1 on that this host has seen.
   returned: O(step=part) or O(step=report)
   type: list
   elements: dict
@@ -291,15 +294,15 @@ position:
   returned: O(step=part), on the source
   type: str
 scheduler_was_on:
-  description: Whether the event scheduler was switched off here.
+  description: Whether the event scheduler was on and was switched off here.
   returned: O(step=part), on the source
   type: bool
 writers_waited_ms:
-  description: From the freeze until somebody took writes again, by the source's clock.
+  description: Milliseconds from the freeze until a server took writes again, by the source's clock.
   returned: O(step=part) on the source, or O(step=report)
   type: float
 renewed:
-  description: Whether the process that starts the IO thread again waits longer.
+  description: Whether the process that restarts the IO thread now waits longer.
   returned: O(step=salvage), on a replica while another host reads
   type: bool
 path:

@@ -10,32 +10,29 @@ module: semisync_unit
 short_description: (internal) Stop a unit, with a timer that starts it again
 version_added: "1.0.0"
 description:
-  - Returns whether a systemd unit runs and when it last stopped and started, as systemd knows it.
+  - Returns whether a systemd unit runs and when it last stopped and started, according to systemd.
   - With O(state=stopped), starts a timer on the host and stops the unit. Unless O(state=started)
-    comes before it is due, the
-    timer starts the unit again, whatever became of the controller; it tries for two minutes. Both
-    are done in one call, so
-    that no server is ever stopped without its timer.
-  - The run that stopped the unit gives its host a sign of life every 20 s, which begins the timer's
-    time of 60 s anew. So the
-    unit is started 60 s after the run has died, and after O(after) seconds in any case.
+    comes first, the timer starts the unit again, even if the controller died; it tries for two
+    minutes. Both are done in one call, so that no server is ever stopped without its timer.
+  - The run that stopped the unit sends its host a sign of life every 20 s, which restarts the
+    timer's 60 s. So the unit is started 60 s after the run has died, and after O(after) seconds in
+    any case.
 options:
   unit:
     description: The systemd unit of the server. Needed unless O(state=rescued).
     type: str
   state:
     description:
-      - V(stopped) starts the timer, in place of older ones of ours, and stops the unit.
-      - V(started) starts the unit and then stops the timer, which stays where the unit does not
-        run.
-      - V(rescued) does at once what a timer would do later, and nothing where there is none. So a
-        second run restores what an
-        interrupted one left.
-      - Without it the unit is only read.
+      - V(stopped) starts the timer, which replaces the collection's older ones, and stops the unit.
+      - V(started) starts the unit and then stops the timer; if the unit does not run, the timer
+        stays.
+      - V(rescued) does at once what a timer would do later, or nothing without a timer. So a second
+        run restores what an interrupted one left.
+      - By default the unit is only read.
     type: str
     choices: [stopped, started, rescued]
   after:
-    description: Seconds from the stop until the timer starts the unit at the latest.
+    description: The latest time at which the timer starts the unit, in seconds after the stop.
     type: int
     default: 130
 extends_documentation_fragment:
@@ -86,18 +83,18 @@ sub:
   type: str
   sample: dead
 main_pid:
-  description: The unit's process, 0 where there is none.
+  description: The unit's main process, 0 if there is none.
   returned: O(unit) is given
   type: int
 times:
   description:
     - When the unit last began to stop (C(stopping)), had stopped (C(stopped)), began to start
       (C(starting)) and had started
-      (C(started)), in seconds since 1970 by the host's clock; null where it never did.
+      (C(started)), in seconds since 1970 by the host's clock; null if it never did.
   returned: O(unit) is given
   type: dict
 timers:
-  description: Our timers that are armed now.
+  description: The collection's timers that are armed now.
   returned: success
   type: list
   elements: str
@@ -153,7 +150,7 @@ class Unit:
         return command.run(self.module, list(words), **keywords)
 
     def state(self) -> UnitState:
-        """See parse_show(); with the unit's last words where it does not run."""
+        """See parse_show(); with the last lines of the unit's journal if it does not run."""
         service = service_name(self.name)
         shown = self.run(self.systemctl, *show_arguments(service), check_rc=True)[1]
         state = parse_show(shown, time.time(), time.clock_gettime(time.CLOCK_MONOTONIC))
@@ -168,7 +165,9 @@ class Unit:
         return state
 
     def stop(self, seconds: int) -> bool:
-        """Start a timer, then stop the unit: never the second without the first; whether it ran."""
+        """Start a timer, then stop the unit, never the second without the first; return whether it
+        ran.
+        """
         ran = self.state()["running"]
         script = start_script(self.systemctl, self.name)
         self.timer.arm(
@@ -178,7 +177,7 @@ class Unit:
         return ran
 
     def start(self) -> bool:
-        """Start the unit, then stop the timers; whether either was needed."""
+        """Start the unit, then stop the timers; return whether either was needed."""
         before, armed = self.state(), bool(self.timer.units())
         status, _output, errors = self.run(self.systemctl, "start", service_name(self.name))
         after = self.state()
@@ -190,10 +189,11 @@ class Unit:
         return armed or not before["running"]
 
     def rescue(self) -> bool:
-        """Do now what the armed timers would do; whether there was one."""
+        """Do now what the armed timers would do; return whether there was one."""
         timers = self.timer.units()
         for timer in timers:
-            # The service belongs to its timer, and goes with it; it ends when the server runs.
+            # The service belongs to its timer, and is removed with it; it ends when the server
+            # runs.
             service = timer.rpartition(".")[0] + ".service"
             status, _output, errors = self.run(self.systemctl, "start", service)
             if status:
@@ -213,7 +213,7 @@ def work(
     after: int,
     check_mode: bool,
 ) -> bool:
-    """Bring the unit to the state that is wanted; whether that changes anything."""
+    """Bring the unit to the wanted state; return whether that changed anything."""
     if wanted == "rescued":
         return bool(unit.timer.units()) if check_mode else unit.rescue()
     if wanted and check_mode:

@@ -11,25 +11,26 @@ module: semisync_verdict
 short_description: Assert the checkpoints of a cluster and look for risks to it
 version_added: "0.1.0"
 description:
-  - Decides the checkpoints P0 to P5 from what the servers said, prints them as a table, writes
-    C(checkpoints.json) on the controller, and fails when one of them failed, or could not be seen.
-  - Looks for findings and keeps them in C(findings.json) beside it; fails when one is critical.
-  - A running timeout, wait point, number of acknowledgements or wait_no_replica of the source that
-    is not what C(semisync_timeout) and its like say, if they are set, is a finding.
-  - Keeps the source's counters in C(state.json) of the cluster's folder, to say what happened since
-    the last run.
+  - Decides the checkpoints P0 to P5 from what the servers reported, prints them as a table, writes
+    C(checkpoints.json) on the controller, and fails if one of them failed, or could not be seen.
+  - Looks for findings and keeps them in C(findings.json) beside it; fails if one is critical.
+  - It is a finding if the source's running timeout, wait point, number of acknowledgements or
+    wait_no_replica differs from C(semisync_timeout) and the other variables, as far as they are
+    set.
+  - Keeps the source's counters in C(state.json) of the cluster's folder, to report what happened
+    since the last run.
   - Acts once per cluster, on the first of its hosts that is still in the play, and is skipped on
     the others.
   - Runs on the controller and connects to nothing.
 options:
   written_from:
     description: Name of the variable with the source's M(dbre.semisync.semisync_canary) result;
-      left out when no row was written. What the replicas saw of it is in their
-      M(dbre.semisync.semisync_info) results, asked with its option
+      omitted if no row was written. What the replicas saw of it is in their
+      M(dbre.semisync.semisync_info) results, with the option
       O(dbre.semisync.semisync_info#module:watcher).
     type: str
   failover_limit:
-    description: Seconds that a failover may wait for what a replica has to apply.
+    description: Seconds that a failover may wait for a replica to apply its backlog.
     version_added: "1.0.0"
     type: float
     default: 60
@@ -39,7 +40,7 @@ options:
     type: int
     default: 60
   observation:
-    description: Decides nothing, and keeps a checkpoint that cannot be seen again later, with the
+    description: Decides nothing, and records a checkpoint that cannot be seen again later, with the
       server it was seen on, for every later table of checkpoints.
     version_added: "1.0.0"
     type: dict
@@ -55,14 +56,14 @@ options:
         type: str
         required: true
       passed:
-        description: Whether that is what the checkpoint asks for.
+        description: Whether that is what the checkpoint requires.
         type: bool
         required: true
   drill:
     description: Decides the checkpoints P6 and P7 of one drill instead, how long writers were
-      blocked, how many transactions went out unprotected, and how long the recovery took. Adds them
-      to C(checkpoints.json) and C(drill.json) of a run, and fails when one of them failed. A part
-      of the role C(drill); its options change without notice.
+      blocked, how many transactions were unprotected, and how long the recovery took. Adds them to
+      C(checkpoints.json) and C(drill.json) of a run, and fails if one of them failed. A part of the
+      role C(drill); its options change without notice.
     version_added: "1.0.0"
     type: dict
     suboptions:
@@ -89,7 +90,7 @@ options:
         type: dict
         default: {}
       reason:
-        description: Why the drill was broken off.
+        description: Why the drill was aborted.
         type: str
         default: ""
 extends_documentation_fragment:
@@ -128,7 +129,7 @@ checkpoints:
   type: list
   elements: dict
 findings:
-  description: What endangers the cluster, as in findings.json, the worst first.
+  description: Risks to the cluster, as in findings.json, the worst first.
   returned: when the host speaks for its cluster
   type: list
   elements: dict
@@ -142,9 +143,8 @@ findings:
       source: https://dev.mysql.com/doc/refman/8.4/en/server-system-variables.html
       remedy: SET GLOBAL read_only = ON
 health:
-  description: V(healthy) if all was seen and nothing is wrong; V(unhealthy) if a checkpoint
-    failed or a finding is critical; V(unknown) if neither is so, and a checkpoint could not be
-    seen.
+  description: V(healthy) if all was seen and nothing is wrong; V(unhealthy) if a checkpoint failed
+    or a finding is critical; V(unknown) if neither is the case, and a checkpoint could not be seen.
   returned: when the host speaks for its cluster
   type: str
 verdict:
@@ -165,7 +165,7 @@ drill:
   returned: with O(drill)
   type: dict
 checkpoint:
-  description: What was kept.
+  description: The checkpoint that was recorded.
   returned: with O(observation)
   type: dict
 refused_with:

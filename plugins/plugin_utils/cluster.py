@@ -184,7 +184,7 @@ def hosts_of(task_vars: Mapping[str, Any]) -> list[str]:
 
 
 def cluster_of(variables: Mapping[str, Any]) -> str | None:
-    """The name of a host's cluster; None where it cannot be read, which that host says itself."""
+    """The name of a host's cluster; None if it cannot be read, which that host says itself."""
     try:
         return str(variables.get("semisync_cluster", DEFAULT))
     except Exception:  # Ansible's templating has many
@@ -269,7 +269,7 @@ def refuse(
     cluster: list[Member],
     wrong: list[str],
 ) -> None:
-    """Raise RefusedError where something is wrong with a cluster."""
+    """Raise RefusedError if something is wrong with a cluster."""
     if wrong:
         raise RefusedError(f"{untouched(task_vars, cluster)} Cluster {name!r}: {'; '.join(wrong)}")
 
@@ -289,7 +289,7 @@ def refused(text: str, host: str) -> dict[str, object]:
 
 
 def said_by(text: str, host: str) -> str | None:
-    """The host whose task has said a text before in this run; None where this one is the first, and
+    """The host whose task has said a text before in this run; None if this one is the first, and
     is to say it.
     """
     # A folder of this run alone, which all of Ansible's workers have in common.
@@ -403,7 +403,7 @@ def verdict(rows: list[Check], entries: list[Finding]) -> str:
 
 
 def health(rows: list[Check], entries: list[Finding]) -> str:
-    """A cluster in a word: healthy where all was seen and nothing is wrong, unknown where nothing
+    """A cluster in a word: healthy if all was seen and nothing is wrong, unknown if nothing
     was seen to be wrong, and not all was seen.
     """
     if check.failed(rows) or listing.critical(entries):

@@ -20,7 +20,7 @@ ALIKE = 0.8
 
 
 def problem(groups: Mapping[str, Collection[str]], playing: Sequence[str]) -> str:
-    """Why a run would read nothing, or less than was meant, in words; empty where it would not.
+    """Why a run would read nothing, or less than was meant, in words; empty if it would not.
 
     Args:
         groups: the inventory's, with the hosts of each, whatever --limit says.
@@ -45,7 +45,7 @@ def problem(groups: Mapping[str, Collection[str]], playing: Sequence[str]) -> st
 
 
 def misspelt(group: str, groups: Mapping[str, Collection[str]]) -> str:
-    """That another group looks like one that is missing, in words; empty where none does."""
+    """That another group looks like one that is missing, in words; empty if none does."""
     named = [name for name, hosts in groups.items() if hosts and name not in (SOURCE, REPLICA)]
     near = difflib.get_close_matches(group, named, 1, ALIKE)
     if not near:
@@ -75,7 +75,7 @@ def some(words: Iterable[str]) -> str:
 
 
 def unread(said: Iterable[Mapping[str, Any] | None], tags: Sequence[str]) -> str:
-    """That a run has read no host, in words; empty where it has read one.
+    """That a run has read no host, in words; empty if it has read one.
 
     Args:
         said: what each host's semisync_info said in this run, if it was asked.

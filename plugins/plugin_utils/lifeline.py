@@ -136,7 +136,7 @@ class Lifeline:
         return False
 
     def renewed(self, moment: float) -> None:
-        """Note a sign of life, where nobody has noted a later one: the host's timers were started
+        """Note a sign of life, if nobody has noted a later one: the host's timers were started
         after this moment of our clock.
         """
         if self.read(self.until) is not None and moment > (self.read(self.last) or 0):
@@ -207,7 +207,7 @@ class Lifeline:
             time.sleep(max(0.0, begun + EVERY - clock()))
 
     def sign(self, action: Any) -> list[str] | None:
-        """Give one sign of life; the host's timers of the first kind, None where it was not
+        """Give one sign of life; the host's timers of the first kind, None if it was not
         reached.
         """
         try:

@@ -23,7 +23,7 @@ class Member:
     Args:
         host: inventory name.
         side: source or replica, what it is; the inventory's group until somebody knows better.
-        info: result of semisync_info, or None where it could not be had.
+        info: result of semisync_info, or None if it could not be had.
         error: why there is no info, or "".
         address: how replicas reach this host.
         explicit_id: semisync_server_id of this host, 0 for automatic.
@@ -32,10 +32,10 @@ class Member:
     Attributes:
         group: source or replica, by the inventory's group: how its cluster began.
         unread: of one without info: the kind of failure, as semisync_info has it, or "unreachable";
-            empty where nothing was said.
+            empty if nothing was said.
         replaced: whether all its data are to be replaced, whatever it holds: rejoin.yml's way seed.
         missed: what the journal says of the failover that this replica missed, whose source it
-            follows still; None where it missed none.
+            follows still; None if it missed none.
     """
 
     def __init__(

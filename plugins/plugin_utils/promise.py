@@ -132,7 +132,7 @@ def of_restart(members: list[Member], reasons: list[str], wanted: Settings) -> l
     """Why a lossless source must not be restarted now: an orderly stop confirms what waits.
 
     Args:
-        reasons: why it would be, in words; empty where it would not.
+        reasons: why it would be, in words; empty if it would not.
     """
     source = source_of(members)
     side = source.facts["semisync"]["source"]

@@ -83,7 +83,7 @@ def write_text(path: str, text: str, private: bool = False) -> None:
 
 
 def read_json(path: str, otherwise: Any) -> Any:
-    """A JSON file's value; the given one where there is no such file or it is cut short."""
+    """A JSON file's value; the given one if there is no such file or it is cut short."""
     try:
         with open(path) as stream:
             return json.load(stream)

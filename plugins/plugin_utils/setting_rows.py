@@ -23,7 +23,7 @@ class Setting(NamedTuple):
         key: its name in decisions.
         least, most, unit: of a number, and what it counts.
         pattern, form: of a text as a whole, or of each in a list, and what that is in words.
-        choices: the only values of a text, where there are such.
+        choices: the only values of a text, if there are such.
         secret: whether no message may show it.
         tasks: whether it is the path of a file of tasks on the controller.
     """

@@ -178,13 +178,13 @@ def show(value: object, row: Setting) -> str:
 
 
 def outside(row: Setting, value: float) -> str:
-    """The range of a number that is not in it, in words; empty where it is."""
+    """The range of a number that is not in it, in words; empty if it is."""
     # Written so that a value that is no number at all, which compares with nothing, is refused.
     return "" if row.least <= value <= row.most else f"{row.least} to {row.most} ({row.unit})"
 
 
 def misshapen(row: Setting, value: str) -> str:
-    """The form of a text that has another, in words; empty where it has it."""
+    """The form of a text that has another, in words; empty if it has it."""
     if row.choices:
         return "" if value in row.choices else " or ".join(row.choices)
     if not re.match(rf"(?:{row.pattern})\Z", value):
@@ -197,7 +197,7 @@ def misshapen(row: Setting, value: str) -> str:
 
 
 def problem(name: str, value: object) -> str:
-    """What is wrong with a variable's value, in words; empty where nothing is."""
+    """What is wrong with a variable's value, in words; empty if nothing is."""
     try:
         converted(TABLE[name], value)
     except SettingError as error:

@@ -93,7 +93,7 @@ class ResultStore:
 
     def spend(self, reason: str) -> str | None:
         """Mark the last look: from now on it proves nothing, until the next takes its place. The
-        path of what was marked; None where there is no look, or in check mode.
+        path of what was marked; None if there is no look, or in check mode.
 
         Args:
             reason: what is about to change, in words.

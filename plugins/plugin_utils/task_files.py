@@ -9,7 +9,7 @@ import yaml
 
 
 def unusable_tasks(path: str) -> str:
-    """What a file of tasks must be that it is not, in words; empty where it can be included."""
+    """What a file of tasks must be that it is not, in words; empty if it can be included."""
     try:
         with open(path, encoding="utf-8") as stream:
             # Not constructed: tags such as !unsafe and !vault are Ansible's business.

@@ -32,7 +32,7 @@ else:
 
 
 class SideNames(TypedDict):
-    """What a server calls the plugin of one side; both None where semi-sync is built in."""
+    """What a server calls the plugin of one side; both None if semi-sync is built in."""
 
     plugin: str | None
     library: str | None

@@ -61,7 +61,7 @@ def enabled_link(server_port: int) -> str:
 
 
 def read(server_port: int) -> Answer | None:
-    """What is on this host; None where no answer was ever set up.
+    """What is on this host; None if no answer was ever set up.
 
     Returns:
         python that runs this, files: path -> text of those that are there, password_kept: whether
@@ -87,7 +87,7 @@ def read(server_port: int) -> Answer | None:
 
 def lacking(now: Answer | None, wanted: dict[str, str]) -> list[str]:
     """What has to be done, so that a host's answer is what is wanted: the paths of files that
-    differ, LOGIN where its account does not let it in, START where it does not answer.
+    differ, LOGIN where its account does not let it in, START if it does not answer.
 
     Args:
         now: result of read().
@@ -111,7 +111,7 @@ def password_kept(path: str) -> bool:
 
 
 def reached_at(socket_unit: str) -> tuple[str, int]:
-    """(address, port) at which a host reaches its own answer, port 0 where the unit says none."""
+    """(address, port) at which a host reaches its own answer, port 0 if the unit says none."""
     for line in socket_unit.splitlines():
         key, _equals, value = line.partition("=")
         if key == "ListenStream":
@@ -121,7 +121,7 @@ def reached_at(socket_unit: str) -> tuple[str, int]:
 
 
 def ask(address: str, port: int, target: str = "/source") -> Said:
-    """{'status', 'yes', 'why', 'kind'}: status is None where nobody answers, with the reason."""
+    """{'status', 'yes', 'why', 'kind'}: status is None if nobody answers, with the reason."""
     connection = http.client.HTTPConnection(address, port, timeout=SECONDS)
     try:
         connection.request("GET", target)

@@ -10,7 +10,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import fi
 
 COLUMNS = ("id", "details", "happened")
 MARK = "dbre.semisync canary"
-# What a row raises, by our keys; net_waits only where the server has it.
+# What a row raises, by our keys; net_waits only if the server has it.
 COUNTERS = ("yes_tx", "no_tx", "no_times", "net_waits")
 
 

@@ -127,7 +127,7 @@ def leave_behind(name: str, seconds: int, work: Callable[..., Any]) -> bool:
         work: function that takes a function to call when it is ready, and returns a dictionary.
 
     Returns:
-        False where the process ended before it was ready.
+        False if the process ended before it was ready.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(name)
@@ -155,7 +155,7 @@ def serve(
 
 
 def newest_id(server: Server, table: tuple[str, str]) -> int | None:
-    """The highest id, 0 in an empty table, None where the table has not arrived yet."""
+    """The highest id, 0 in an empty table, None if the table has not arrived yet."""
     asked = filled("SELECT COALESCE(MAX(id), 0) AS id FROM {table}", table=table)
     try:
         return int(server.rows(asked)[0]["id"])

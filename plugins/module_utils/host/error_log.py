@@ -20,11 +20,11 @@ WRITES_FILE = "log_sink_internal"
 
 
 def read_error_log(variables: Variables, pid: int | None) -> ErrorLog | None:
-    """`error_log` of the RETURN section of semisync_info; None where nothing tells.
+    """`error_log` of the RETURN section of semisync_info; None if unknown.
 
     Args:
         variables: the server's log_error, log_error_services, datadir.
-        pid: its process, None where that is not on this host.
+        pid: its process, None if that is not on this host.
     """
     name, sinks = variables.get("log_error"), variables.get("log_error_services")
     if pid is None or name is None or (sinks is not None and WRITES_FILE not in sinks):

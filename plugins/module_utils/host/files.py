@@ -23,7 +23,7 @@ def read_text(path: str) -> str:
 
 
 def bytes_if_any(path: str) -> bytes:
-    """A file's bytes, unpacked where its name ends in .gz; none where it cannot be read."""
+    """A file's bytes, unpacked where its name ends in .gz; none if it cannot be read."""
     try:
         with gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb") as stream:
             return stream.read()

@@ -216,7 +216,7 @@ def render(
 
     Args:
         sections: list of (comment, [(option, value)]).
-        group: that this server alone reads, where there are several on its host.
+        group: that this server alone reads, if there are several on its host.
     """
     lines = [f"[{group}]"]
     for comment, options in sections:

@@ -51,7 +51,7 @@ class Running(NamedTuple):
 
     pid: int | None
     cmdline: list[str]
-    # Its program; None where nothing says which.
+    # Its program; None if nothing says which.
     program: str | None
     # Where programs of its own kind and version lie, the likeliest first.
     folders: list[str]
@@ -77,7 +77,7 @@ def running(variables: Variables) -> Running:
 
 
 def find_process(pid_file: str, datadir: str) -> int | None:
-    """The server's process id, or None where its pid file cannot be read or names another
+    """The server's process id, or None if its pid file cannot be read or names another
     program's process.
     """
     path = pid_file if pid_file.startswith("/") else os.path.join(datadir, pid_file)
@@ -98,7 +98,7 @@ def is_server(pid: int) -> bool:
 
 def program_word(words: list[str]) -> str:
     """The word of a command line that names the server's program, which may be started by another;
-    empty where none does.
+    empty if none does.
     """
     return next(
         (
@@ -111,7 +111,7 @@ def program_word(words: list[str]) -> str:
 
 
 def command_line(pid: int) -> list[str]:
-    """A process's program and arguments; empty where they cannot be read."""
+    """A process's program and arguments; empty if they cannot be read."""
     try:
         return [word for word in read_text(f"/proc/{pid}/cmdline").split("\0") if word]
     except OSError:
@@ -119,7 +119,7 @@ def command_line(pid: int) -> list[str]:
 
 
 def executable(pid: int) -> str | None:
-    """A process's program, or None where the kernel hides it: from root without SYS_PTRACE, as in a
+    """A process's program, or None if the kernel hides it: from root without SYS_PTRACE, as in a
     container.
     """
     try:

@@ -33,7 +33,7 @@ KINDS = {
 
 
 def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | None:
-    """`look.ended` of the RETURN section of semisync_switchover; None where nothing tells."""
+    """`look.ended` of the RETURN section of semisync_switchover; None if unknown."""
     systemctl = module.get_bin_path("systemctl")
     if not systemctl or not unit:
         return None
@@ -48,7 +48,7 @@ def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | No
 
 
 def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
-    """How the unit's server ended, and how many seconds ago what happened; None where systemd does
+    """How the unit's server ended, and how many seconds ago what happened; None if systemd does
     not know, or it runs.
 
     Args:

@@ -92,7 +92,7 @@ def sixes(three: list[int], count: int) -> list[str]:
 
 
 def matches(plugin: str, stored: str, password: str) -> bool | None:
-    """Whether what the server keeps is this password's; None where only the server could say."""
+    """Whether what the server keeps is this password's; None if only the server could say."""
     if plugin in ("", NATIVE):
         return stored.upper() == native_hash(password)
     if plugin == SHA2 and stored.startswith("$A$") and len(stored) == 70:
@@ -178,7 +178,7 @@ def check(names: Names, user: str, accounts: list[Known]) -> None:
 
 
 def has_only(account: Known, password: str) -> bool:
-    """Whether this password alone is accepted; False where nobody can say."""
+    """Whether this password alone is accepted; False if unknown."""
     return len(account["accepts"]) == 1 and bool(matches(*(account["accepts"][0] + (password,))))
 
 
@@ -189,7 +189,7 @@ def statements(
     password: str,
     keep_old: bool,
 ) -> list[Step]:
-    """What makes an account accept the new password: [(statement, arguments)], none where it does
+    """What makes an account accept the new password: [(statement, arguments)], none if it does
     already.
 
     Args:
@@ -233,7 +233,7 @@ def statements(
 
 
 def by_grant(names: Names) -> bool:
-    """True where CREATE USER cannot say what an account needs, and GRANT makes it: which would give
+    """Whether CREATE USER cannot say what an account needs, and GRANT makes it: which would give
     one that exists the new password.
     """
     return not (names.alter_user and names.if_not_exists)
@@ -349,7 +349,7 @@ def predict(user: str, hosts: Iterable[str], keep_old: bool) -> str:
 
 
 def strangers(sessions: list[Reader], user: str, expected: int) -> list[str]:
-    """Addresses of the binary log's readers with this account, where there are more than the
+    """Addresses of the binary log's readers with this account, if there are more than the
     cluster has replicas.
     """
     readers = [session["host"] for session in sessions if session["user"] == user]
@@ -358,7 +358,7 @@ def strangers(sessions: list[Reader], user: str, expected: int) -> list[str]:
 
 def in_master_info(text: str) -> str | None:
     """The password in the text of master.info: line 6 (file format of MySQL 5.x and MariaDB); None
-    where there is none.
+    if there is none.
     """
     lines = text.split("\n")
     return lines[5] if len(lines) > 6 and lines[0].strip().isdigit() else None

@@ -68,7 +68,7 @@ def measure(
     wait_point: str | None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> float | None:
-    """Since when, by the server's clock; None where a commit waits on, or nothing tells."""
+    """Since when, by the server's clock; None if a commit waits on, or nothing tells."""
     statuses = identify(server).statuses(SOURCE)
     # Before the statuses: they are of this moment or later.
     clock = float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"])
@@ -85,7 +85,7 @@ def measure(
 
 def read_ack_wait(module: AnsibleModule, info: State) -> Calm:
     """`calm_since` and `binlog_filters` of the module's server, which has been read; the first is
-    None where semi-sync is not at work on it as a source.
+    None if semi-sync is not at work on it as a source.
 
     Its GTIDs were read before, and whether it is calm is measured behind that: of what they hold
     all was acknowledged, or given up, where it says calm. On MySQL gtid_executed has a transaction

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a replica has received and not applied, and how fast it applies: looked at more than
-once, where there is anything to apply.
+once, if there is anything to apply.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, Channel
 
-# Seconds between the first look and the last, and where it has applied nothing meanwhile.
+# Seconds between the first look and the last, and if it has applied nothing meanwhile.
 SECONDS = 1.0
 LONGEST = 3.0
 # Until the next look at one that may have applied all of it by then.
@@ -37,7 +37,7 @@ class Look(NamedTuple):
 
     Attributes:
         channel: as server/channels.py has it.
-        applied: its GTIDs, empty where it replicates by file and position.
+        applied: its GTIDs, empty if it replicates by file and position.
         at: by the clock that nobody sets.
     """
 
@@ -47,7 +47,7 @@ class Look(NamedTuple):
 
 
 def look(server: Server, names: Names) -> Look | None:
-    """None where it follows nobody."""
+    """None if it follows nobody."""
     channel = channels.default_channel(server.channels(names))
     if not channel:
         return None
@@ -57,7 +57,7 @@ def look(server: Server, names: Names) -> Look | None:
 
 def left(names: Names, one: Look) -> int | None:
     """What is received and not applied: transactions, or bytes of the source's binary log where it
-    replicates by file and position; None where they are in several files.
+    replicates by file and position; None if they are in several files.
     """
     if one.channel["gtid"]:
         return gtids.missing(names.engine, one.channel["retrieved"], one.applied)
@@ -84,7 +84,7 @@ def read_place(one: Look) -> tuple[str, int]:
 
 
 def distance(begin: tuple[str, int], end: tuple[str, int]) -> int | None:
-    """Bytes between two places, None where they are in different files."""
+    """Bytes between two places, None if they are in different files."""
     return end[1] - begin[1] if begin[0] == end[0] else None
 
 
@@ -96,9 +96,9 @@ def measure(
     """How much is left to apply, and how much was applied in which time.
 
     Returns:
-        unit; left (None where nobody can count it); applied, in seconds, where it was looked at
+        unit; left (None if nobody can count it); applied, in seconds, where it was looked at
         twice, else None; busy, whether it had something to apply all the time, so that it was as
-        fast as it is; or None where it follows nobody.
+        fast as it is; or None if it follows nobody.
     """
     first = look(server, names)
     if first is None:
@@ -143,7 +143,7 @@ def with_received_of(one: Look, first: Look) -> Look:
 
 
 def read(module: AnsibleModule) -> Backlog | None:
-    """measure() by a connection of its own; None where the server has gone meanwhile."""
+    """measure() by a connection of its own; None if the server has gone meanwhile."""
     try:
         cursor = login.connect(module)
     except ServerError:

@@ -44,7 +44,7 @@ class Look(TypedDict):
     """How far a replica is."""
 
     caught_up: bool
-    # Transactions; None where it is asked by file and position.
+    # Transactions; None if it is asked by file and position.
     missing: int | None
     place: Place | None
     seconds_behind: int | None

@@ -76,7 +76,7 @@ def login_changes(params: Mapping[str, object], before: Channel, known: str | No
 
     Args:
         before: the channel.
-        known: its password, or None where that cannot be read.
+        known: its password, or None if that cannot be read.
     """
     old = tls_of(before)
     password = (
@@ -178,7 +178,7 @@ def position_steps(names: Names, stopped: Channel) -> list[Step]:
 
 
 def follows(before: Channel | None, params: Mapping[str, object]) -> bool:
-    """True where the channel already points at this source, and has met it."""
+    """Whether the channel already points at this source, and has met it."""
     return (
         before is not None
         and before["source_host"] == params["source_host"]
@@ -189,7 +189,7 @@ def follows(before: Channel | None, params: Mapping[str, object]) -> bool:
 
 
 def waits_to_connect(channel: Channel | None) -> bool:
-    """True where the IO thread runs and has no source: it lets connect_retry pass before it tries
+    """Whether the IO thread runs and has no source: it lets connect_retry pass before it tries
     again.
     """
     return channel is not None and channel["io_running"] not in ("Yes", "No")

@@ -55,14 +55,14 @@ class Replica:
         return channels.default_channel(self.server.channels(self.names))
 
     def existing_channel(self) -> Channel:
-        """The default channel; ValueError where somebody has removed it meanwhile."""
+        """The default channel; ValueError if somebody has removed it meanwhile."""
         channel = self.channel()
         if channel is None:
             raise ValueError("there is no replication channel on this host any more")
         return channel
 
     def run(self, steps: list[Step]) -> None:
-        """Run statements, in their order; fail where the server refuses one."""
+        """Run statements, in their order; fail if the server refuses one."""
         for statement, arguments in steps:
             if statement == DRAIN:
                 self.drain()
@@ -119,9 +119,9 @@ class Replica:
 
     def reconnect(self) -> None:
         """Have the IO thread try its source until it is connected, whatever its connect_retry; fail
-        where it is not in time.
+        if it is not in time.
 
-        After the first time only where a try has failed: one that goes on is left to end.
+        After the first time only if a try has failed: one that goes on is left to end.
         """
         tried = False
         due = time.monotonic()
@@ -152,7 +152,7 @@ class Replica:
         Args:
             changes: of login_changes().
             before: the channel.
-            known: its password, or None where that cannot be read.
+            known: its password, or None if that cannot be read.
         """
         self.run(login_steps(self.names, changes, before))
         now = self.settle()
@@ -213,7 +213,7 @@ class Replica:
                 self.run([(f"START {word} SQL_THREAD", None)])
 
     def pass_by(self, place: dict[str, Any], seconds: float) -> None:
-        """Wait until the applier has passed a place of the source's binary log; fail where it does
+        """Wait until the applier has passed a place of the source's binary log; fail if it does
         not.
 
         Args:

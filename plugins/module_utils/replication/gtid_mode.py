@@ -50,12 +50,12 @@ def refusal(
 
 
 def mismatch(place: dict[str, Any], at_source: str | None) -> str:
-    """Why a MariaDB replica's gtid_slave_pos is not where its file and position are, in words;
-    empty where it is.
+    """How a MariaDB replica's gtid_slave_pos differs from its file and position, in words; empty if
+    they agree.
 
     Args:
         place: {'file', 'position', 'gtid'} of the replica at one moment.
-        at_source: BINLOG_GTID_POS of that file and position on its source; None where the source
+        at_source: BINLOG_GTID_POS of that file and position on its source; None if the source
             does not know.
     """
     where = f"{place['file']}:{place['position']}"
@@ -76,7 +76,7 @@ def quiet(
     set_ago: float | None,
     logged_ago: float | None,
 ) -> float | None:
-    """Seconds that the error log must still be watched, or None where a violation is too young.
+    """Seconds that the error log must still be watched, or None if a violation is too young.
 
     Args:
         watch: seconds without a violation that are wanted.

@@ -81,7 +81,7 @@ def last_violation(server: Server) -> tuple[bool, float | None]:
 
 
 def watch(module: AnsibleModule, server: Server) -> None:
-    """Wait until the error log has been quiet for long enough; fail where it was not."""
+    """Wait until the error log has been quiet for long enough; fail if it was not."""
     seconds = module.params["watch"]
     begin = time.monotonic()
     while True:
@@ -127,7 +127,7 @@ def watch(module: AnsibleModule, server: Server) -> None:
 
 
 def drain(module: AnsibleModule, server: Server) -> None:
-    """Wait until no transaction without a GTID is under way; fail where some stay."""
+    """Wait until no transaction without a GTID is under way; fail if some stay."""
 
     def under_way() -> int:
         status = server.pairs(f"SHOW GLOBAL STATUS LIKE '{WITHOUT_GTID}'")
@@ -245,7 +245,7 @@ def convert(module: AnsibleModule, server: Server, names: Names) -> dict[str, ob
 
 
 def refusal(module: AnsibleModule, replica: Replica) -> str:
-    """Why the channel must stay by position, in words; empty where GTIDs are proven."""
+    """Why the channel must stay by position, in words; empty if GTIDs are proven."""
     params = module.params
     host = params["host"] or "the replica"
     source = params["source"] or "its source"

@@ -68,7 +68,7 @@ class Gtids(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def disorder(cls, names: Iterable[str | None]) -> str:
-        """Where the numbers of a server fall in a binary log, in words; empty where they grow.
+        """Where the numbers of a server fall in a binary log, in words; empty if they grow.
 
         Args:
             names: what came before the log, and its GTIDs in their order.
@@ -90,7 +90,7 @@ class Gtids(abc.ABC):
     @abc.abstractmethod
     def minus(self, other: Gtids) -> Gtids:
         """What a server at the position `other` lacks of these; on MariaDB the last of each domain,
-        also where `other` has its number by another server.
+        even if `other` has its number by another server.
         """
 
     @abc.abstractmethod

@@ -107,7 +107,7 @@ def insert(server: Server, schema: str, entry: Entry) -> None:
 
 
 def newest(server: Server, schema: str) -> JournalRow | None:
-    """The newest row, its number as a number and everything else as text; None where no change of
+    """The newest row, its number as a number and everything else as text; None if no change of
     roles was ever written.
 
     Raises:

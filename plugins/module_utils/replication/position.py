@@ -29,7 +29,7 @@ def reached(
     target_file: str,
     target_position: int,
 ) -> bool:
-    """True where an applier that is at one place of its source's binary log has passed another."""
+    """Whether an applier that is at one place of its source's binary log has passed another."""
     stem, _dot, number = (file or "").rpartition(".")
     target_stem, _dot, target = target_file.rpartition(".")
     if stem != target_stem or not number.isdigit() or not target.isdigit():
@@ -38,7 +38,7 @@ def reached(
 
 
 def passed(channel: Channel | None, file: str, position: int) -> bool:
-    """True where a replica's channel has applied its source's binary log up to a place."""
+    """Whether a replica's channel has applied its source's binary log up to a place."""
     if channel is None:
         return False
     return reached(

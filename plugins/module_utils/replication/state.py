@@ -75,7 +75,7 @@ def read_when(
     begin = time.monotonic()
 
     def look() -> tuple[State | None, list[str]]:
-        """The state, None where it cannot be read, and what it lacks."""
+        """The state, None if it cannot be read, and what it lacks."""
         try:
             info = read_once(module)
         except ServerError as error:

@@ -99,7 +99,7 @@ def exists(
 
 
 def show_create(server: Server, names: Names, row: dict[str, str]) -> str:
-    """What SHOW CREATE USER says of an account; empty where the server does not know it."""
+    """What SHOW CREATE USER says of an account; empty if the server does not know it."""
     if not names.alter_user:
         return ""
     shown = server.rows("SHOW CREATE USER %s@%s", (row["user"], row["host"]))[0]

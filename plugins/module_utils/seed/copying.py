@@ -34,7 +34,7 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 def unfit_tables(method: str, tables: list[str]) -> str:
-    """Why a method cannot copy tables of engines without transactions faithfully; empty where it
+    """Why a method cannot copy tables of engines without transactions faithfully; empty if it
     can.
 
     Clone copies such tables empty (MySQL manual, "Clone Plugin Limitations"); a dump reads them at
@@ -85,7 +85,7 @@ def parse_backup_position(text: str) -> str:
 
 
 def parse_dump_position(head: str, tail: str) -> str | None:
-    """The MariaDB GTID position of a dump made with --master-data=2 --gtid, or None where it has
+    """The MariaDB GTID position of a dump made with --master-data=2 --gtid, or None if it has
     none.
 
     It was ahead of the data once, and is the last thing behind them since MDEV-15393.
@@ -111,7 +111,7 @@ def create_user(row: dict[str, str], shown: str, names: Names) -> str:
 
     Args:
         row: of mysql.user, with lower-case keys.
-        shown: what SHOW CREATE USER says; empty where the server does not know it.
+        shown: what SHOW CREATE USER says; empty if the server does not know it.
         names: of the server.
     """
     account, stored = account_name(row["user"], row["host"]), row.get("authentication_string", "")
@@ -163,7 +163,7 @@ def plain_grant(grant: str, row: dict[str, str]) -> str:
 
 def object_of(grant: str) -> tuple[str, str, str] | None:
     """(kind of routine or '', schema, name) of the table or routine that a privilege is on, or None
-    where it is on more. The server takes such a privilege only where that exists (errors 1146,
+    if it is on more. The server takes such a privilege only if that exists (errors 1146,
     1305).
 
     Args:

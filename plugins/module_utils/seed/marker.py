@@ -47,7 +47,7 @@ def caught_up(port: str) -> None:
 
 
 def ended_since(facts: SeedMarker | None, moment: float) -> bool:
-    """True where what is written down is a seeding that ended well after a moment."""
+    """Whether what is written down is a seeding that ended well after a moment."""
     return facts is not None and facts.get("state") == "done" and facts["at"] > moment + 0.001
 
 

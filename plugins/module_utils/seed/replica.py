@@ -102,7 +102,7 @@ class Replica:
         return output.strip()
 
     def wait(self) -> Server:
-        """The server, once it answers; started where nobody else does."""
+        """The server, once it answers; started if nobody else does."""
         reason = ""
 
         def answering() -> Server | None:
@@ -121,7 +121,7 @@ class Replica:
         return server
 
     def need_space(self, folder: str) -> None:
-        """Fail where the copy would fill the file system."""
+        """Fail if the copy would fill the file system."""
         stat = os.statvfs(folder)
         free = stat.f_bavail * stat.f_frsize
         if free < self.params["expected_bytes"] * 1.1:
@@ -132,7 +132,7 @@ class Replica:
             )
 
     def need_renames(self, folder: str) -> None:
-        """Fail where directories cannot be renamed: an overlay without redirect_dir, as of a
+        """Fail if directories cannot be renamed: an overlay without redirect_dir, as of a
         container without a volume.
         """
         kind = file_system(folder)

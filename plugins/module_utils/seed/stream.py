@@ -90,7 +90,7 @@ def claimed(claim: socket.socket, port: int) -> bool:
 
 
 def bound(port: int) -> socket.socket:
-    """A socket that listens on a port of all addresses; OSError where it cannot."""
+    """A socket that listens on a port of all addresses; OSError if it cannot."""
     family = (
         socket.AF_INET6
         if socket.has_ipv6 and os.path.exists("/proc/net/if_inet6")
@@ -203,7 +203,7 @@ def handshake(
     certificate: str,
     seconds: float = HANDSHAKE_SECONDS,
 ) -> ssl.SSLSocket:
-    """A connection to whoever has the key of this certificate; OSError where nobody there has."""
+    """A connection to whoever has the key of this certificate; OSError if nobody there has."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(cadata=certificate)

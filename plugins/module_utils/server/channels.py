@@ -52,7 +52,7 @@ def normalise_channel(row: Mapping[str, Any]) -> Channel:
 
 
 def running(channel: Channel | None) -> bool:
-    """True where both threads of a channel run and the IO thread is connected."""
+    """Whether both threads of a channel run and the IO thread is connected."""
     if not channel:
         return False
     return channel["io_running"] == "Yes" and channel["sql_running"] == "Yes"

@@ -149,7 +149,7 @@ class Server:
         ]
 
     def event_states(self) -> list[EventState] | None:
-        """Schema, name and status of every scheduled event; None where they cannot be read, or
+        """Schema, name and status of every scheduled event; None if they cannot be read, or
         this login may not see all.
         """
         try:

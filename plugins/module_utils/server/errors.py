@@ -27,7 +27,7 @@ class ServerError(Exception):
 
     @property
     def number(self) -> int | None:
-        """The error number, the server's or the client library's; None where there is none."""
+        """The error number, the server's or the client library's; None if there is none."""
         return self.args[0] if self.args and isinstance(self.args[0], int) else None
 
 
@@ -40,7 +40,7 @@ def answers_within(seconds: float) -> Iterator[None]:
     """Raise a ServerError where what is within takes longer, as with a server that takes
     connections and says nothing; the drivers wait for its answer for ever.
 
-    Only in a process's first thread, where nobody has set that timer; elsewhere there is no limit.
+    Only in a process's first thread, if nobody has set that timer; elsewhere there is no limit.
     """
     first = threading.current_thread() is threading.main_thread()
     if not first or signal.getitimer(signal.ITIMER_REAL)[0]:

@@ -91,7 +91,7 @@ def find_socket(
     candidates: tuple[str, ...] = SOCKETS,
     exists: Callable[[str], bool] = os.path.exists,
 ) -> str | None:
-    """The unix socket that 'localhost' means, as for the mysql client; None where a host or port
+    """The unix socket that 'localhost' means, as for the mysql client; None if a host or port
     was asked for.
     """
     if host not in ("localhost", None) or port != 3306:
@@ -296,7 +296,7 @@ def connect_or_fail(module: AnsibleModule, autocommit: bool = True) -> Any:
 
 
 def read_login_file(path: str | None) -> dict[str, str]:
-    """What the [client] section of a login file says; nothing where there is no such file."""
+    """What the [client] section of a login file says; nothing if there is no such file."""
     path = os.path.expanduser(path or "")
     if not os.path.isfile(path):
         return {}

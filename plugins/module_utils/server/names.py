@@ -138,19 +138,19 @@ class Names:
         return self.engine == "mariadb"
 
     def since(self, mysql: tuple[int, ...], mariadb: tuple[int, ...]) -> bool:
-        """True where this server is at least the version given for its engine."""
+        """Whether this server is at least the version given for its engine."""
         return self.version >= (mariadb if self.mariadb else mysql)
 
     @property
     def waits_together(self) -> bool:
-        """True where commits of several clients wait side by side: a thread of its own reads the
+        """Whether commits of several clients wait side by side: a thread of its own reads the
         acknowledgements (MySQL 5.7.4 release notes, worklog 6630; MariaDB MDEV-13073). On others
         the thread that sends the binary log reads each before it sends the next.
         """
         return self.since((5, 7, 4), (10, 3, 3))
 
     def plugin(self, side: Side) -> tuple[str, str] | None:
-        """(plugin, library) for INSTALL PLUGIN on this side; None where semi-sync is built in."""
+        """(plugin, library) for INSTALL PLUGIN on this side; None if semi-sync is built in."""
         return None if self.builtin else PLUGINS[(self.generation, side)]
 
     def prefix(self, side: Side) -> str:
@@ -305,7 +305,7 @@ class Names:
 
     @property
     def copy_series(self) -> str | None:
-        """What both servers must have alike for a copy of the files; None where this one cannot be
+        """What both servers must have alike for a copy of the files; None if this one cannot be
         copied so.
 
         Clone begins with 8.0.17; until 8.0.36 it asks for the same release, then for the same
@@ -319,7 +319,7 @@ class Names:
 
     @property
     def dump_options(self) -> list[str] | None:
-        """What makes the server's own dump program write the GTIDs of what it dumps; None where it
+        """What makes the server's own dump program write the GTIDs of what it dumps; None if it
         cannot.
 
         MySQL has --set-gtid-purged from 5.6.9, MariaDB --gtid from 10.0.13 (their release notes).

@@ -86,7 +86,7 @@ def way_out(names: list[str], plugins: Mapping[str, str]) -> str:
 
 
 def install_statements(names: Names, side: Side, plugins: Mapping[str, str]) -> list[str]:
-    """Statements that install this side's plugin; none where it is active or built in.
+    """Statements that install this side's plugin; none if it is active or built in.
 
     Raises:
         ConflictError: the plugin is there but not active, or the other name generation is.
@@ -104,7 +104,7 @@ def install_statements(names: Names, side: Side, plugins: Mapping[str, str]) -> 
 
 
 def uninstall_statements(names: Names, side: Side, plugins: Mapping[str, str]) -> list[str]:
-    """Statements that remove this side's plugin; none where it is absent or built in."""
+    """Statements that remove this side's plugin; none if it is absent or built in."""
     plugin = names.plugin(side)
     if plugin is None or plugin[0] not in plugins:
         return []
@@ -151,7 +151,7 @@ def gentle_start(
         current: the server's variables.
 
     Returns:
-        (changes, changes for afterwards); the second are empty where nothing is switched on.
+        (changes, changes for afterwards); the second are empty if nothing is switched on.
     """
     if side != SOURCE:
         return changes, {}
@@ -168,7 +168,7 @@ def gentle_start(
 
 
 def acknowledged(before: Values, now: Values) -> bool:
-    """True where a commit was acknowledged since a source was switched on.
+    """Whether a commit was acknowledged since a source was switched on.
 
     Its status is ON from the first moment, whether or not a replica can keep up.
 
@@ -183,5 +183,5 @@ def acknowledged(before: Values, now: Values) -> bool:
 
 
 def nobody_waits(now: Values) -> bool:
-    """True where no commit waits for an acknowledgement, and none has given up waiting."""
+    """Whether no commit waits for an acknowledgement, and none has given up waiting."""
     return now.get("status") == "ON" and int(now.get("wait_sessions") or 0) == 0

@@ -77,7 +77,7 @@ def seen(server: Server, names: Names, schema: bool) -> tuple[list[Reader], list
 
 
 def of_default_channel(ids: list[int], channels: list[Channel]) -> list[int] | None:
-    """Of the appliers that were seen, the default channel's: none where it does not run, None where
+    """Of the appliers that were seen, the default channel's: none if it does not run, None if
     it was not seen, or nothing tells it from another channel's.
     """
     default = next((channel for channel in channels if channel["name"] == ""), None)
@@ -88,7 +88,7 @@ def of_default_channel(ids: list[int], channels: list[Channel]) -> list[int] | N
 
 def registered(server: Server, names: Names) -> list[Registered] | None:
     """The replicas that have registered with this server, for as long as they are connected; None
-    where the login may not ask. MariaDB, and MySQL before 5.6, know no UUID.
+    if the login may not ask. MariaDB, and MySQL before 5.6, know no UUID.
     """
     rows = if_allowed(server, names.show_registered)
     if rows is None:
@@ -104,7 +104,7 @@ def registered(server: Server, names: Names) -> list[Registered] | None:
 
 
 def binlog_filters(rows: list[dict[str, Any]] | None) -> list[str] | None:
-    """What keeps changes out of a server's own binary log, as name and value; None where it was not
+    """What keeps changes out of a server's own binary log, as name and value; None if it was not
     asked.
 
     Args:
@@ -121,7 +121,7 @@ def binlog_filters(rows: list[dict[str, Any]] | None) -> list[str] | None:
 
 
 def if_allowed(server: Server, statement: str) -> list[dict[str, Any]] | None:
-    """The rows of a statement; None where the server refuses it.
+    """The rows of a statement; None if the server refuses it.
 
     Raises:
         ServerError: the server is gone, which is the client library's word (2000 to 2999).

@@ -28,7 +28,7 @@ def canonical_value(value: int | str) -> str:
 
 
 def same_value(first: int | str | None, second: int | str | None) -> bool:
-    """True where the server would treat both as the same value of a variable."""
+    """Whether the server would treat both as the same value of a variable."""
     if first is None or second is None:
         return False
     return canonical_value(first) == canonical_value(second)
@@ -49,7 +49,7 @@ def rises(
 
 
 def as_number(value: int | str | None) -> int | None:
-    """A whole number; None where there is none."""
+    """A whole number; None if there is none."""
     return None if value is None else int(value)
 
 

@@ -35,7 +35,7 @@ def points(
     Args:
         result: what is kept of the run; its environment has what netem said of each delay.
         source: the source's name.
-        restored: how things are after the restore: qdiscs_after (None where the restore did not
+        restored: how things are after the restore: qdiscs_after (None if the restore did not
             say), status, clients, and how many replicas there are.
     """
     rows = [ratio_point(cell, source) for cell in result["cells"] if cell["checkpoint"]]

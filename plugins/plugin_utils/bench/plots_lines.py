@@ -183,7 +183,7 @@ def name_line(
     words: str,
     shade: str,
 ) -> None:
-    """A line's name at its end: beside it where there is room, above it on a telephone."""
+    """A line's name at its end: beside it if there is room, above it on a telephone."""
     summary = analysis.figures_of(cell)
     median = analysis.with_unit(summary)
     place = (round_trip(cell), summary["median"])

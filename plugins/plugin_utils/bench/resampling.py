@@ -83,7 +83,7 @@ def ratio(values: list[float], baseline: list[float]) -> tuple[float, float, flo
 def difference(values: list[float], baseline: list[float]) -> str:
     """none, higher or lower: where a sample's median stands against a baseline.
 
-    It is none where the median lies inside the baseline's own spread, or where the ratio's interval
+    It is none if the median lies inside the baseline's own spread, or where the ratio's interval
     holds 1.
     """
     value, low, high = ratio(values, baseline)

@@ -327,7 +327,7 @@ def with_known_trip(
 
 def known_trip(result: Benchmark, cell: Cell) -> float | None:
     """The round trip that was measured on the source when the delay was set, in milliseconds; None
-    where it was not. A client host's own would be another.
+    if it was not. A client host's own would be another.
     """
     environment = result["environment"]
     trips = list(environment["rtt_ms"].values())

@@ -122,7 +122,7 @@ def joined(first: RawWork | None, second: RawWork) -> RawWork:
 
 
 def filled(cell: RawCell, suite: RawSuite) -> Cell:
-    """A cell with the suite's conditions where it has none of its own."""
+    """A cell with the suite's conditions if it has none of its own."""
     return {
         "id": cell.get("id", ""),
         "label": cell.get("label") or cell.get("id", ""),
@@ -138,7 +138,7 @@ def filled(cell: RawCell, suite: RawSuite) -> Cell:
 
 
 def work_of(own: RawWork, of_suite: RawWork) -> Work:
-    """A cell's load with the suite's values where it has none of its own."""
+    """A cell's load with the suite's values if it has none of its own."""
     general = joined(LOAD_DEFAULTS, of_suite)
     # What was said for one tool means nothing for another.
     same_tool = own.get("tool", general["tool"]) == general["tool"]

@@ -30,12 +30,12 @@ def limit(
     waiting: float = 1.0,
     turns: str = NOTHING,
 ) -> float | None:
-    """Operations a second that clients can reach with semi-sync, or None where no bound is known.
+    """Operations a second that clients can reach with semi-sync, or None if no bound is known.
 
     Args:
         clients: how many at once.
         rtt_ms: the measured round trip in milliseconds.
-        single_rate: operations a second of one asynchronous client; None where none was measured:
+        single_rate: operations a second of one asynchronous client; None if none was measured:
             the local commit then counts as nothing, and the limit is too high rather than too low.
         async_rate: of as many asynchronous clients, or None.
         waiting: share of the operations that commit and so wait for an acknowledgement, 0 to 1.

@@ -245,7 +245,7 @@ def began_anew(saved: Look, now: Look) -> bool:
 
 
 def degraded_since(saved: Look | None, info: Info, at: str) -> str | None:
-    """When a run first saw that the source replicates asynchronously; None where it does not."""
+    """When a run first saw that the source replicates asynchronously; None if it does not."""
     if not apply.fell_back(info):
         return None
     if saved and saved.get("server") == checkpoints.identity(info) and saved.get("degraded_since"):

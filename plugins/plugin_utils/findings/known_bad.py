@@ -281,7 +281,7 @@ def of_source(info: Info, replicas: list[Info]) -> list[Defect]:
 
 
 def first_good(defect: Defect, version: Version) -> str:
-    """The version of this branch that has the fix, as text; empty where there is none."""
+    """The version of this branch that has the fix, as text; empty if there is none."""
     for first, fixed in defect.ranges:
         if first <= tuple(version) < fixed and fixed != NEVER:
             return ".".join(str(number) for number in fixed)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def at_start(info: Info, name: str) -> tuple[str | None, str]:
-    """(the value a variable has after the next start or None where nobody knows, where from)."""
+    """(the value a variable has after the next start or None if unknown, where from)."""
     if name in info["persisted"]:
         return info["persisted"][name], "SET PERSIST"
     if name in option_lines.command_line(info):

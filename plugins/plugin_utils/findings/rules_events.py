@@ -70,7 +70,7 @@ def event_findings_of_replica(member: Member) -> list[Finding]:
 
 
 def events_of(member: Member) -> list[EventState]:
-    """Its events; none where they could not be read."""
+    """Its events; none if they could not be read."""
     return (member.info.get("events") if member.info else None) or []
 
 

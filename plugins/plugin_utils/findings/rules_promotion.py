@@ -92,7 +92,7 @@ def account_findings(member: Member, source: Member, read: list[Member]) -> list
 
 
 def answer_findings(member: Member) -> list[Finding]:
-    """What routers are told by a host that has an HTTP answer, where that is not what is."""
+    """What routers are told by a host that has an HTTP answer, if that is not what is."""
     now = member.facts.get("answer")
     if now is None:
         return []

@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
 
 
 def off(value: str | None) -> bool:
-    """True where a server says that it is off; one that does not say is not taken for it."""
+    """Whether a server says that it is off; one that does not say is not taken for it."""
     return value is not None and values.canonical_value(value) == "0"
 
 

@@ -43,7 +43,7 @@ def topology_findings(members: list[Member]) -> list[Finding]:
 
 def strays(members: list[Member], source: Member) -> list[Member]:
     """The source and every server that takes writes beside it, follows nobody and has transactions
-    of the cluster; none where there is only the source.
+    of the cluster; none if there is only the source.
     """
     alone = [member for member in members if sides.takes_writes(member) and not member.channel]
     if source not in alone:
@@ -53,7 +53,7 @@ def strays(members: list[Member], source: Member) -> list[Member]:
 
 
 def related(member: Member, source: Member) -> bool:
-    """True where two servers have transactions of one origin."""
+    """Whether two servers have transactions of one origin."""
     both = executed(member).same_places(executed(source))
     mine, theirs = (
         str(int(which.facts["variables"]["server_id"] or 0)) for which in (member, source)

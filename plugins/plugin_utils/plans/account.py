@@ -64,7 +64,7 @@ def existing(source: Member, settings: Settings) -> Account | None:
 
 
 def in_the_way(members: list[Member]) -> str:
-    """Why a new account must be let in without TLS, in words; empty where nothing speaks against
+    """Why a new account must be let in without TLS, in words; empty if nothing speaks against
     REQUIRE SSL. It replicates: each member that is the source one day asks its followers for TLS.
     """
     without = [member.host for member in members if not member.facts["tls"]["on"]]
@@ -80,7 +80,7 @@ def in_the_way(members: list[Member]) -> str:
 
 
 def problems(settings: Settings, source: Member, replica: Member, configuring: bool) -> list[str]:
-    """Why a replica's channel cannot log in as the inventory wants it, in words; empty where it
+    """Why a replica's channel cannot log in as the inventory wants it, in words; empty if it
     can.
     """
     want = tls.wanted(settings, source.facts, replica.facts, configuring)

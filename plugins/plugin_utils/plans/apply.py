@@ -315,7 +315,7 @@ def missing_plugins(member: Member) -> list[Side]:
 
 
 def touches_acknowledging(info: Info, variables: Iterable[str]) -> bool:
-    """True where a variable is of semi-sync's replica side, which a running IO thread has not
+    """Whether a variable is of semi-sync's replica side, which a running IO thread has not
     taken over.
     """
     return any(name in info["names"]["replica"]["variables"].values() for name in variables)
@@ -375,7 +375,7 @@ def fell_back(info: Info) -> bool:
 
 
 def must_wait(members: list[Member]) -> bool:
-    """True where semi-sync on the source would hold the next commit for the timeout: no replica
+    """Whether semi-sync on the source would hold the next commit for the timeout: no replica
     could acknowledge it.
 
     A source that is semi-synchronous already, or will be at its next start, is left so.
@@ -410,7 +410,7 @@ def connected(members: list[Member]) -> int:
 
 
 def semisync_is_on(members: list[Member]) -> bool:
-    """True where semi-sync is enabled anywhere in the cluster, running or in the option files: no
+    """Whether semi-sync is enabled anywhere in the cluster, running or in the option files: no
     more baseline.
     """
     for member in members:

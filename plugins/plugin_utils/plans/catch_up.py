@@ -31,8 +31,8 @@ def progress_line(
 
     Args:
         seen: result of semisync_catch_up.
-        first: transactions that were missing when the wait began; None where none are counted.
-        target: where the replica has to come to, as text, where none are counted.
+        first: transactions that were missing when the wait began; None if none are counted.
+        target: where the replica has to come to, as text, if none are counted.
         seconds: since the wait began.
     """
     if seen["missing"] is None:

@@ -39,7 +39,7 @@ def modes_lack(member: Member) -> bool:
 
 
 def lines_lack(member: Member) -> bool:
-    """True where the next start would undo the modes."""
+    """Whether the next start would undo the modes."""
     if mariadb(member):
         return False
     options, persisted = member.facts["option_files"]["options"], member.facts["persisted"]
@@ -128,7 +128,7 @@ def needed(members: list[Member]) -> bool:
 
 
 def problems(members: list[Member]) -> list[str]:
-    """Why a cluster cannot be converted, in words; an empty list where it can, or need not be."""
+    """Why a cluster cannot be converted, in words; an empty list if it can, or need not be."""
     if not needed(members):
         return []
     reasons = []

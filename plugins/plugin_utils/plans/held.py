@@ -91,7 +91,7 @@ def came_back(member: Member, members: list[Member]) -> bool:
 
 def missed(member: Member, members: list[Member]) -> HeldRow | None:
     """The failover that a replica has missed, of the journal: it still follows the server that lost
-    its role then. None where it follows another, or nobody.
+    its role then. None if it follows another, or nobody.
 
     Args:
         members: all of the inventory's, also those that are held.

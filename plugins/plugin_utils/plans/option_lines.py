@@ -39,7 +39,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def unknown(info: Info) -> str:
-    """Why nobody knows what this server's option files say; empty where they were read."""
+    """Why nobody knows what this server's option files say; empty if they were read."""
     return info["option_files"].get("unknown") or ""
 
 
@@ -75,7 +75,7 @@ def made_up_id(host: str) -> int:
 
 
 def listens_on_loopback_only(info: Info) -> bool:
-    """True where no other host can reach the server, now or after its next start."""
+    """Whether no other host can reach the server, now or after its next start."""
     return any(
         all(address.strip() in LOOPBACK for address in (value or "*").split(","))
         for value in (
@@ -197,7 +197,7 @@ def sections(
 
 
 def runtime_value(info: Info, name: str) -> str | None:
-    """The running server's value of a variable, or None where it has none."""
+    """The running server's value of a variable, or None if it has none."""
     for side in ("source", "replica"):
         for key, server_name in info["names"][side]["variables"].items():
             if server_name == name:
@@ -263,7 +263,7 @@ def differing_from_inventory(
 
 
 def switches_on(name: str, value: int | str) -> bool:
-    """True where giving a variable this value switches a side of semi-sync on."""
+    """Whether giving a variable this value switches a side of semi-sync on."""
     return name in SWITCHES and canonical_value(value) != "0"
 
 

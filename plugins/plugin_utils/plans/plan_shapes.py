@@ -29,7 +29,7 @@ class OptionFileStep(TypedDict):
 
 
 class WantedTls(TypedDict):
-    """TLS of a channel; ca and verify are None where the server's own way is right."""
+    """TLS of a channel; ca and verify are None if the server's own way is right."""
 
     ssl: bool
     ca: str | None

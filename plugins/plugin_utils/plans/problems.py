@@ -84,7 +84,7 @@ def of_inventory(
 
 def of_reading(members: list[Member]) -> list[str]:
     """Hosts whose state could not be had, or is not known in the part that plans are made of; those
-    that another's failure took out of the run only where there is no such other.
+    that another's failure took out of the run only if there is no such other.
     """
     unread = {
         member.host: member.error or unknown_options(member)
@@ -271,7 +271,7 @@ def of_new_replica(
 
 
 def password_too_long(member: Member, settings: Settings) -> str:
-    """Why a server could not log in with the replication password; empty where it can."""
+    """Why a server could not log in with the replication password; empty if it can."""
     limit, length = (
         member.facts["names"]["longest_source_password"],
         len(settings["replication_password"]),
@@ -285,7 +285,7 @@ def password_too_long(member: Member, settings: Settings) -> str:
 
 
 def of_rotation(member: Member, settings: Settings) -> str:
-    """Why a host cannot be given the new replication password; empty where it can."""
+    """Why a host cannot be given the new replication password; empty if it can."""
     if not settings["replication_password"]:
         return "semisync_replication_password is empty; set it to the new password"
     too_long = password_too_long(member, settings)

@@ -50,7 +50,7 @@ def enabled(member: Member, side: Side) -> bool:
 
 
 def left_behind(member: Member) -> str | None:
-    """The text of the lines that replication needs after the next restart too; None where our text
+    """The text of the lines that replication needs after the next restart too; None if our text
     has none.
 
     A replica got its address for others for the day it is promoted: that goes.
@@ -98,7 +98,7 @@ def restart_io(member: Member) -> bool:
 
 
 def start(member: Member) -> bool:
-    """True where only the IO thread is down: so a removal that was broken off may leave it."""
+    """Whether only the IO thread is down: so a removal that was broken off may leave it."""
     channel = member.channel
     return bool(
         member.side == "replica"
@@ -155,7 +155,7 @@ def remains(member: Member) -> list[str]:
 
 
 def problems(members: list[Member]) -> list[str]:
-    """Why semi-sync cannot be removed from this cluster without harm; empty where it can."""
+    """Why semi-sync cannot be removed from this cluster without harm; empty if it can."""
     reasons, source = [], source_of(members)
     if (
         enabled(source, "source")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def sets_replication_up(member: Member) -> bool:
-    """True where our file has lines of P0, or had them before it was lost: nobody else makes up
+    """Whether our file has lines of P0, or had them before it was lost: nobody else makes up
     that server_id.
     """
     files, variables = member.facts["option_files"], member.facts["variables"]
@@ -31,7 +31,7 @@ def sets_replication_up(member: Member) -> bool:
 
 
 def is_fresh(member: Member, members: list[Member]) -> bool:
-    """True where P0 is the collection's business: the host does not replicate, or our file already
+    """Whether P0 is the collection's business: the host does not replicate, or our file already
     sets P0.
     """
     if sets_replication_up(member):
@@ -57,7 +57,7 @@ def channel_step(member: Member, members: list[Member]) -> str:
 
 
 def never_connected(channel: Channel) -> bool:
-    """True where a channel is configured but has not met its source yet: a run was interrupted, or
+    """Whether a channel is configured but has not met its source yet: a run was interrupted, or
     cannot log in.
     """
     return (

@@ -44,7 +44,7 @@ def strangers(member: Member, source: Member) -> str:
 def missing_history(
     member: Member, source: Member, members: list[Member], settings: Settings
 ) -> str:
-    """Data of the source that its binary logs cannot bring to a replica, in words; empty where
+    """Data of the source that its binary logs cannot bring to a replica, in words; empty if
     there is none.
     """
     if member.facts["gtid"].get("gtid_executed") or member.facts["gtid"].get("gtid_slave_pos"):
@@ -79,7 +79,7 @@ def missing_history(
 
 
 def by_position(source: Member, members: list[Member]) -> bool:
-    """True where the source has no GTIDs and the collection does not set it up: a new replica could
+    """Whether the source has no GTIDs and the collection does not set it up: a new replica could
     not follow it.
     """
     return (
@@ -98,7 +98,7 @@ def half_seeded(info: Info) -> bool:
 
 
 def own_data(member: Member, source: Member) -> str:
-    """What a seeding would destroy on a replica, in words; empty where there is nothing to lose."""
+    """What a seeding would destroy on a replica, in words; empty if there is nothing to lose."""
     if half_seeded(member.facts):
         return ""
     local = strangers(member, source)
@@ -108,7 +108,7 @@ def own_data(member: Member, source: Member) -> str:
 
 
 def needed(member: Member, members: list[Member], settings: Settings) -> str:
-    """Why a replica has to be seeded, in words; empty where it need not be."""
+    """Why a replica has to be seeded, in words; empty if it need not be."""
     if channel_step(member, members) != "configure" or settings["seed_method"] == "none":
         return ""
     source = source_of(members)
@@ -148,7 +148,7 @@ def leftover(member: Member) -> bool:
 
 
 def problem(member: Member, members: list[Member], settings: Settings) -> str:
-    """Why a replica that needs seeding cannot be seeded, in words; empty where it can."""
+    """Why a replica that needs seeding cannot be seeded, in words; empty if it can."""
     source = source_of(members)
     own = own_data(member, source)
     if own and not settings["seed_overwrite"]:
@@ -190,7 +190,7 @@ def choose(wanted: str, source: Info, replica: Info) -> tuple[str | None, str]:
 
 
 def clone_unfit(source: Info, replica: Info) -> str:
-    """Why the clone plugin cannot do it (MySQL manual, "Remote Cloning Prerequisites"); empty where
+    """Why the clone plugin cannot do it (MySQL manual, "Remote Cloning Prerequisites"); empty if
     it can.
     """
     if source["engine"] == "mariadb":
@@ -210,7 +210,7 @@ def clone_unfit(source: Info, replica: Info) -> str:
 
 
 def backup_unfit(source: Info, replica: Info) -> str:
-    """Why mariadb-backup cannot do it; empty where it can."""
+    """Why mariadb-backup cannot do it; empty if it can."""
     if source["engine"] != "mariadb":
         return "mariadb-backup copies MariaDB only"
     if source["names"].get("copy_series") != replica["names"].get("copy_series"):

@@ -26,7 +26,7 @@ class Sides(NamedTuple):
     """Who is the source, and what speaks against it.
 
     Attributes:
-        source: its inventory name; with problems, the likeliest. None where the inventory has none.
+        source: its inventory name; with problems, the likeliest. None if the inventory has none.
         outdated: whether the inventory's groups name another.
         problems: what contradicts it, in words.
         row: the newest row of the journal, or None.
@@ -176,7 +176,7 @@ def named_by(row: JournalRow | None, members: list[Member]) -> tuple[str | None,
 
 
 def identity(member: Member) -> str:
-    """What the journal knows a member by; empty where it could not be read."""
+    """What the journal knows a member by; empty if it could not be read."""
     return journal.identity(variables_of(member))
 
 
@@ -188,7 +188,7 @@ def in_row(member: Member, row: JournalRow | None) -> bool:
 
 
 def variables_of(member: Member) -> Variables:
-    """A member's server variables, none where it could not be read."""
+    """A member's server variables, none if it could not be read."""
     return member.info["variables"] if member.info else {}
 
 
@@ -197,7 +197,7 @@ def channel_of(member: Member) -> Channel | None:
 
 
 def takes_writes(member: Member) -> bool:
-    """True where a member was read and takes its clients' writes."""
+    """Whether a member was read and takes its clients' writes."""
     return values.same_value(variables_of(member).get("read_only"), "OFF")
 
 
@@ -210,7 +210,7 @@ def writes_alone(member: Member, edges: dict[str, str]) -> bool:
 
 
 def active(member: Member) -> bool:
-    """True where a member's channel does anything, or tries to."""
+    """Whether a member's channel does anything, or tries to."""
     channel = channel_of(member)
     return channel is not None and (channel["io_running"], channel["sql_running"]) != ("No", "No")
 
@@ -233,7 +233,7 @@ def followed(members: list[Member], row: JournalRow | None) -> dict[str, str]:
 
 
 def target_of(member: Member, members: list[Member], row: JournalRow | None) -> str | None:
-    """The member that a member's channel follows; None where that is nobody of the cluster.
+    """The member that a member's channel follows; None if that is nobody of the cluster.
 
     A channel that ran knows its source's server_uuid or server_id. One that never did has the
     address alone, and so has a member that could not be read.
@@ -261,7 +261,7 @@ def target_of(member: Member, members: list[Member], row: JournalRow | None) -> 
 
 
 def followed_by(channel: Channel, variables: Variables) -> bool:
-    """True where a channel that ran followed the server with these variables."""
+    """Whether a channel that ran followed the server with these variables."""
     if channel["source_uuid"]:
         return bool(channel["source_uuid"] == variables.get("server_uuid"))
     number = int(channel["source_server_id"] or 0)
@@ -361,7 +361,7 @@ def contradiction(hosts: list[str], writing: tuple[str, ...], claims: dict[str, 
 
 
 def announcement(name: str, sides: Sides) -> str:
-    """The one line that the groups are out of date; empty where they are not."""
+    """The one line that the groups are out of date; empty if they are not."""
     if not sides.outdated or sides.problems:
         return ""
     since = ""

@@ -26,7 +26,7 @@ GENERATED = "generated"
 
 
 def wanted(settings: Settings, source: Info, replica: Info, configuring: bool) -> WantedTls | None:
-    """What a replica's channel should have: {'ssl', 'ca', 'verify'}, or None where it is left as it
+    """What a replica's channel should have: {'ssl', 'ca', 'verify'}, or None if it is left as it
     is.
 
     Args:
@@ -36,7 +36,7 @@ def wanted(settings: Settings, source: Info, replica: Info, configuring: bool) -
         configuring: whether the channel is set up in this run.
 
     Returns:
-        'ca' and 'verify' are None where the server's own way is right.
+        'ca' and 'verify' are None if the server's own way is right.
     """
     mode, silent = settings["replication_ssl"], replica["names"]["verifies_source_by_default"]
     if mode == "auto" and not configuring:
@@ -77,7 +77,7 @@ def copy_of_authority(
     settings: Settings, source: Info, replica: Info, configuring: bool
 ) -> AuthorityCopy | None:
     """The file with the source's authority on a replica: {'path', 'content', 'changed'}, or None
-    where none is wanted.
+    if none is wanted.
     """
     want = wanted(settings, source, replica, configuring)
     if not want or not want["ssl"] or settings["replication_ssl_ca"] != GENERATED:
@@ -99,7 +99,7 @@ def differs(want: WantedTls | None, channel: Channel | None) -> bool:
 
 
 def problems(settings: Settings, source: Member, replica: Member, configuring: bool) -> list[str]:
-    """Why a replica's channel cannot have the TLS that is wanted, in words; empty where it can.
+    """Why a replica's channel cannot have the TLS that is wanted, in words; empty if it can.
 
     Args:
         source: plan.Member.

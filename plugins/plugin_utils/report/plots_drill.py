@@ -20,7 +20,7 @@ TICKS = (0.1, 1, 10, 100, 1000, 10000, 100000, 1000000)
 
 
 def timeline(drill: Drill, number: int) -> Picture | None:
-    """The picture of a drill, or None where it has no inserts to show."""
+    """The picture of a drill, or None if it has no inserts to show."""
     rows = [row for row in drill.get("inserts") or [] if row.get("latency_ms")]
     if not rows:
         return None

@@ -30,7 +30,7 @@ TOP, BOTTOM, SIDE = 34, 46, 12
 
 
 def timeline(record: Switchover) -> Picture | None:
-    """The picture, or None where writers were never kept out."""
+    """The picture, or None if writers were never kept out."""
     if not record["writable"]:
         return None
     title = f"Which server took writes, and what happened, from {record['from']} to {record['to']}"
@@ -155,7 +155,7 @@ def lane(canvas: Canvas, axes: Axes, record: Switchover, host: str, top: int) ->
 
 
 def event(canvas: Canvas, axes: Axes, record: Switchover, line: Event, top: int) -> None:
-    """One event: a point in its host's colour, and its words where there is room for them."""
+    """One event: a point in its host's colour, and its words if there is room for them."""
     begin, end = window(record)
     shade, at = colour(record, line["host"]), line["at_ms"] or 0.0
     axes.plot(

@@ -34,7 +34,7 @@ TITLE = "Who could write when: each role change, at a scale of its own"
 
 
 def timeline(changes: list[Change]) -> Picture | None:
-    """The picture; None where one switchover is all there is, which has a picture of its own."""
+    """The picture; None if one switchover is all there is, which has a picture of its own."""
     shown = [change for change in changes if change.gap is not None][-MOST:]
     if len(shown) < 2 and not any(change.operation == FAILOVER for change in shown):
         return None

@@ -31,7 +31,7 @@ class Change(NamedTuple):
 
     Attributes:
         operation: SWITCHOVER or FAILOVER.
-        before, after: who took writes before it, and after it; after is None where that is not
+        before, after: who took writes before it, and after it; after is None if that is not
             known.
         seen: until when the one before was seen.
         closed: from when on it confirmed nothing more.
@@ -82,7 +82,7 @@ WritableRow = TypedDict("WritableRow", {"from": str, "to": str, "words": str, "k
 
 
 def moment(text: object) -> float | None:
-    """A time as records have it, with fractions or without; None where there is none."""
+    """A time as records have it, with fractions or without; None if there is none."""
     try:
         return moment_of(str(text))
     except ValueError:

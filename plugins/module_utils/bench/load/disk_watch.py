@@ -64,7 +64,7 @@ class DiskWatch:
         self.look()
 
     def words(self) -> str:
-        """What follows a reason where the disk was full; empty where it was not, or unknown."""
+        """What follows a reason where the disk was full; empty if it was not, or unknown."""
         if self.least is None or self.least >= FULL:
             return ""
         return f"; the disk of {self.folder} was full ({self.least // 2**20} MB left)"

@@ -48,7 +48,7 @@ class SettingsRollback:
         self.timer = RollbackTimer(module, TIMER_PREFIX)
 
     def kept(self) -> Kept:
-        """What must be put back; empty where nothing is. After a reboot, what was created.
+        """What must be put back; empty if nothing is. After a reboot, what was created.
 
         Raises:
             SettingError: that cannot be read, so nothing may be changed or forgotten.

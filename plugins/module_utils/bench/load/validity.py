@@ -52,7 +52,7 @@ def unfit(load: Work) -> str:
     """Why a load cannot be run, in words; empty when it can.
 
     Args:
-        load: tool, clients, and queries or seconds; query, create and script where it has them.
+        load: tool, clients, and queries or seconds; query, create and script if it has them.
     """
     tool, clients = load["tool"], load["clients"]
     if tool == "client" and not load.get("query"):
@@ -115,8 +115,8 @@ def invalid(
         wanted: replication, replicas, delay_ms, clients, and the peers whose round trip was asked
             for.
         before, after: snapshots of the server: status, semisync, gtid, senders, uptime; after is
-            None where the server did not answer any more.
-        outcome: reason (the tool's own, empty when it was content), asked (statements, None where
+            None if the server did not answer any more.
+        outcome: reason (the tool's own, empty when it was content), asked (statements, None if
             not known), own_query, rtt_ms, dropped.
     """
     if after is None:

@@ -140,7 +140,7 @@ def limit(wanted: Delay, links: Sequence[tuple[int | None, int]]) -> int:
     default of 1000.
 
     Args:
-        wanted: of check(); its rate counts, where there is one.
+        wanted: of check(); its rate counts, if there is one.
         links: (bits per second or None, MTU in bytes) of each interface; 10 Gbit/s where a speed is
             not known.
     """
@@ -188,9 +188,9 @@ def missing_modules(
     """What the kernel surely lacks, of the words of KERNEL.
 
     Args:
-        config: text of the kernel's build options, or "" where it cannot be had.
+        config: text of the kernel's build options, or "" if it cannot be had.
         loaded: names in /sys/module.
-        loadable: module -> whether modprobe would find it; empty where there are no module files to
+        loadable: module -> whether modprobe would find it; empty if there are no module files to
             ask about.
     """
     lacking = set()

@@ -311,7 +311,7 @@ class NetemHost:
     # What it takes, and the timer.
 
     def require_timer(self) -> None:
-        """Refuse where a delay could not be taken off again by itself."""
+        """Refuse if a delay could not be taken off again by itself."""
         # A sleeping process could be killed unseen, and then nothing would ever end the delay.
         if not systemd_runs():
             raise RefusedError(
@@ -410,7 +410,7 @@ class NetemHost:
         )
 
     def undo(self, wanted: Delay) -> bool:
-        """Take off everything that is ours; True when that worked. The timer stays where it did
+        """Take off everything that is ours; True when that worked. The timer stays if it did
         not.
         """
         try:

@@ -359,7 +359,7 @@ class Plan:
         place: list[str],
         handle: str,
     ) -> None:
-        """Add netem at this place (tc's words), or change it; nothing where it is as wanted."""
+        """Add netem at this place (tc's words), or change it; nothing if it is as wanted."""
         netem = next((qdisc for qdisc in our_netem(self.state) if qdisc["dev"] == device), None)
         old = tc_output.netem_parameters(netem) if netem else None
         if old and same(old, wanted):
