@@ -129,7 +129,7 @@ from typing import Any, TextIO
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import pulse
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import MARK, insert
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.canary_rows import MARK, insert
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server

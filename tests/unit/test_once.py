@@ -57,7 +57,7 @@ def places(pattern: str) -> list[str]:
         (r"def median\(", "module_utils/bench/statistics.py"),
         (r"def stdev\(", "module_utils/bench/statistics.py"),
         # A canary row.
-        (r"INSERT INTO \{table\} \(details", "module_utils/canary/rows.py"),
+        (r"INSERT INTO \{table\} \(details", "module_utils/canary/canary_rows.py"),
         # A row of the journal.
         (r"INSERT INTO \{table\}\", table=\(schema, TABLE", "module_utils/replication/journal.py"),
         # A process that outlives its module.

@@ -24,6 +24,7 @@ HOST_PACKAGES = (
     "host",
     "replication",
     "answer",
+    "heartbeat",
     "binlog",
     "role_change",
     "rejoin",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import row_text
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.canary_rows import row_text
 from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher import (
     address,
     not_known,

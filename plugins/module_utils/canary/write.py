@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.rows import (
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.canary_rows import (
     COUNTERS,
     MARK,
     create_statements,

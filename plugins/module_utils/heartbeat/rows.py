@@ -1,0 +1,151 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The heartbeat's table and rows. The source writes a row each few seconds, which replicates, so
+that each member's log says what the source knew of itself at that place in its history.
+
+A row's clocks are read before its facts and its GTIDs: whatever was confirmed to a client before
+them is in `gtid`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled, quote
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat, BeatFacts
+
+TABLE = "semisync_heartbeat"
+COLUMNS = ("server", "boot", "monotonic", "wall", "uptime", "facts", "gtid")
+# MySQL's numbers for a schema and for a table that is not there.
+NOT_THERE = (1049, 1146)
+# Facts by the type of their values; each may be null.
+TEXTS = ("enabled", "status", "wait_point", "wait_no_replica", "sync_binlog", "flush_log")
+NUMBERS = (
+    "timeout",
+    "wait_count",
+    "clients",
+    "yes_tx",
+    "no_tx",
+    "no_times",
+    "wait_sessions",
+    "killed",
+    "settings_row",
+)
+LISTS = ("acknowledgers", "binlog_filters")
+
+
+class Reading(NamedTuple):
+    """What was read of the table.
+
+    Attributes:
+        beats: the newest first.
+        unreadable: rows among them that are not what the writer writes, and were left out.
+    """
+
+    beats: list[Beat]
+    unreadable: int
+
+
+def table_name(schema: str) -> str:
+    return f"{quote(schema)}.{quote(TABLE)}"
+
+
+def create_statements(schema: str) -> list[str]:
+    return [
+        f"CREATE DATABASE IF NOT EXISTS {quote(schema)}",
+        (
+            f"CREATE TABLE IF NOT EXISTS {table_name(schema)} (number BIGINT UNSIGNED NOT NULL"
+            " AUTO_INCREMENT PRIMARY KEY, server VARCHAR(64) NOT NULL, boot VARCHAR(64) NOT NULL,"
+            " monotonic DOUBLE NOT NULL, wall DOUBLE NOT NULL, uptime BIGINT, facts TEXT"
+            " NOT NULL, gtid MEDIUMTEXT NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+        ),
+    ]
+
+
+def insert_statement(schema: str) -> str:
+    """Takes the values of COLUMNS as its arguments."""
+    columns = ", ".join(quote(name) for name in COLUMNS)
+    places = ", ".join("%s" for _name in COLUMNS)
+    into = filled("INSERT INTO {table}", table=(schema, TABLE))
+    return f"{into} ({columns}) VALUES ({places})"
+
+
+def newest(server: Server, schema: str, limit: int) -> list[Beat]:
+    """The newest rows, at most so many, the newest first; none if there is no table. A row that is
+    not what the writer writes is left out.
+
+    Raises:
+        ServerError: the table is there, and cannot be read.
+    """
+    return read(server, schema, limit).beats
+
+
+def read(server: Server, schema: str, limit: int) -> Reading:
+    """The same with the number of rows that were left out."""
+    asked = filled("FROM {table} ORDER BY number DESC LIMIT %s", table=(schema, TABLE))
+    columns = ", ".join(quote(name) for name in COLUMNS)
+    try:
+        rows = server.rows(f"SELECT number, {columns} {asked}", (limit,))
+    except ServerError as error:
+        if error.number in NOT_THERE:
+            return Reading([], 0)
+        raise
+    parsed = [parse(row) for row in rows]
+    beats = [beat for beat in parsed if beat is not None]
+    return Reading(beats, len(parsed) - len(beats))
+
+
+def parse(row: Mapping[str, object]) -> Beat | None:
+    """One row as a beat; None if it is not what the writer writes."""
+    try:
+        facts = facts_of(json.loads(text(row["facts"])))
+        beat: Beat = {
+            "number": int(text(row["number"])),
+            "server": text(row["server"]),
+            "boot": text(row["boot"]),
+            "monotonic": float(text(row["monotonic"])),
+            "wall": float(text(row["wall"])),
+            "uptime": None if row["uptime"] is None else int(text(row["uptime"])),
+            "facts": facts,
+            "gtid": text(row["gtid"]),
+        }
+    except (KeyError, ValueError):
+        return None
+    clocks = (beat["monotonic"], beat["wall"])
+    whole = beat["server"] and beat["boot"] and all(map(math.isfinite, clocks))
+    return beat if whole else None
+
+
+def facts_of(facts: object) -> BeatFacts:
+    """The facts of a row, None for a key that it lacks.
+
+    Raises:
+        ValueError: a value is not of its type.
+    """
+    if not isinstance(facts, dict):
+        raise ValueError("the facts are no object")
+    checked: dict[str, object] = {}
+    kinds = (
+        (str, TEXTS),
+        (int, NUMBERS),
+        (list, LISTS),
+    )
+    for kind, keys in kinds:
+        for key in keys:
+            value = facts.get(key)
+            if value is not None and type(value) is not kind:
+                raise ValueError(f"{key} is {value!r}")
+            checked[key] = value
+    for key in LISTS:
+        if not all(isinstance(one, str) for one in facts.get(key) or ()):
+            raise ValueError(f"{key} is {facts[key]!r}")
+    return cast("BeatFacts", checked)
