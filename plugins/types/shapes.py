@@ -331,6 +331,51 @@ class LogRead(TypedDict):
     shown: ErrantShown
 
 
+class OptionPlace(TypedDict):
+    """Where our option lines are; see OptionFiles."""
+
+    path: str
+    kind: str
+    group: str
+    unknown: str
+
+
+class FormerLook(TypedDict, total=False):
+    """What was read on a former source's host (rejoin/former_facts.py).
+
+    Attributes:
+        down: whether its server does not run.
+        log: None if it was not read, and `why` says why not.
+        encrypted: whether that is because it is encrypted.
+        lost_power: whether the host was started since its server ended without a word; None if
+            that is not known.
+        reach: why the replication account cannot log in to the new source there, or empty.
+        unit, version, identity, by_gtid, strict, scheduler, sync_binlog, datadir, option_file: of
+            a server that does not run.
+        read_only_by: the option file by which its next start is read-only, or empty.
+        msg: that it could not be read at all, and why.
+    """
+
+    changed: bool
+    down: bool
+    log: LogRead | None
+    why: str
+    encrypted: bool
+    lost_power: bool | None
+    reach: str
+    unit: str
+    version: str | None
+    identity: str
+    by_gtid: bool
+    strict: bool
+    scheduler: str
+    sync_binlog: str
+    datadir: str
+    option_file: OptionPlace
+    read_only_by: str
+    msg: str
+
+
 class SeedMarker(TypedDict):
     """What the last seeding of a server wrote down (seed/marker.py)."""
 

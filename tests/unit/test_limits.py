@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.tests.unit.test_style import PLUGINS, tok
 ROOT = Path(__file__).resolve().parents[2] / "plugins"
 UTILS = ("module_utils", "plugin_utils")
 # dict[str, Any] in plugins/, and the share of functions with Any in the signature.
-UNTYPED, ANY_SHARE = 66, 0.057
+UNTYPED, ANY_SHARE = 61, 0.055
 LONG_FUNCTION, LONG_FUNCTIONS = 40, 25
 # The callback is one file, which Ansible shapes.
 DENSEST, SHAPED_BY_ANSIBLE = 8.05, {"callback"}

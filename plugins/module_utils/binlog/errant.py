@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_transactions
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.disguise import Lines
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import ErrantTransaction
 
 # Of so many transactions, rows of each, and characters of a line, is told; all are counted.
 MOST, ROWS, WIDTH = 50, 20, 400
@@ -52,13 +55,13 @@ class Phantoms:
         wanted: Callable[[str], bool],
     ) -> None:
         self.mariadb, self.wanted = kind is MariadbGtids, wanted
-        self.told: list[dict[str, Any]] = []
+        self.told: list[ErrantTransaction] = []
         self.count = 0
         self.gtids: list[str] = []
         self.tables: dict[str, dict[str, int]] = {}
         self.lasting: list[str] = []
         self.at, self.flags = "", ""
-        self.now: dict[str, Any] | None = None
+        self.now: ErrantTransaction | None = None
         self.hides = False
 
     def read(self, lines: Lines) -> Phantoms:
@@ -74,7 +77,7 @@ class Phantoms:
                 if name.upper() not in ("AUTOMATIC", "ANONYMOUS") and self.wanted(name):
                     self.begin(name)
             elif self.now is not None and one.written:
-                self.statement(one.text)
+                self.statement(self.now, one.text)
         self.finished()
         return self
 
@@ -108,7 +111,7 @@ class Phantoms:
     def comment(self, line: bytes) -> None:
         if line.startswith(b"###"):
             if self.now is not None:
-                self.row(line)
+                self.row(self.now, line)
             return
         match = EVENT.match(line)
         if not match:
@@ -123,9 +126,8 @@ class Phantoms:
             # An engine with transactions has ended it; COMMIT as a statement is of one without.
             self.now["transactional"] = True
 
-    def row(self, line: bytes) -> None:
+    def row(self, current: ErrantTransaction, line: bytes) -> None:
         """One line of a row, or the line above it."""
-        current: dict[str, Any] = self.now or {}
         match = ROW.match(line)
         if match:
             table = match.group(2).decode("utf-8", "replace").replace("`", "")
@@ -136,8 +138,7 @@ class Phantoms:
         if current.get("seen", 0) <= ROWS and not (self.hides and not match):
             current["rows"].append(shortened(line[4:].decode("utf-8", "replace")))
 
-    def statement(self, text: bytes) -> None:
-        current: dict[str, Any] = self.now or {}
+    def statement(self, current: ErrantTransaction, text: bytes) -> None:
         words = " ".join(text.decode("utf-8", "replace").split())
         if not words.upper().startswith(DATA):
             current["ddl"] = True

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from functools import lru_cache
-from typing import Any
 
 
 class ZstdError(Exception):
@@ -18,7 +17,7 @@ class ZstdError(Exception):
 
 
 @lru_cache(maxsize=None)
-def library() -> Any:
+def library() -> ctypes.CDLL:
     """The host's library.
 
     Raises:

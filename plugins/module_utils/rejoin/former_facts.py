@@ -42,7 +42,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import OptionFiles
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        ErrantShown,
+        FormerLook,
+        LogRead,
+        OptionFiles,
+    )
 
 ERRORS = (offline_server.PlaceError, log_access.SalvageError, log_transactions.TailError)
 WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)
@@ -50,7 +55,7 @@ WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)
 HEAD = 300
 
 
-def former_facts(module: AnsibleModule, plan: FormerLookPlan) -> dict[str, object]:
+def former_facts(module: AnsibleModule, plan: FormerLookPlan) -> FormerLook:
     """What the former source's host says; see the RETURN section of semisync_rejoin."""
     peer = plan.peer
     there = Place(peer.address, peer.port, peer.tls)
@@ -85,9 +90,9 @@ def exposed(server: Server) -> list[str]:
     return [f"{text(row['a'])}.{text(row['b'])}" for row in rows]
 
 
-def log_facts(module: AnsibleModule, plan: FormerLookPlan) -> dict[str, object]:
+def log_facts(module: AnsibleModule, plan: FormerLookPlan) -> FormerLook:
     """What its files say."""
-    known: dict[str, object] = {"changed": False, "down": not plan.files, "log": None}
+    known: FormerLook = {"changed": False, "down": not plan.files, "log": None}
     files = plan.files
     try:
         if not files:
@@ -109,7 +114,7 @@ def log_facts(module: AnsibleModule, plan: FormerLookPlan) -> dict[str, object]:
 
 def offline_facts(
     module: AnsibleModule, plan: FormerLookPlan, there: offline_server.OfflineServer
-) -> dict[str, object]:
+) -> FormerLook:
     """What is known of a server that does not run, whatever its log says."""
     options = process.read_options(module, there.server, plan.option_file or None)
     kind = gtids.kind_of(plan.engine)
@@ -158,7 +163,7 @@ def read_log(
     module: AnsibleModule,
     plan: FormerLookPlan,
     files: LogFiles,
-) -> dict[str, object]:
+) -> LogRead:
     """The log from the first file on that may have something that the new source lacks.
 
     Raises:
@@ -224,9 +229,7 @@ def first_needed(
     return 0
 
 
-def show(
-    program: str, parts: list[Part], kind: type[Gtids], lacking: list[str]
-) -> dict[str, object]:
+def show(program: str, parts: list[Part], kind: type[Gtids], lacking: list[str]) -> ErrantShown:
     """What the transactions are that the new source lacks."""
     wanted = set(lacking)
     seen = errant.Phantoms(kind, wanted.__contains__)

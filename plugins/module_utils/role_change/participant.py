@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
@@ -42,7 +42,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Values
 
 Value = TypeVar("Value")
 # A statement that takes so many seconds is in the timeline.
@@ -316,7 +316,7 @@ class Participant(ABC):
         """The same of another server."""
         return self.gtids(global_text(server, gtids.kind_of(self.names.engine).STATE))
 
-    def semisync(self) -> dict[str, Any]:
+    def semisync(self) -> Values:
         """The source side's statuses by our keys."""
         return by_key(self.names.statuses(SOURCE), self.monitor.semisync_status())
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog, EventState
 
 # Modes of a plan, and the parts of hosts.
@@ -30,7 +31,7 @@ class PlanError(Exception):
     """A plan has a key too many or too few; the text names it."""
 
 
-Kind = TypeVar("Kind")
+Kind = TypeVar("Kind", bound="DataclassInstance")
 # A field's own type, of which it has one or several.
 ONE_OF, LIST_OF = "one_of", "list_of"
 
@@ -59,7 +60,7 @@ def made(kind: type[Kind], given: Mapping[str, object]) -> Kind:
     Raises:
         PlanError: one is missing, or is not known.
     """
-    fields = {one.name: one for one in dataclasses.fields(cast(Any, kind))}
+    fields = {one.name: one for one in dataclasses.fields(kind)}
     unknown = sorted(set(given) - set(fields))
     if unknown:
         raise PlanError(f"{kind.__name__} has no field {', '.join(unknown)}")
@@ -69,12 +70,12 @@ def made(kind: type[Kind], given: Mapping[str, object]) -> Kind:
     return kind(**{name: nested(fields[name], value) for name, value in given.items()})
 
 
-def has_default(one: dataclasses.Field[Any]) -> bool:
+def has_default(one: dataclasses.Field[object]) -> bool:
     absent = dataclasses.MISSING
     return one.default is not absent or one.default_factory is not absent
 
 
-def nested(one: dataclasses.Field[Any], value: object) -> object:
+def nested(one: dataclasses.Field[object], value: object) -> object:
     """A field's value, which may be a plan of its own or a list of those."""
     if isinstance(value, Mapping) and ONE_OF in one.metadata:
         return made(one.metadata[ONE_OF], value)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_transactions, salvage
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
@@ -88,7 +87,9 @@ def alone(server: Server) -> None:
     """Let the server take one statement at a time, as replication does: what is a comment of one
     version may be the end of a statement for another.
     """
-    connection: Any = getattr(server.cursor, "connection", None)
+    connection = getattr(server.cursor, "connection", None)
+    if connection is None:
+        return
     if hasattr(connection, "set_server_option"):
         connection.set_server_option(SINGLE)
     elif getattr(connection, "client_flag", 0) & MULTI_STATEMENTS:

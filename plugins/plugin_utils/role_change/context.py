@@ -11,7 +11,7 @@ import contextlib
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Generic, NamedTuple, Protocol, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypedDict, TypeVar, cast
 
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
@@ -32,12 +32,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     Unread,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
-    FormerLook,
     NewSourceLook,
     Ready,
     RejoinJudged,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
 Result = TypeVar("Result", bound=Mapping[str, object])
@@ -58,20 +60,20 @@ class Registered(Generic[Result]):
         return cast(Result, variables.get(self.name) or {})
 
 
-SWITCHOVER_LOOK = Registered[SwitchoverLook]("__semisync_switchover_look")
-SWITCHOVER_PLAN = Registered[SwitchoverRun]("__semisync_switchover")
-SWITCHOVER_PART = Registered[PartResult]("__semisync_switchover_part")
-FAILOVER_REACH = Registered[Reached]("__semisync_failover_reach")
-FAILOVER_PLAN = Registered[FailoverPlanned]("__semisync_failover_plan")
-FAILOVER_FREEZE = Registered[Stopped]("__semisync_failover_frozen")
-FAILOVER_SALVAGE = Registered[Salvaged]("__semisync_failover_salvage")
-FAILOVER_JUDGE = Registered[JudgeResult]("__semisync_failover")
-FAILOVER_PART = Registered[PartResult]("__semisync_failover_part")
-REJOIN_LOOK = Registered[FormerLook]("__semisync_rejoin_look")
+SWITCHOVER_LOOK: Registered[SwitchoverLook] = Registered("__semisync_switchover_look")
+SWITCHOVER_PLAN: Registered[SwitchoverRun] = Registered("__semisync_switchover")
+SWITCHOVER_PART: Registered[PartResult] = Registered("__semisync_switchover_part")
+FAILOVER_REACH: Registered[Reached] = Registered("__semisync_failover_reach")
+FAILOVER_PLAN: Registered[FailoverPlanned] = Registered("__semisync_failover_plan")
+FAILOVER_FREEZE: Registered[Stopped] = Registered("__semisync_failover_frozen")
+FAILOVER_SALVAGE: Registered[Salvaged] = Registered("__semisync_failover_salvage")
+FAILOVER_JUDGE: Registered[JudgeResult] = Registered("__semisync_failover")
+FAILOVER_PART: Registered[PartResult] = Registered("__semisync_failover_part")
+REJOIN_LOOK: Registered[FormerLook] = Registered("__semisync_rejoin_look")
 # The same step on the new source.
-REJOIN_SOURCE_LOOK = Registered[NewSourceLook]("__semisync_rejoin_look")
-REJOIN_JUDGE = Registered[RejoinJudged]("__semisync_rejoin")
-REJOIN_READY = Registered[Ready]("__semisync_rejoin_ready")
+REJOIN_SOURCE_LOOK: Registered[NewSourceLook] = Registered("__semisync_rejoin_look")
+REJOIN_JUDGE: Registered[RejoinJudged] = Registered("__semisync_rejoin")
+REJOIN_READY: Registered[Ready] = Registered("__semisync_rejoin_ready")
 
 display = Display()
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
@@ -21,9 +21,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant i
     Judged,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
-    FormerLook,
     WayRow,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
 ATTACH, TRUNCATE, REPLAY, SEED = "attach", "truncate", "replay", "seed"
 WAYS = (ATTACH, TRUNCATE, REPLAY, SEED)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
@@ -22,9 +24,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import Has, Judged
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
-    FormerLook,
     RejoinJudged,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
 
 class RejoinFacts:

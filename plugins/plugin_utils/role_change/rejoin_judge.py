@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, REFUSED
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     OptionFile,
@@ -39,9 +41,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_r
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
     FirstVerdict,
-    FormerLook,
     RejoinRecord,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
 # If it follows already, what comes after that is left; or nothing is.
 FINISH, NONE = "finish", "none"

@@ -20,7 +20,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.methods 
     Way,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
-    FormerLook,
     Missed,
     Phantoms,
     RejoinRecord,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         ErrantShown,
         ErrantTransaction,
+        FormerLook,
         HeldRow,
     )
 
