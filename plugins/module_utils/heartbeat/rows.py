@@ -73,10 +73,11 @@ def create_statements(schema: str) -> list[str]:
 
 def insert_statement(schema: str) -> str:
     """Takes the values of COLUMNS as its arguments."""
-    columns = ", ".join(quote(name) for name in COLUMNS)
-    places = ", ".join("%s" for _name in COLUMNS)
-    into = filled("INSERT INTO {table}", table=(schema, TABLE))
-    return f"{into} ({columns}) VALUES ({places})"
+    return filled(
+        "INSERT INTO {table} (server, boot, monotonic, wall, uptime, facts, gtid) VALUES (%s, %s,"
+        " %s, %s, %s, %s, %s)",
+        table=(schema, TABLE),
+    )
 
 
 def newest(server: Server, schema: str, limit: int) -> list[Beat]:

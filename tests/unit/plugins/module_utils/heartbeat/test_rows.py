@@ -76,7 +76,8 @@ def test_drivers_that_return_bytes_are_understood():
 
 def test_a_statement_takes_what_a_row_has():
     statement = rows.insert_statement("im`portant")
-    assert statement.startswith("INSERT INTO `im``portant`.`semisync_heartbeat` (`server`, ")
+    columns = ", ".join(rows.COLUMNS)
+    assert statement.startswith(f"INSERT INTO `im``portant`.`semisync_heartbeat` ({columns}) ")
     assert statement.count("%s") == len(rows.COLUMNS)
     assert set(rows.COLUMNS) == set(ROW) - {"number"}
     creation = rows.create_statements("important")[-1]
