@@ -59,6 +59,22 @@ class BinaryLogFiles(TypedDict):
     program: str | None
 
 
+NO_FILES: BinaryLogFiles = {
+    "basename": None,
+    "datadir": None,
+    "pid_file": None,
+    "basedir": None,
+    "program": None,
+}
+
+
+class LookByBeat(TypedDict):
+    """Which beat a look was made of, and whether its time is by its own host's monotonic clock."""
+
+    number: int
+    exact: bool
+
+
 class Counters(TypedDict):
     """Semi-sync's counters on a source."""
 
@@ -131,6 +147,7 @@ class Look(Snapshot, total=False):
         past: earlier looks.
         unsynced: a sync_binlog other than 1 that a look at this server has seen.
         spent_at, spent_why: when and why the look became void.
+        beat: of which beat it was made; state.json has none such.
     """
 
     host: str
@@ -143,6 +160,7 @@ class Look(Snapshot, total=False):
     unsynced: str | None
     spent_at: str
     spent_why: str
+    beat: LookByBeat
 
 
 def snapshot(info: Info, at: str) -> Look | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    beats,
     last_look,
     relay_logs,
     source_log,
@@ -24,8 +25,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 def listed(evidence: Evidence) -> list[str]:
     """What the verdict on a failover rests on without having been seen."""
     if last_look.unwatched(evidence):
-        return []
-    return [*of_replicas(evidence), *of_source(evidence)]
+        return [*of_clock(evidence)]
+    return [*of_replicas(evidence), *of_source(evidence), *of_clock(evidence)]
 
 
 def of_source(evidence: Evidence) -> Iterator[str]:
@@ -33,7 +34,7 @@ def of_source(evidence: Evidence) -> Iterator[str]:
     end.
     """
     source, look = source_of(evidence.members).host, last_look.look(evidence)
-    at, synced = look["at"], look.get("unsynced")
+    at, synced = since(evidence), look.get("unsynced")
     if synced is not None:
         # A confirmed commit that went with the power, before anything looked, left no trace.
         yield (
@@ -54,6 +55,38 @@ def of_source(evidence: Evidence) -> Iterator[str]:
     elif not told or not told.get("whole", True):
         # systemd knows its own stop; a SIGTERM or SHUTDOWN before is in the error log only.
         yield f"the server of {source} was not told to shut down before it was killed"
+
+
+def since(evidence: Evidence) -> str:
+    """From when on the source is not seen any more. By beats also what waited at the last one is
+    known, from an earlier one on.
+    """
+    look = last_look.look(evidence)
+    calm = look.get("calm_at")
+    return min(look["at"], calm) if "beat" in look and calm else look["at"]
+
+
+def of_clock(evidence: Evidence) -> Iterator[str]:
+    """About the clock of the source's host, if only that says when a beat was."""
+    sign, look = beats.had(evidence, source_log.read(evidence)), last_look.look(evidence)
+    by_look = "beat" in look and not look["beat"]["exact"]
+    if not by_look and (sign is None or sign.exact):
+        return
+    source, seconds = source_of(evidence.members).host, slack(evidence) if by_look else 0
+    most = f"more than {seconds} s ahead" if seconds else "ahead"
+    yield f"the clock of the host of {source} is not {most} of the controller's"
+
+
+def slack(evidence: Evidence) -> int:
+    """By how many seconds that clock may be ahead without a change of what is said."""
+    if source_log.window(evidence) or last_look.since_unknown(evidence):
+        return 0
+    at = survivors.moment_of(last_look.look(evidence)["at"]) - relay_logs.WHOLE_SECONDS
+    room = [at - moment for moment in relay_logs.starts(evidence) if moment <= at]
+    begin, died = last_look.begin(evidence), last_look.ended_at(evidence)
+    if begin is not None and not source_log.covers(evidence):
+        room.append(begin - (evidence.now if died is None else died))
+    return max(0, int(min(room, default=0)))
 
 
 def of_replicas(evidence: Evidence) -> Iterator[str]:

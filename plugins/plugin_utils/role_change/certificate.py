@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     assumptions,
+    beats,
     cases,
     last_look,
     premises,
@@ -23,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     Certificate,
     Fenced,
     PremiseRow,
+    ProvingBeat,
     Verdict,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
@@ -47,13 +51,15 @@ def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
     Returns:
         verdict; window (begin, end, and commits, which nobody can count any more) or None; reasons,
         in words; pending (premises that are still to be shown, for a failover that is not done);
-        proven_until, before which nothing that was confirmed is missing once all is applied;
-        assumes, what was taken for granted.
+        proven_until, before which nothing that was confirmed is missing once all is applied, with
+        proven_by_beat, the beat that shows it, and seconds_before_end, how long before the source's
+        end that is; assumes, what was taken for granted.
     """
     lapse = source_log.window(evidence)
     pending = premises.pending(evidence, rows)
     wrong = premises.wrong(rows, pending, bool(lapse))
     verdict = NOT_PROVEN if wrong else WINDOW if lapse else PROVEN
+    known = until(evidence, verdict, lapse, rows)
     return {
         "verdict": verdict,
         "window": None
@@ -67,24 +73,69 @@ def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
         },
         "reasons": [premises.in_words(row) for row in wrong],
         "pending": pending,
-        "proven_until": until(evidence, verdict, lapse),
+        "proven_until": known.at,
+        "proven_by_beat": known.beat,
+        "seconds_before_end": before_end(evidence, known.at),
         "assumes": assumptions.listed(evidence),
     }
+
+
+class Until(NamedTuple):
+    """Before which moment nothing that was confirmed is missing, and the beat that shows it."""
+
+    at: str | None
+    beat: ProvingBeat | None = None
 
 
 def until(
     evidence: Evidence,
     verdict: str,
     lapse: last_look.Window | None,
-) -> str | None:
-    """Before which moment nothing that was confirmed is missing; None if no look tells."""
-    seen = source_log.covered_at(evidence)
+    rows: list[PremiseRow],
+) -> Until:
+    """That moment; None if neither a look nor a beat tells."""
     if verdict == PROVEN:
         died = last_look.ended_at(evidence)
-        return survivors.stamp(evidence.now if died is None else died)
-    if verdict == WINDOW and lapse and (seen is None or lapse.begin > seen):
-        return survivors.stamp(lapse.begin)
-    return None if seen is None else survivors.stamp(seen)
+        return Until(survivors.stamp(evidence.now if died is None else died))
+    seen, sign = source_log.covered_at(evidence), beat_of(evidence, rows)
+    if verdict == WINDOW and lapse and lapse.begin > max(seen or 0, sign.at if sign else 0):
+        return Until(survivors.stamp(lapse.begin))
+    if sign and sign.at >= (seen or 0):
+        at = clock.utc_milliseconds(sign.at)
+        return Until(at, {"number": sign.beat["number"], "at": at, "exact": sign.exact})
+    return Until(None if seen is None else survivors.stamp(seen))
+
+
+def beat_of(evidence: Evidence, rows: list[PremiseRow]) -> beats.Sign | None:
+    """The newest beat that the candidate surely has, with all that the source had then: what it
+    received counts (C2, C3) if it is going to be applied (C6).
+    """
+    if any(premises.bars_a_beat(row) for row in rows):
+        return None
+    return beats.had(evidence, source_log.read(evidence))
+
+
+def before_end(evidence: Evidence, moment: str | None) -> float | None:
+    """How many seconds before the source's end that was; None if that is not known."""
+    died = last_look.ended_at(evidence)
+    if died is None or moment is None:
+        return None
+    return round(max(0.0, died - survivors.moment_of(moment)), 3)
+
+
+def until_words(judged: Verdict | Certificate) -> str:
+    """The first line that a person reads; empty if no moment is known."""
+    moment, beat = judged.get("proven_until"), judged.get("proven_by_beat")
+    if not moment:
+        return ""
+    words = f"Nothing that was confirmed before {moment} is missing"
+    if beat:
+        clock_of = "" if beat["exact"] else ", by the clock of the source's host"
+        words += f" (beat {beat['number']}{clock_of})"
+    left = judged.get("seconds_before_end")
+    if left is None:
+        return f"{words}. When the source ended is not known"
+    return f"{words}. The source ended {left:.1f} s later" if left else f"{words}, its end"
 
 
 def in_words(judged: Verdict | Certificate) -> str:
@@ -194,6 +245,23 @@ def record(
     }
 
 
+def renewed(kept: Certificate, evidence: Evidence) -> Certificate:
+    """The same certificate by beats that showed only once the candidate had applied everything.
+
+    Args:
+        evidence: that of the certificate, with these beats.
+    """
+    chosen = next((one for one in evidence.members if one.host == kept["to"]), None)
+    rows = premises.rows(evidence, chosen)
+    return {
+        **kept,
+        **judge(evidence, rows),
+        "premises": rows,
+        "last_look": evidence.last,
+        "source_seen_at": seen_at(evidence),
+    }
+
+
 def why(evidence: Evidence, chosen: Member | None) -> str:
     """Why this candidate."""
     if not chosen:
@@ -241,7 +309,9 @@ def logical_fence_words(evidence: Evidence) -> str:
 
 def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
     """A certificate for people."""
-    lines = [
+    first = until_words(kept) if kept["to"] else ""
+    lines = [first] if first else []
+    lines += [
         f"Failover of cluster {kept['cluster']} from {kept['from']} to {kept['to'] or 'no replica'}"
         + (f" ({kept['why']})" if kept["to"] else "")
     ]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
     REFUSED,
@@ -31,6 +33,16 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
+
+class NoBeat(TypedDict):
+    """What a certificate says of a beat, if none counts."""
+
+    proven_by_beat: None
+    seconds_before_end: None
+
+
+# Of a moment that no beat shows.
+NO_BEAT: NoBeat = {"proven_by_beat": None, "seconds_before_end": None}
 TITLES = {
     "S6": "Enough replicas acknowledge before it opens",
     "S7": "The first commit is acknowledged",
@@ -146,12 +158,14 @@ def changed_elsewhere(done: Certificate, target: PartResult) -> Certificate:
         for one in done["premises"]
     ]
     until, proven = done.get("proven_until"), done["verdict"] == certificate.PROVEN
+    # A look is kept by its whole second, a beat by its thousandth.
+    if until and int(survivors.moment_of(until)) > survivors.moment_of(last["at"]):
+        done = {**done, "proven_until": last["at"], **NO_BEAT}
     return {
         **done,
         "verdict": certificate.WINDOW if proven else done["verdict"],
         "premises": rows,
         "window": wider(done, last["at"]),
-        "proven_until": until and min(until, last["at"]),
     }
 
 
@@ -235,6 +249,8 @@ def judged(done: Certificate) -> Certificate:
     until = None if left or failed else done.get("proven_until")
     if reasons and done["verdict"] != certificate.NOT_PROVEN:
         until = None
+    if until is None:
+        done = {**done, **NO_BEAT}
     return {
         **done,
         "reasons": reasons,
@@ -246,7 +262,9 @@ def judged(done: Certificate) -> Certificate:
 
 def told(kept: Certificate) -> list[str]:
     """A certificate at the end, for people."""
-    lines = [
+    first = certificate.until_words(kept) if kept["outcome"] == DONE else ""
+    lines = [first] if first else []
+    lines += [
         f"Failover of cluster {kept['cluster']} from {kept['from']} to"
         f" {kept['to'] or 'no replica'}: {kept['outcome']}"
         + (f" ({kept['reason']})" if kept["reason"] else "")

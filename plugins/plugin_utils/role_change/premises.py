@@ -53,6 +53,7 @@ class Premise(NamedTuple):
             id.
         bounded: whether a failure says no more than that the source may have confirmed alone, in a
             window.
+        of_receipt: whether it is about what the candidate received, and applies.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Premise(NamedTuple):
     pending: bool = False
     applying: bool = False
     bounded: bool = False
+    of_receipt: bool = False
 
     @property
     def is_awaited(self) -> bool:
@@ -125,6 +127,15 @@ def in_words(row: Row) -> str:
 def is_about_applying(reason: str) -> bool:
     """Whether a reason of in_words() is about what the target shows as it applies all it has."""
     return any(reason.startswith(f"{one.id},") for one in REGISTRY if one.is_awaited)
+
+
+def bars_a_beat(row: Row) -> bool:
+    """Whether a row speaks against what a beat shows: that the candidate has, once all is applied,
+    what it received.
+    """
+    if of(row).of_receipt:
+        return row["outcome"] == FAILED
+    return False
 
 
 def premise(
@@ -353,12 +364,14 @@ REGISTRY = (
         " can be acknowledged later",
         of_freeze,
         pending=True,
+        of_receipt=True,
     ),
     Premise(
         "C3",
         "What was received is compared, not what was applied",
         "the comparison covers what was received, applied or not",
         of_measure,
+        of_receipt=True,
     ),
     Premise(
         "C4",
@@ -382,6 +395,7 @@ REGISTRY = (
         of_applier,
         pending=True,
         applying=True,
+        of_receipt=True,
     ),
     Premise(
         "C7",

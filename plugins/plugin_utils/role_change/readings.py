@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import hist
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    beat_looks,
     interrupted_failover,
     peers,
     survivors,
@@ -34,7 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat, Info
 
 # The module says to start a server that does not run, which is what must not be done now.
 STOPPED = "its server does not run, or does not listen where it was looked for"
@@ -124,14 +125,18 @@ def of_results(
         looks={member.host: looked(member, every, read) for member in every},
         first=first,
         frozen=None if read.frozen is None else dict(read.frozen),
-        last=last or kept,
+        last=None,
+        kept=last or kept,
+        beats={member.host: beats_of(member.host, read) for member in every},
         settings=settings,
         now=now,
         salvage=salvage_of(source.host, read),
         fence=fence,
         unfenced=unfenced,
     )
-    return Judged(evidence, opened)
+    if opened:
+        return Judged(evidence._replace(last=evidence.kept), opened)
+    return Judged(beat_looks.watched(evidence), None)
 
 
 def told(member: Member, result: Unread) -> Member:
@@ -187,11 +192,21 @@ def looked(
             **peers.reached(others_of(members, member), tried(member.host, read)),
         }
     return {
+        "boot": seen.get("boot"),
+        "monotonic": seen.get("monotonic"),
+        "wall": seen.get("wall"),
         "ended": seen.get("ended"),
         "log": seen.get("log"),
         "asked_at": seen.get("asked_at"),
         "read_at": seen.get("read_at"),
     }
+
+
+def beats_of(host: str, read: Read) -> list[Beat]:
+    """The newest rows of the heartbeat that a replica had when it was read last."""
+    looks = (read.info.get(host) or {}).get("look") or {}
+    stopped = (read.frozen or {}).get(host) or {}
+    return [*stopped.get("beats", looks.get("beats") or ())]
 
 
 def salvage_of(source: str, read: Read) -> Salvage | None:

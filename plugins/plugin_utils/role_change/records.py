@@ -12,7 +12,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Gtid, ScheduledEvent
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Beat,
+        Channel,
+        Gtid,
+        ScheduledEvent,
+    )
 
 # What a host's part returns
 
@@ -49,6 +54,7 @@ class PartResult(TypedDict, total=False):
         outcome: done, undone, refused or unknown.
         reason: why, in words.
         settings_row: the newest row of settings, once the target has applied everything.
+        beats: the newest rows of the heartbeat, then.
         writers_waited_ms: from the freeze until a server took writes again.
     """
 
@@ -60,6 +66,7 @@ class PartResult(TypedDict, total=False):
     statements: list[str]
     ahead: Ahead | None
     settings_row: int | None
+    beats: list[Beat]
     position: str
     writers_waited_ms: float | None
     scheduler_was_on: bool
@@ -101,7 +108,7 @@ class Stopped(TypedDict, total=False):
         at: when, in seconds since 1970 by the host's clock.
         answered_at: when the host had answered, by the controller's.
         server_seconds, kernel_seconds: for how long the server and the machine have run.
-        gtid, channel, applier_ids: read after that.
+        gtid, channel, applier_ids, applier_seconds, beats: read after that.
     """
 
     stopped: bool
@@ -114,6 +121,8 @@ class Stopped(TypedDict, total=False):
     gtid: Gtid
     channel: Channel
     applier_ids: list[int] | None
+    applier_seconds: float | None
+    beats: list[Beat]
 
 
 class Salvage(TypedDict, total=False):
@@ -229,8 +238,11 @@ class HostLook(LogsBegin, total=False):
         tried: the places at which a replica has tried to log in.
         salvage: what is in the way of reading the dead source's log.
         kernel_seconds, server_seconds: for how long the machine and the server have run.
+        applier_seconds: for how long the applier's thread has run.
+        beats: the newest rows of the heartbeat that it has.
         ended, log, asked_at, read_at: of the dead source: how it ended, what its error log says,
             and between which moments its host was asked.
+        boot, monotonic, wall: of the dead source's host: its boot_id and its clocks, then.
         failed, msg: that it could not be read, and why.
     """
 
@@ -241,12 +253,17 @@ class HostLook(LogsBegin, total=False):
     filters: list[str]
     kernel_seconds: float | None
     server_seconds: int
+    applier_seconds: float | None
+    beats: list[Beat]
     tried: list[Try]
     salvage: Salvage | None
     ended: Ended | None
     log: LastWords | None
     asked_at: float | None
     read_at: float | None
+    boot: str | None
+    monotonic: float | None
+    wall: float | None
     failed: bool
     msg: str
 
@@ -344,6 +361,20 @@ Window = TypedDict(
 )
 
 
+class ProvingBeat(TypedDict):
+    """The beat by which `proven_until` is known.
+
+    Attributes:
+        number: its row in the table.
+        at: when it was; `exact` if by the monotonic clock of the source's host, else by its wall
+            clock.
+    """
+
+    number: int
+    at: str
+    exact: bool
+
+
 class Verdict(TypedDict):
     """What is proven; see certificate.judge()."""
 
@@ -352,6 +383,8 @@ class Verdict(TypedDict):
     reasons: list[str]
     pending: list[str]
     proven_until: str | None
+    proven_by_beat: ProvingBeat | None
+    seconds_before_end: float | None
     assumes: list[str]
 
 
@@ -392,6 +425,8 @@ class Certificate(Judgement, total=False):
     known of a run of our own only, or once it is done.
     """
 
+    proven_by_beat: ProvingBeat | None
+    seconds_before_end: float | None
     fenced: Fenced | None
     source_seen_at: str | None
     source_ended_at: str | None

@@ -190,13 +190,43 @@ def lost_by_start(evidence: Evidence, member: Member) -> str:
     return ""
 
 
+def applier_since(evidence: Evidence, member: Member) -> float | None:
+    """When a replica's applier was started, at the latest, by the controller's clock; None if its
+    host does not say. What was read before its IO thread stopped says nothing of later.
+    """
+    stopped = (evidence.frozen or {}).get(member.host)
+    first = evidence.looks.get(member.host) or {}
+    seconds = stopped.get("applier_seconds") if stopped else first.get("applier_seconds")
+    read_at = stopped.get("answered_at") if stopped else first.get("read_at")
+    if seconds is None:
+        return None
+    return (evidence.now if read_at is None else read_at) - seconds
+
+
+def starts(evidence: Evidence) -> list[float]:
+    """When the servers, machines and appliers of the replicas were started, as far as they say."""
+    known: list[float | None] = []
+    for member in survivors.readable(evidence.members):
+        known += [
+            running_since(evidence, member),
+            kernel_since(evidence, member),
+            applier_since(evidence, member),
+        ]
+    return [moment for moment in known if moment is not None]
+
+
 def lost_by_reset(evidence: Evidence, member: Member) -> str:
     """What STOP and START of both its threads took (MariaDB, MDEV-4698), or a RESET or CHANGE in
-    between. Connection numbers only grow while a server runs: an applier whose number is lower than
-    that of the last look's own connection has not been started since.
+    between. The applier's thread says since when it runs. If it does not, connection numbers only
+    grow while a server runs: an applier whose number is lower than that of the last look's own
+    connection has not been started since.
     """
     if is_restarted(evidence, member):
         # Numbers began anew; assumes.py says what is taken for granted.
+        return ""
+    since = applier_since(evidence, member)
+    last_at = survivors.moment_of((evidence.last or survivors.NO_LOOK)["at"])
+    if since is not None and since <= last_at - WHOLE_SECONDS:
         return ""
     stopped = (evidence.frozen or {}).get(member.host) or {}
     running = stopped.get("applier_ids", member.facts.get("applier_ids"))

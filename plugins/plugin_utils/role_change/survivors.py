@@ -29,7 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Gtid, Info
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat, Channel, Gtid, Info
 
 # The tasks of semisync_hook_fence are still to end the source, or have run.
 AHEAD, BEHIND = "ahead", "behind"
@@ -46,12 +46,15 @@ class Evidence(NamedTuple):
         first: host -> GTIDs and channel of a replica when this run first read it; the members have
             those read after its IO thread stopped, once it was.
         frozen: host -> what stopping its IO thread returned; None before that.
-        last: what was kept of the last look at the source (history.look_back), or None.
+        last: the last look at the source: what was kept of it (history.look_back), or what its
+            newest beat says (beats.watched), whichever is newer; None if there is neither.
         settings: what is wanted.
         now: the controller's clock, in seconds since 1970, after everything was read.
         salvage: what was found of the source's binary log, or in it; None where nobody looked.
         fence: AHEAD or BEHIND, or empty where no hook ends the source.
         unfenced: hosts on which a task of that hook failed, or that one did not reach.
+        kept: what was kept of the last look alone.
+        beats: host -> the newest rows of the heartbeat that a replica has.
     """
 
     members: list[Member]
@@ -65,6 +68,8 @@ class Evidence(NamedTuple):
     fence: str = ""
     unfenced: Sequence[str] = ()
     first: Mapping[str, Received] = MappingProxyType({})
+    kept: Look | None = None
+    beats: Mapping[str, Sequence[Beat]] = MappingProxyType({})
 
 
 def stamp(moment: float) -> str:

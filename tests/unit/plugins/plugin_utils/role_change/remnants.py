@@ -113,3 +113,56 @@ def frozen(evidence_of: Any) -> Any:
         for member in survivors.readable(evidence_of.members)
     }
     return evidence_of._replace(frozen=stopped)
+
+
+BOOT = "6f3c9b1e-0000-4000-8000-000000000001"
+# The source's host runs for as long as its monotonic clock says; its server a bit less.
+MONOTONIC, UPTIME = 500000.0, 400000
+
+
+def beat(engine: str, number: int, ago: float, **changes: Any) -> Any:
+    """A beat of db1, so many seconds ago; facts of it and fields of the row may differ."""
+    facts = {
+        "enabled": "ON",
+        "status": "ON",
+        "timeout": 10000,
+        "wait_point": "AFTER_SYNC",
+        "wait_count": 1 if engine == "mysql" else None,
+        "wait_no_replica": "ON",
+        "clients": 2,
+        "acknowledgers": [uuid(host) if engine == "mysql" else host[-1] for host in ("db2", "db3")],
+        "yes_tx": 1000 + number,
+        "no_tx": 0,
+        "no_times": 0,
+        "wait_sessions": 0,
+        "killed": 0,
+        "settings_row": 0,
+        "binlog_filters": [],
+        "sync_binlog": "1",
+        "flush_log": "1",
+    }
+    row = {
+        "number": number,
+        "server": SOURCE if engine == "mysql" else "1",
+        "boot": BOOT,
+        "monotonic": MONOTONIC - ago,
+        "wall": NOW - ago,
+        "uptime": int(UPTIME - ago),
+        "gtid": f"{SOURCE}:1-{min(100, number)}"
+        if engine == "mysql"
+        else f"0-1-{min(100, number)}",
+        "facts": {**facts, **{key: changes.pop(key) for key in list(changes) if key in facts}},
+    }
+    return dict(row, **changes)
+
+
+def with_beats(evidence_of: Any, *rows: Any, exact: bool = True, kept: Any = None) -> Any:
+    """The same with these rows on every replica; no look was kept, if none is given."""
+    looks = dict(evidence_of.looks)
+    if exact:
+        clocks = {"boot": BOOT, "monotonic": MONOTONIC, "wall": NOW}
+        looks["db1"] = {**looks["db1"], **clocks}
+    for member in survivors.readable(evidence_of.members):
+        looks[member.host] = {**looks[member.host], "applier_seconds": 86000.0}
+    beats = {member.host: list(rows) for member in survivors.readable(evidence_of.members)}
+    return evidence_of._replace(looks=looks, last=None, kept=kept, beats=beats)

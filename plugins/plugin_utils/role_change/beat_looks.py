@@ -1,0 +1,239 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The newest beat of a dead source as a look at it, for all that asks the last look (C1, C5, C7).
+
+Beat and look are compared by place, by what the source had: its GTIDs only grow. Of the two the
+newer one counts, and neither is needed for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.ack_wait import released
+from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Identity, Look
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    beats,
+    last_look,
+    survivors,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.beats import Sign
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import BeatFacts, Values
+
+# What a beat must say to be a look.
+ASKED = (
+    "enabled",
+    "status",
+    "timeout",
+    "wait_no_replica",
+    "wait_sessions",
+    "clients",
+    "acknowledgers",
+    "yes_tx",
+    "no_tx",
+    "settings_row",
+    "binlog_filters",
+)
+NOTHING = survivors.NO_LOOK
+
+
+def watched(evidence: Evidence) -> Evidence:
+    """The same, with the newest beat for its last look if that is newer than what was kept."""
+    seen = beats.signs(evidence)
+    if not seen or kept_is_newer(evidence, seen[0]) or not tells(evidence, seen[0]):
+        return evidence._replace(last=evidence.kept)
+    return evidence._replace(last=as_look(evidence, seen))
+
+
+def kept_of_same(evidence: Evidence) -> Look:
+    """The look that was kept, if it was at the dead source; empty if it was not."""
+    kept = evidence._replace(last=evidence.kept)
+    return NOTHING if last_look.elsewhere(kept) else evidence.kept or NOTHING
+
+
+def kept_is_newer(evidence: Evidence, sign: Sign) -> bool:
+    """Whether the source had more at the look that was kept than at a beat."""
+    gtid = kept_of_same(evidence).get("gtid")
+    if not gtid:
+        return False
+    kind = survivors.kind_of(survivors.readable(evidence.members)[0])
+    return not kind.parse(sign.beat["gtid"]).latest().covers(kind.parse(gtid))
+
+
+def tells(evidence: Evidence, sign: Sign) -> bool:
+    """Whether a beat says all that a look is asked for."""
+    facts = sign.beat["facts"]
+    said = {**facts}
+    counted = survivors.is_mariadb(evidence) or facts["wait_count"] is not None
+    return counted and bool(sign.beat["gtid"]) and all(said.get(key) is not None for key in ASKED)
+
+
+# Since when no commit waits
+
+
+def statuses(facts: BeatFacts) -> Values:
+    """Semi-sync's statuses at a beat, as servers say them."""
+    return {
+        "status": facts["status"],
+        "yes_tx": as_text(facts["yes_tx"]),
+        "no_tx": as_text(facts["no_tx"]),
+        "wait_sessions": as_text(facts["wait_sessions"]),
+    }
+
+
+def as_text(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def same_settings(one: BeatFacts, other: BeatFacts) -> bool:
+    """Whether nothing that ends a wait differs between two beats."""
+    return (
+        one["timeout"] == other["timeout"]
+        and one["wait_no_replica"] == other["wait_no_replica"]
+        and one["wait_count"] == other["wait_count"]
+        and one["settings_row"] == other["settings_row"]
+        and is_on(one)
+        and is_on(other)
+    )
+
+
+def is_on(facts: BeatFacts) -> bool:
+    """Whether the source was semi-synchronous."""
+    return values.same_value(facts["enabled"], "ON") and values.same_value(facts["status"], "ON")
+
+
+def calm(seen: Sequence[Sign]) -> float | None:
+    """The latest beat since which every commit that waited has its acknowledgement: one that waits
+    at the newest began to wait after that. None if no beat shows it.
+
+    A beat of the writer's own that was ended while it waited counts as acknowledged on MariaDB, so
+    nothing is concluded across one, nor across a new start of the writer.
+    """
+    newest = seen[0].beat["facts"]
+    for sign in seen:
+        facts = sign.beat["facts"]
+        if not same_settings(facts, newest):
+            return None
+        if facts["wait_sessions"] == 0:
+            return sign.at
+        ended = facts["killed"] is None or facts["killed"] != newest["killed"]
+        if not ended and released(statuses(facts), statuses(newest), facts["wait_point"]):
+            return sign.at
+    return None
+
+
+# Who could acknowledge
+
+
+class Clients(NamedTuple):
+    """The semi-sync replicas that were connected.
+
+    Attributes:
+        known: those of the inventory, by host.
+        strangers: how many more there were.
+    """
+
+    known: dict[str, Identity]
+    strangers: int
+
+
+def clients(evidence: Evidence, sign: Sign) -> Clients:
+    """Those of a beat. A replica that could not be read is known by the look that was kept, or it
+    counts as a stranger: it may be one.
+    """
+    named = {str(one) for one in sign.beat["facts"]["acknowledgers"] or ()}
+    known = {
+        host: who
+        for host, who in (kept_of_same(evidence).get("acknowledgers") or {}).items()
+        if named & names_of(who)
+    }
+    for member in survivors.readable(evidence.members):
+        if can_acknowledge(member) and named & names_of(history.who(member)):
+            known[member.host] = history.who(member)
+    number = sign.beat["facts"]["clients"] or 0
+    return Clients(known, max(0, number - len(known)))
+
+
+def names_of(who: Identity) -> set[str]:
+    """What a replica may be called in a beat."""
+    return {str(one) for one in (who["server_id"], who["uuid"]) if one}
+
+
+def can_acknowledge(member: Member) -> bool:
+    """Whether a replica's semi-sync is on: another one must not hide a stranger."""
+    running = member.facts["semisync"]["replica"].get("variables") or {}
+    return values.same_value(running.get("enabled"), "ON")
+
+
+# The look
+
+
+def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
+    """What a look at the source would have kept at its newest beat. What no beat says, as where its
+    files are, is of the look that was kept.
+    """
+    sign, kept = seen[0], kept_of_same(evidence)
+    facts, attached = sign.beat["facts"], clients(evidence, sign)
+    since = calm(seen)
+    mariadb = survivors.is_mariadb(evidence)
+    made: Look = {
+        "host": source_of(evidence.members).host,
+        "server": sign.beat["server"],
+        "server_id": sign.beat["server"] if mariadb else kept.get("server_id"),
+        "at": survivors.stamp(sign.at),
+        "clock": sign.beat["wall"],
+        "counting_since": None,
+        "status": "ON" if is_on(facts) else "OFF",
+        "clients": as_text(facts["clients"]),
+        "wait_sessions": as_text(facts["wait_sessions"]),
+        "timeout": as_text(facts["timeout"]),
+        "wait_no_replica": facts["wait_no_replica"],
+        "wait_for_replica_count": as_text(facts["wait_count"]),
+        "wait_point": facts["wait_point"],
+        "calm_since": None,
+        "calm_at": None if since is None else survivors.stamp(since),
+        "yes_tx": facts["yes_tx"] or 0,
+        "no_tx": facts["no_tx"] or 0,
+        "no_times": facts["no_times"] or 0,
+        "unit": kept.get("unit"),
+        "files": kept.get("files") or history.NO_FILES,
+        "sync_binlog": facts["sync_binlog"],
+        "unsynced": unsynced(seen, kept),
+        "gtid_strict_mode": kept.get("gtid_strict_mode"),
+        "gtid": sign.beat["gtid"],
+        "error_log": kept.get("error_log"),
+        "events": kept.get("events"),
+        "binlog_filters": facts["binlog_filters"],
+        "settings_row": facts["settings_row"] or 0,
+        "degraded_since": None,
+        "acknowledgers": attached.known,
+        "strangers": attached.strangers,
+        "replicas": kept.get("replicas") or {},
+        "past": history.earlier(kept, {**kept, "gtid": sign.beat["gtid"]}) if kept else [],
+        "beat": {"number": sign.beat["number"], "exact": sign.exact},
+    }
+    return spent_as(made, kept, sign)
+
+
+def unsynced(seen: Sequence[Sign], kept: Look) -> str | None:
+    """A sync_binlog other than 1 that a beat or a look has seen."""
+    said = [sign.beat["facts"]["sync_binlog"] for sign in seen]
+    return next((one for one in said if one not in (None, "1")), kept.get("unsynced"))
+
+
+def spent_as(made: Look, kept: Look, sign: Sign) -> Look:
+    """The same look, void from the moment on at which a playbook of this controller changed what
+    the source waits for, unless the beat is seen to be later.
+    """
+    spent = kept.get("spent_at")
+    if not spent or (sign.exact and sign.at > survivors.moment_of(spent) + 1):
+        return made
+    return {**made, "spent_at": spent, "spent_why": kept.get("spent_why") or ""}
