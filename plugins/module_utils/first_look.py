@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
         FirstLookPlan,
     )
 

@@ -100,7 +100,7 @@ seconds_behind:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import catch_up
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker_writing
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -110,7 +110,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
     """Wait, and record that a seeded replica has caught up."""
     result = catch_up.wait(module, server, names)
     if module.params["target"] is not None and result["caught_up"] and not module.check_mode:
-        marker.caught_up(server.variables()["port"] or "")
+        marker_writing.caught_up(server.variables()["port"] or "")
     return result
 
 

@@ -362,7 +362,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import (
+from ansible_collections.dbre.semisync.plugins.module_utils.replication.state_wait import (
     WAIT_FOR,
     read_when,
 )

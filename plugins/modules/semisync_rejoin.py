@@ -198,12 +198,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
     prepare,
     replay,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     CarryPlan,
     FormerLookPlan,
     HoldPlan,
     OpenedPlan,
-    PlanError,
     RejoinLookPlan,
     RejoinPlan,
     RejoinRecordPlan,

@@ -119,7 +119,7 @@ from collections.abc import Mapping
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import first_look
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import facts, failover_facts
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
     LookPlan,
     PlanError,

@@ -323,12 +323,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     io_thread_resume,
     part_run,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     APPLY,
     RENEW,
     FailoverPlan,
     IoThreadPlan,
-    PlanError,
     SalvagePlan,
     SwitchoverPlan,
 )

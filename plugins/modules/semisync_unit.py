@@ -120,10 +120,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import (
     TIMER_PREFIX,
     UnitState,
     parse_show,
-    service_name,
     show_arguments,
     start_script,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
 
 
 class Unit:

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    locks,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 
 from proving.machines import BEGUN, PATIENCE, REPLICAS, Machine, Machines, Writers
 from support.eventually import eventually
@@ -108,7 +106,7 @@ class Scene:
         """Keep the appliers from the writers' table until the failover has judged what there is,
         and its parts wait for them: see hold.py.
         """
-        words = f"app.written {locks.RUN_LOCK} {self.held} {HELD_LIMIT}"
+        words = f"app.written {lock_holder.RUN_LOCK} {self.held} {HELD_LIMIT}"
         for host in hosts:
             said = self.machines.folder / f"held-{host.name}.log"
             with HOLD.open("rb") as script, said.open("wb") as log:

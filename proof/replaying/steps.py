@@ -7,9 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    locks,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 
 from replaying.cluster import TIMEOUTS, Cluster, Row
 from support.consents import by_consent
@@ -178,7 +176,7 @@ class Player:
         if any(step in (f"{word}:{name}" for word in RENEWED) for step in self.left):
             self.do_stop_sql(name)
             return
-        its = ["app.written", locks.RUN_LOCK, str(HELD), str(LONGEST)]
+        its = ["app.written", lock_holder.RUN_LOCK, str(HELD), str(LONGEST)]
         inside = ["docker", "exec", "-i", host.name, "python3", "-u", "-", *its]
         with HOLD.open("rb") as script:
             process = subprocess.Popen(

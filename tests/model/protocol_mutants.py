@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    lock_holder,
     locks,
     read_only_dropin,
     source_part,
@@ -54,7 +55,7 @@ def neither_word_nor_lock() -> None:
     take = locks.take
 
     def taken(server: Any, name: str, seconds: float) -> bool:
-        return take(server, name, seconds) or name == locks.RUN_LOCK
+        return take(server, name, seconds) or name == lock_holder.RUN_LOCK
 
     put(locks, "take", taken)
 

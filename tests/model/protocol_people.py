@@ -12,9 +12,7 @@ import json
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    locks,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -145,7 +143,7 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
             "reach": ways[one.host],
             "answered": [host for host, words in ways[one.host].items() if not words],
             "filters": [],
-            "running": locks.RUN_LOCK in world.servers[one.host].locks,
+            "running": lock_holder.RUN_LOCK in world.servers[one.host].locks,
             "events": [],
             "event_scheduler": "ON",
             "first_gtids": None,

@@ -15,8 +15,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     read_only_dropin,
     role_statements,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
-    OptionFile,
     RejoinPlan,
     RejoinRecordPlan,
 )

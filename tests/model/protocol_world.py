@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 UUID = "00000000-0000-0000-0000-00000000000%d"
@@ -314,7 +316,7 @@ class Connection:
     def insert(self, arguments: Any) -> None:
         """A row of the journal; the statement ends when it is acknowledged."""
         server = self.server
-        row = dict(zip(journal.Entry._fields, arguments, strict=True), happened=HAPPENED)
+        row = dict(zip(journal_writing.Entry._fields, arguments, strict=True), happened=HAPPENED)
         gtid, waited = server.append(row), 0.0
         while gtid in server.pending:
             self.pause("", 0.05)

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    journal,
+    journal_writing,
+)
 
 from support.eventually import eventually
 from support.live_hosts import PASSWORD, Host
@@ -63,12 +66,12 @@ def write_row(
     on: Host, before: Host, after: Host, operation: str = journal.SWITCHOVER, state: str = "done"
 ) -> None:
     """A row of the journal, as the playbook that moves the role writes it."""
-    for statement in journal.create_statements(SCHEMA):
+    for statement in journal_writing.create_statements(SCHEMA):
         on.sql(statement)
-    entry = journal.Entry(
+    entry = journal_writing.Entry(
         operation, "by hand", state, before.name, after.name, identity(before), identity(after)
     )
-    on.sql(journal.insert_statement(SCHEMA) % tuple(map(quoted, entry)))
+    on.sql(journal_writing.insert_statement(SCHEMA) % tuple(map(quoted, entry)))
 
 
 def move(before: Host, after: Host, others: Sequence[Host] = (), password: str = PASSWORD) -> None:

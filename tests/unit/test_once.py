@@ -37,9 +37,9 @@ def places(pattern: str) -> list[str]:
         (r"--on-active", "module_utils/host/timer.py"),
         (r'"list-units"', "module_utils/host/timer.py"),
         # An option file with which the servers' programs log in.
-        (r"def client_options\(", "module_utils/server/login.py"),
-        (r"\[client\]\"", "module_utils/server/login.py"),
-        (r"def secret_file\(", "module_utils/server/login.py"),
+        (r"def client_options\(", "module_utils/server/client_login.py"),
+        (r"\[client\]\"", "module_utils/server/client_login.py"),
+        (r"def secret_file\(", "module_utils/server/client_login.py"),
         # What goes into the text of a statement.
         (r"def set_statement\(", "module_utils/server/sql.py"),
         (r"def quote\(", "module_utils/server/sql.py"),
@@ -59,7 +59,10 @@ def places(pattern: str) -> list[str]:
         # A canary row.
         (r"INSERT INTO \{table\} \(details", "module_utils/canary/canary_rows.py"),
         # A row of the journal.
-        (r"INSERT INTO \{table\}\", table=\(schema, TABLE", "module_utils/replication/journal.py"),
+        (
+            r"INSERT INTO \{table\}\", table=\(schema, TABLE",
+            "module_utils/replication/journal_writing.py",
+        ),
         # A process that outlives its module.
         (r"os\.setsid\(", "module_utils/host/detached.py"),
         (r"os\.devnull, os\.O_RDWR", "module_utils/host/detached.py"),

@@ -80,9 +80,8 @@ def test_what_a_switchover_reads_of_a_host_is_read_with_little():
     assert carried("module_utils/role_change/facts.py") <= 3500
 
 
-def test_what_a_failover_reads_beside_the_info_is_read_with_little():
-    beside = carried("module_utils/first_look.py") - carried("module_utils/host_facts.py")
-    assert beside <= 2200
+def test_what_a_failover_reads_of_a_host_is_read_with_little():
+    assert carried("modules/semisync_role_look.py") <= 5550
 
 
 def test_a_look_carries_no_part_of_a_role_change():

@@ -7,10 +7,10 @@ does.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import repeated
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
 
 if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
@@ -70,11 +70,6 @@ def parse_show(text: str, now: float, monotonic: float) -> UnitState:
         "times": times,
         "running": values.get("ActiveState") == "active" and pid > 0,
     }
-
-
-def service_name(unit: str) -> str:
-    """The unit with its suffix, as systemd's own commands need it."""
-    return unit if re.search(r"\.(service|target|socket)\Z", unit) else unit + ".service"
 
 
 def start_script(systemctl: str, unit: str) -> str:

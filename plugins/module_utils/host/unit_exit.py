@@ -8,11 +8,16 @@ stopping when that happened.
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
-from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -70,3 +75,8 @@ def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
         for word, moment in micros.items()
     }
     return {"how": kind, "status": int(values.get("ExecMainStatus") or 0), **ago}
+
+
+def service_name(unit: str) -> str:
+    """The unit with its suffix, as systemd's own commands need it."""
+    return unit if re.search(r"\.(service|target|socket)\Z", unit) else unit + ".service"

@@ -24,14 +24,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import lost_p
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    dropin_place,
     failover_facts,
-    read_only_dropin,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts import first_gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
-    FormerLookPlan,
-    Place,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Place
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FormerLookPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     SYSTEM_SCHEMAS,
     Server,
@@ -141,9 +139,7 @@ def read_only_by(options: OptionFiles) -> str:
     """The option file that lets its next start be read-only, where a failover wrote one."""
     ours = (options["path"], options["kind"])
     return (
-        read_only_dropin.place(*ours)
-        if not options["unknown"] and read_only_dropin.stands(*ours)
-        else ""
+        dropin_place.place(*ours) if not options["unknown"] and dropin_place.stands(*ours) else ""
     )
 
 

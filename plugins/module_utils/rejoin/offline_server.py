@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_fi
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
-from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MariadbGtids
 

@@ -16,21 +16,25 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import offline_server
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    gtids,
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     read_only_dropin,
     role_statements,
     scheduled_events,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     global_text,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     HoldPlan,
-    OptionFile,
     RejoinPlan,
     RejoinRecordPlan,
 )
@@ -360,9 +364,9 @@ def record(
     module: AnsibleModule, plan: RejoinRecordPlan, server: Server, _names: Names
 ) -> dict[str, object]:
     """Write on the new source that the former one is back; see module_utils/replication/journal."""
-    entry = journal.Entry(operation=journal.REJOIN, state=journal.DONE, **plan.entry)
+    entry = journal_writing.Entry(operation=journal.REJOIN, state=journal.DONE, **plan.entry)
     if not module.check_mode:
-        journal.insert(server, plan.schema, entry)
+        journal_writing.insert(server, plan.schema, entry)
     return {"changed": True}
 
 

@@ -26,7 +26,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
     offline_server,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import locks
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     AbortError,
     global_text,
@@ -39,7 +38,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.roll_for
     alone,
     carry_out,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -165,7 +164,7 @@ def replay(
                     done += 1
             finally:
                 # What is open there is rolled back.
-                locks.close(session)
+                connection.close(session)
             have = MysqlGtids.parse(global_text(server, "gtid_executed"))
             for one in transactions:
                 if not have.covers(MysqlGtids.parse(one.gtid)):

@@ -13,7 +13,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import errors
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import SOURCE, Names
@@ -128,7 +131,7 @@ def settle(
     try:
         with errors.answers_within(seconds):
             server.rows(f"SET SESSION lock_wait_timeout = {max(1, int(seconds))}")
-            left = journal.unfinished(server, params["journal_schema"])
+            left = journal_writing.unfinished(server, params["journal_schema"])
             mine = params["row"]
             closed = closing(left, mine, os.path.exists(IN_FORCE))
             if not closed or module.check_mode:
@@ -146,7 +149,7 @@ def settle(
                     run,
                     journal.DONE,
                 )
-                journal.insert(server, params["journal_schema"], entry)
+                journal_writing.insert(server, params["journal_schema"], entry)
             status = by_key(names.statuses(SOURCE), server.semisync_status())["status"]
         return dict(
             row,
@@ -169,7 +172,7 @@ def closing(
     """Which open rows are closed.
 
     Args:
-        left: of journal.unfinished().
+        left: of journal_writing.unfinished().
         mine: this run's own; empty or None for a run that made no change itself.
         in_force: whether a benchmark's settings are in force on this host.
     """
@@ -183,10 +186,10 @@ def entry_of(
     variables: Variables,
     run: str,
     state: str,
-) -> journal.Entry:
+) -> journal_writing.Entry:
     """A row about this source."""
     number = journal.identity(variables)
-    return journal.Entry(
+    return journal_writing.Entry(
         operation=journal.SETTINGS,
         run=run,
         state=state,
@@ -201,7 +204,7 @@ def entry_of(
 def insert(
     server: Server,
     schema: str,
-    entry: journal.Entry,
+    entry: journal_writing.Entry,
 ) -> None:
     """Write the row; a cluster whose source never changed has no table yet.
 
@@ -209,10 +212,10 @@ def insert(
         ServerError: the server refuses it.
     """
     try:
-        journal.insert(server, schema, entry)
+        journal_writing.insert(server, schema, entry)
     except errors.ServerError as error:
         if error.number not in journal.NOT_THERE:
             raise
-        for statement in journal.create_statements(schema):
+        for statement in journal_writing.create_statements(schema):
             server.rows(statement)
-        journal.insert(server, schema, entry)
+        journal_writing.insert(server, schema, entry)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command, option_files, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    dropin_place,
     read_only_dropin,
     role_statements,
     scheduled_events,
@@ -102,7 +103,7 @@ def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
         OSError: it cannot be taken away.
     """
     ours = plan.option_file
-    if not read_only_dropin.stands(ours.path, ours.kind):
+    if not dropin_place.stands(ours.path, ours.kind):
         return False
     if module.check_mode:
         return True

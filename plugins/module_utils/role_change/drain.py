@@ -21,7 +21,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
-from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    channels,
+    connection,
+    login,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     run_steps,
@@ -113,6 +117,6 @@ def put_back(module: AnsibleModule, plan: FailoverPlan) -> None:
             complain(f"the server is not as careful with its disk as it was: {error}")
         else:
             run_steps(server, careful_steps(plan.durability))
-            locks.close(server)
+            connection.close(server)
     if plan.held:
         io_thread.start_again(module)

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     client_sessions,
-    read_only_dropin,
-    run_lock,
+    dropin_place,
+    lock_holder,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
     Address,
     refusal,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import LookPlan, Peer
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+    LookPlan,
+    Peer,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote_text
@@ -32,7 +35,7 @@ def switchover_facts(
     module: AnsibleModule, plan: LookPlan, server: Server, names: Names
 ) -> dict[str, object]:
     """See the RETURN section of semisync_switchover."""
-    has = run_lock.holder(server, plan.user)
+    has = lock_holder.holder(server, plan.user)
     scheduler = server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]
     return {
         "changed": False,
@@ -44,7 +47,7 @@ def switchover_facts(
         "long": client_sessions.long_transactions(server),
         "first_gtids": first_gtids(server, names),
         "event_scheduler": text(scheduler["value"]),
-        "fence": read_only_dropin.stands(plan.option_file.path, plan.option_file.kind),
+        "fence": dropin_place.stands(plan.option_file.path, plan.option_file.kind),
     }
 
 

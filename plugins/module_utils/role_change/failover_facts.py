@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import run_lock
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts import (
     filters,
     first_gtids,
@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in i
     Address,
     refusal,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
     Place,
 )
@@ -70,7 +70,7 @@ def server_facts(
     Args:
         info: what was read of the server.
     """
-    has = run_lock.holder(server, plan.user)
+    has = lock_holder.holder(server, plan.user)
     return {
         "running": bool(has and not has.stranger),
         "lock_of": has.words if has else "",

@@ -12,7 +12,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
@@ -199,7 +202,7 @@ class FailoverTarget(Participant):
         or "".
         """
         try:
-            for statement in journal.create_statements(self.plan.schema):
+            for statement in journal_writing.create_statements(self.plan.schema):
                 self.run_statements([(statement, None)])
             words = self.promotion.first_commit()
         except ServerError as error:

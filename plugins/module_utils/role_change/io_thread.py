@@ -14,13 +14,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     failover_facts,
     io_thread_resume,
-    locks,
     role_statements,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     channels,
+    connection,
     login,
     sessions,
 )
@@ -115,4 +115,4 @@ def start_again(module: AnsibleModule) -> None:
     """
     server = try_again(RESTART, lambda: Server(login.connect(module)))
     run_steps(server, start_steps(identify(server)))
-    locks.close(server)
+    connection.close(server)

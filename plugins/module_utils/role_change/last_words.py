@@ -14,7 +14,7 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
-from ansible_collections.dbre.semisync.plugins.module_utils.host.unit import service_name
+from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

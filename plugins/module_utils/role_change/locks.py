@@ -10,21 +10,17 @@ connection.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.lock_holder import RUN_LOCK
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, close
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote, quote_text
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
     canonical_value,
     text,
 )
-
-# Held by every run on the server of the old and of the new source, on the connection that opens
-# and freezes: a run without it can do neither.
-RUN_LOCK = "dbre.semisync.switchover"
 
 
 def flag_name(token: str, flag: str) -> str:
@@ -94,12 +90,6 @@ def take(server: Server, name: str, seconds: float) -> bool:
     """
     row = server.rows("SELECT GET_LOCK(%s, %s) AS got", (name, seconds))[0]
     return bool(row["got"] == 1)
-
-
-def close(server: Server) -> None:
-    """Let a connection go, and with it its lock."""
-    with contextlib.suppress(Exception):  # it may be gone already
-        server.cursor.connection.close()
 
 
 def look(

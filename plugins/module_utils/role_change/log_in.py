@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import locks
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
@@ -65,7 +64,7 @@ def refusal(
 ) -> ServerError | None:
     """Why log_in() fails from here; None if it does not."""
     try:
-        locks.close(log_in(module, user, there, seconds))
+        connection.close(log_in(module, user, there, seconds))
     except ServerError as error:
         return error
     return None

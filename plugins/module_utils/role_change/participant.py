@@ -14,10 +14,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    gtids,
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step, show
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    lock_holder,
     locks,
     run_lock,
     watchdog,
@@ -27,7 +32,11 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in i
     log_in,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import RoleChangePlan
-from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    channels,
+    connection,
+    login,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
@@ -224,10 +233,10 @@ class Participant(ABC):
         try:
             if seconds is not None:
                 server.cursor.connection._read_timeout = seconds
-            journal.insert(
+            journal_writing.insert(
                 server,
                 self.plan.schema,
-                journal.Entry(
+                journal_writing.Entry(
                     operation=self.operation,
                     run=self.token,
                     state=state,
@@ -240,7 +249,7 @@ class Participant(ABC):
                 ),
             )
         finally:
-            locks.close(server)
+            connection.close(server)
 
     def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         return {
@@ -274,8 +283,8 @@ class Participant(ABC):
             AbortError: another is.
         """
         if not self.has_run_lock(0):
-            has = run_lock.holder(self.control, self.plan.user)
-            words = f"{locks.RUN_LOCK}{f' ({has.words})' if has else ''}"
+            has = lock_holder.holder(self.control, self.plan.user)
+            words = f"{lock_holder.RUN_LOCK}{f' ({has.words})' if has else ''}"
             raise AbortError(
                 f"another switchover is under way on {self.host}: it holds the lock {words}. Wait"
                 " until it has ended"
@@ -345,7 +354,7 @@ class Participant(ABC):
         """Close all connections: from here on the others see that this part has ended."""
         self.locks.release_all()
         for server in [*self.peers.values(), self.control, self.monitor]:
-            locks.close(server)
+            connection.close(server)
         self.peers = {}
 
 

@@ -8,14 +8,16 @@ time an option file of its own lets it start read-only, also for those whom read
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import files, option_files, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.host import file_writing, trust
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.dropin_place import (
+    MARKER,
+    place,
+    without_block,
+)
 
-DROP_IN = "zz-dbre-semisync-switchover.cnf"
-MARKER = "dbre.semisync switchover"
 WORDS = (
     "# Written by dbre.semisync while the source's role moves to another host: a restart must not"
     " let writers in here.\n# switchover.yml takes it away."
@@ -48,35 +50,9 @@ def lines(group: str, words: str = WORDS, more: Sequence[str] = CLOSED) -> str:
     )
 
 
-def place(ours: str, kind: str) -> str:
-    """The file's path.
-
-    Args:
-        ours: where the collection's own lines are.
-        kind: whether that is a drop-in of its own or a block in a file.
-    """
-    if kind != "drop-in":
-        return ours
-    name = os.path.basename(ours).replace(
-        option_files.DROP_IN[: -len(".cnf")], DROP_IN[: -len(".cnf")]
-    )
-    if name == os.path.basename(ours):
-        name = DROP_IN
-    return os.path.join(os.path.dirname(ours), name)
-
-
 def block(text: str) -> str:
     """Our block with its markers."""
     return f"# BEGIN {MARKER}\n{text}# END {MARKER}\n"
-
-
-def without_block(text: str) -> str:
-    return re.sub(
-        rf"^# BEGIN {re.escape(MARKER)}\n.*?^# END {re.escape(MARKER)}\n",
-        "",
-        text,
-        flags=re.MULTILINE | re.DOTALL,
-    )
 
 
 def put(
@@ -120,13 +96,6 @@ def take_away(ours: str, kind: str) -> bool:
     return rest != text
 
 
-def stands(ours: str, kind: str) -> bool:
-    path = place(ours, kind)
-    if not os.path.exists(path):
-        return False
-    return kind == "drop-in" or without_block(read_text(path)) != read_text(path)
-
-
 def write(path: str, text: str, mode: int | None = None) -> None:
     """Whole or not at all; a file that is there keeps its owner and mode. Through a link only if
     nobody but root could have made it: the folder may be the server's user's.
@@ -134,4 +103,4 @@ def write(path: str, text: str, mode: int | None = None) -> None:
     Raises:
         OSError: it cannot be written, or such a link is there.
     """
-    files.replace(os.path.realpath(path) if trust.trusted(path) else path, text, mode)
+    file_writing.replace(os.path.realpath(path) if trust.trusted(path) else path, text, mode)

@@ -9,15 +9,13 @@ from collections.abc import Callable
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_transactions, salvage
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    locks,
-    role_statements,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import (
     AbortError,
     Participant,
     global_text,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server import connection
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
     ServerError,
@@ -50,7 +48,7 @@ def roll_forward(part: Participant, tail: str) -> None:
         for one in transactions:
             carry_out(server, one)
     finally:
-        locks.close(server)
+        connection.close(server)
     part.run_statements(position_steps(part))
     lacking = [one.gtid for one in transactions if not has(part, one.gtid)]
     if lacking:

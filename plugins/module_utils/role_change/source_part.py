@@ -13,7 +13,10 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import (
     DONE,
@@ -24,6 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     client_sessions,
     freeze,
+    lock_holder,
     locks,
     read_only_dropin,
     role_statements,
@@ -168,7 +172,7 @@ class SourcePart(Participant):
             )
         self.report_stage("begun")
         self.begun = True
-        for statement in journal.create_statements(self.plan.schema):
+        for statement in journal_writing.create_statements(self.plan.schema):
             self.control.rows(statement)
         self.write(journal.BEGUN)
         option_file = self.plan.option_file
@@ -338,7 +342,7 @@ class SourcePart(Participant):
                 if not locks.look(server, self.token, (UNDOING,), position).flags[UNDOING]:
                     raise AbortError(f"the part on {self.target} has not come so far")
                 self.answer()
-            elif not locks.take(server, locks.RUN_LOCK, 1):
+            elif not locks.take(server, lock_holder.RUN_LOCK, 1):
                 raise AbortError(f"the part on {self.target} has not ended")
             if not locks.look(server, self.token, (), position).read_only:
                 return OPENED, f"{self.target} takes writes"

@@ -10,7 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import (
+    accounts,
+    copying,
+    marker_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -194,9 +198,9 @@ def clear(module: AnsibleModule, server: Server, _names: Names) -> dict[str, obj
     return {"changed": True}
 
 
-def note(server: Server) -> marker.Donor:
+def note(server: Server) -> marker_writing.Donor:
     """The note that the clone plugin of this server is ours."""
-    return marker.Donor(server.rows("SELECT @@GLOBAL.port AS port")[0]["port"])
+    return marker_writing.Donor(server.rows("SELECT @@GLOBAL.port AS port")[0]["port"])
 
 
 def execute(module: AnsibleModule, server: Server, statements: Iterable[Step]) -> None:

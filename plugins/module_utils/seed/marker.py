@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import SeedMarker
@@ -36,14 +36,6 @@ def read_marker(port: int | str | None) -> SeedMarker | None:
             return json.load(handle)
     except (OSError, ValueError):
         return None
-
-
-def caught_up(port: str) -> None:
-    """Note that the replica has caught up since it was seeded, where it was."""
-    facts = read_marker(port)
-    if facts and facts.get("state") == "done" and not facts.get("caught_up"):
-        marker = Marker(port, **facts)
-        marker.write(caught_up=True)
 
 
 def ended_since(facts: SeedMarker | None, moment: float) -> bool:
@@ -83,54 +75,3 @@ def patiently(
             if not busy or last:
                 raise
         time.sleep(pause)
-
-
-class Donor:
-    """A note on a source: the clone plugin was installed for a seeding, and has to go with it."""
-
-    def __init__(self, port: int | str, folder: str = FOLDER) -> None:
-        self.folder, self.path = folder, os.path.join(folder, f"donor-{int(port or 3306)}")
-
-    def exists(self) -> bool:
-        return os.path.exists(self.path)
-
-    def write(self) -> None:
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        with open(self.path, "w") as handle:
-            handle.write("the clone plugin was installed for a seeding\n")
-
-    def remove(self) -> None:
-        if self.exists():
-            os.unlink(self.path)
-
-
-class Marker:
-    """The marker of one server, held by one seeding at a time.
-
-    Its state is 'copying' while nothing on the replica was touched, 'loading' from the first change
-    to its data until they are complete, 'done' after that.
-    """
-
-    def __init__(self, port: int | str, **facts: Any) -> None:
-        self.path, self.port, self.facts = marker_path(port), port, facts
-        self.lock: IO[str] | None = None
-
-    def hold(self) -> None:
-        """Wait until no other seeding of this server runs, and keep others waiting."""
-        os.makedirs(FOLDER, mode=0o700, exist_ok=True)
-        # Open, and so held, as long as the marker is.
-        self.lock = open(self.path + ".lock", "w")  # noqa: SIM115
-        fcntl.flock(self.lock, fcntl.LOCK_EX)
-
-    def write(self, **facts: Any) -> None:
-        """Add to what is written down; on disk when this returns."""
-        self.facts.update(facts, at=time.time())
-        with open(self.path + ".new", "w") as handle:
-            json.dump(self.facts, handle)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.rename(self.path + ".new", self.path)
-
-    def remove(self) -> None:
-        if os.path.exists(self.path):
-            os.unlink(self.path)

@@ -24,14 +24,18 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wa
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, copying
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import dynamic_plugins
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.folders import file_system
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import Marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker_writing import Marker
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
     StreamError,
     blocks,
     connect,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    client_login,
+    connection,
+    login,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
@@ -324,7 +328,7 @@ class Replica:
             head, tail = head + data[: HEAD_BYTES - len(head)], (tail + data)[-TAIL_BYTES:]
 
         client = self.params["tools"]["client"]
-        with login.client_file(self.params) as path:
+        with client_login.client_file(self.params) as path:
             trust.hand_over(client, path)
             self.take(
                 stream,

@@ -17,7 +17,11 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    client_login,
+    connection,
+    login,
+)
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -220,7 +224,7 @@ def send(module: AnsibleModule) -> dict[str, object]:
     head, tail = ("".join(part).encode("utf-8") for part in (brought.ahead, brought.behind))
     # The copy may take longer than the server leaves a connection alone.
     del server
-    with login.client_file(params) as path, scratch() as folder:
+    with client_login.client_file(params) as path, scratch() as folder:
         words = trust.words(command(params["method"], info, path, folder))
         trust.hand_over(info.program, path, folder)
         sent = serve(params, head, words, folder, tail)

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
-from ansible_collections.dbre.semisync.plugins.module_utils.server.login import secret_file
+from ansible_collections.dbre.semisync.plugins.module_utils.server.client_login import secret_file
 
 BLOCK = 1 << 18
 RUN = "/run/dbre-semisync"

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import stream
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
-    Marker,
     ended_since,
     patiently,
     read_marker,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker_writing import Marker
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import Replica
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login

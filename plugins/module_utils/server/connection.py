@@ -20,7 +20,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
     driver_errors,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
-from ansible_collections.dbre.semisync.plugins.module_utils.server.values import as_number, text
+from ansible_collections.dbre.semisync.plugins.module_utils.server.values import (
+    as_number,
+    text,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import identify_version
 
 if TYPE_CHECKING:
@@ -332,3 +335,9 @@ def work(
         # What a login may not do says nothing of the server.
         module.fail_json(msg=f"{failed}: {error}", **({"reason": "login"} if refused else {}))
     module.exit_json(**result)
+
+
+def close(server: Server) -> None:
+    """Let a connection go, and with it its lock."""
+    with contextlib.suppress(Exception):  # it may be gone already
+        server.cursor.connection.close()

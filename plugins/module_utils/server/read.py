@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions, skipping
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import (
     default_channel,
-    describe_channel,
-    running,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
         SideNames,
         Values,
         Variables,
-        WaitFor,
     )
 
 # Server variables the roles compare; semi-sync's own come from the names table.
@@ -184,39 +181,3 @@ def read(server: Server) -> ServerState:
         "clock": float(moment["now"]),
         "connection_id": int(moment["id"]),
     }
-
-
-def unmet(wanted: WaitFor, info: ServerState) -> list[str]:
-    """What a wait still lacks, in words; an empty list when every wanted condition holds.
-
-    Args:
-        wanted: {'channel': bool, 'clients': int, 'no_clients': bool, 'source_status': bool,
-            'replica_status': bool, 'tls_only': str}.
-        info: result of read().
-    """
-    lacking = []
-    source, replica = info["semisync"]["source"]["status"], info["semisync"]["replica"]["status"]
-    if wanted.get("channel") and not running(info["channel"]):
-        lacking.append("the replication channel does not run: " + describe_channel(info["channel"]))
-    clients = wanted.get("clients")
-    if clients is not None and int(source["clients"] or 0) < clients:
-        lacking.append(
-            f"{source['clients'] or 0} semi-sync replicas are connected, {clients} are wanted"
-        )
-    if wanted.get("no_clients") and int(source["clients"] or 0) > 0:
-        lacking.append(f"{source['clients']} semi-sync replicas are still connected")
-    if wanted.get("source_status") and source["status"] != "ON":
-        lacking.append(f"semi-sync's status on the source is {source['status']}")
-    if wanted.get("replica_status") and replica["status"] != "ON":
-        lacking.append(f"semi-sync's status on the replica is {replica['status']}")
-    plain = [
-        reader["host"]
-        for reader in info["readers"]
-        if reader["user"] == wanted.get("tls_only") and reader["tls"] is False
-    ]
-    if plain:
-        lacking.append(
-            f"sessions read the binary log as {wanted['tls_only']} without TLS, from"
-            f" {', '.join(plain)}"
-        )
-    return lacking

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypedDict, Type
 from ansible import constants, context
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Plan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member

@@ -10,7 +10,10 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     io_thread,
     role_statements,
@@ -313,8 +316,8 @@ def statements(
             )
         ]
     lines.append((chosen.host, role_statements.open_statement()))
-    lines += [(chosen.host, words) for words in journal.create_statements(schema)]
-    lines.append((chosen.host, journal.insert_statement(schema)))
+    lines += [(chosen.host, words) for words in journal_writing.create_statements(schema)]
+    lines.append((chosen.host, journal_writing.insert_statement(schema)))
     lines += [
         (chosen.host, words) for words in role_statements.shown(role_statements.forget_steps(names))
     ]

@@ -15,14 +15,16 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     REFUSED,
     UNDONE,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+    FirstLookPlan,
+    Place,
+    ReachPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     RENEW,
     FailoverPlan,
-    FirstLookPlan,
     IoThreadPlan,
     LogFiles,
-    Place,
-    ReachPlan,
     SalvagePlan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, member, results

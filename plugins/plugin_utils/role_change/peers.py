@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import Peer
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import DONE, REFUSED
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
-    OptionFile,
     RejoinPlan,
     RejoinRecordPlan,
 )

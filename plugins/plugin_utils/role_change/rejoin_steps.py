@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids import MysqlGtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Plan
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     FORMER,
     SOURCE,
     CarryPlan,
     FormerLookPlan,
     LogFiles,
-    Plan,
     RejoinLookPlan,
     RejoinPlan,
     RejoinRecordPlan,

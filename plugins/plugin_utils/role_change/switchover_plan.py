@@ -10,10 +10,18 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    gtids,
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    locks,
+    lock_holder,
     role_statements,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
+    OptionFile,
+    Peer,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     FINISH,
@@ -23,8 +31,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     TARGET,
     UNDO,
     ChannelTls,
-    OptionFile,
-    Peer,
     SwitchoverPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
@@ -162,7 +168,7 @@ def interrupted_problems(
         has = looks[running[0]].get("lock_of") or "it"
         return [
             f"{running[0]}: another switchover is under way: {has} holds the lock"
-            f" {locks.RUN_LOCK}; wait until it has ended"
+            f" {lock_holder.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}
     gone = [row[key] for key in ("from_host", "to_host") if row[key] not in hosts]
@@ -359,9 +365,9 @@ def statements(
     schema = settings["canary_schema"]
     shown = role_statements.shown
     lines: list[Line] = [
-        (source.host, statement) for statement in journal.create_statements(schema)
+        (source.host, statement) for statement in journal_writing.create_statements(schema)
     ]
-    lines.append((source.host, journal.insert_statement(schema)))
+    lines.append((source.host, journal_writing.insert_statement(schema)))
     events = runs_events(looks.get(source.host) or {})
     if events and not here.super_read_only:
         lines.append((source.host, "SET GLOBAL event_scheduler = 0"))
@@ -371,7 +377,7 @@ def statements(
     lines += of_following(source, target, settings, hosts[source.host])
     lines.append((target.host, role_statements.open_statement()))
     lines += [(source.host, words) for words in shown(role_statements.retire_steps(here))]
-    lines.append((target.host, journal.insert_statement(schema)))
+    lines.append((target.host, journal_writing.insert_statement(schema)))
     lines += [(target.host, words) for words in shown(role_statements.forget_steps(there))]
     for event in events:
         enabled = role_statements.alter_event(event, "ENABLE")

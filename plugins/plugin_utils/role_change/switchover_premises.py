@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    locks,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
@@ -313,7 +311,7 @@ def of_lock_and_filters(member: Member, looked: SwitchoverLook) -> Iterator[Prem
         "no other switchover is in progress",
         member.host,
         not looked.get("running"),
-        f"the lock {locks.RUN_LOCK} is {lock_words(looked)}",
+        f"the lock {lock_holder.RUN_LOCK} is {lock_words(looked)}",
         "wait until it has ended; if there is none, end that connection (KILL)",
     )
     filters = looked.get("filters") or []

@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, cast
 
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import LookPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     SWITCH,
-    LookPlan,
     SwitchoverPlan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings

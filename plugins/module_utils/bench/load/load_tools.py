@@ -28,16 +28,16 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.process import 
     running,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server import sql
+from ansible_collections.dbre.semisync.plugins.module_utils.server.client_login import (
+    client_options,
+    secret_file,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import (
     ServerError,
     driver_errors,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.login import (
-    client_options,
-    connect,
-    secret_file,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.login import connect
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 # Of `timeout` (coreutils), whose second signal follows the first after this many seconds.

@@ -29,7 +29,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import (
     RollbackTimer,
     systemd_runs,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server.login import client_options
+from ansible_collections.dbre.semisync.plugins.module_utils.server.client_login import (
+    client_options,
+)
 
 # What systemd shows of the timer.
 DESCRIPTION = "Rollback of the settings that dbre.semisync.semisync_setting made"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import load_tools, validity
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import client_login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.modules import semisync_load
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import suite
@@ -17,7 +17,7 @@ def test_the_tools_login_file_is_for_its_owner_only(tmp_path, monkeypatch):
         def __init__(self):
             self.params = {}
 
-    monkeypatch.setattr(login, "MEMORY", str(tmp_path))
+    monkeypatch.setattr(client_login, "MEMORY", str(tmp_path))
     tool = load_tools.Slap(Module(), None, None, "s")
     path = tool.write("secret", ".cnf")
     assert tmp_path.joinpath(path).stat().st_mode & 0o777 == 0o600

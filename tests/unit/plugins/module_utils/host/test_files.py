@@ -8,7 +8,7 @@ import gzip
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import file_writing, files
 
 
 def test_any_byte_becomes_text(tmp_path):
@@ -33,13 +33,13 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_a_file_is_replaced_whole_and_keeps_its_owner_and_mode(tmp_path):
     path = tmp_path / "my.cnf"
-    files.replace(str(path), "new", 0o644)
+    file_writing.replace(str(path), "new", 0o644)
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o644)
     path.chmod(0o640)
     if os.geteuid() == 0:
         os.chown(path, 54321, 54322)
     before = path.stat()
-    files.replace(str(path), "newer", 0o644)
+    file_writing.replace(str(path), "newer", 0o644)
     after = path.stat()
     assert path.read_text() == "newer" and [entry.name for entry in tmp_path.iterdir()] == [
         "my.cnf"
@@ -58,6 +58,6 @@ def test_a_file_is_not_replaced_through_a_link(tmp_path):
     folder.mkdir()
     (folder / "my.cnf").symlink_to(victim)
     with pytest.raises(OSError, match="is no plain file"):
-        files.replace(str(folder / "my.cnf"), "new")
+        file_writing.replace(str(folder / "my.cnf"), "new")
     assert victim.read_text() == "secret"
     assert [entry.name for entry in folder.iterdir()] == ["my.cnf"]

@@ -15,9 +15,9 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import offline_server, prepare
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import read_only_dropin
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     HoldPlan,
-    OptionFile,
     RejoinPlan,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names

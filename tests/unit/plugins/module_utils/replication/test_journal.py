@@ -7,11 +7,20 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
+    journal,
+    journal_writing,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
-ENTRY = journal.Entry("switchover", "abc", "done", "db1", "db2", "uuid1", "uuid2", "uuid1:1-7")
+ENTRY = journal_writing.Entry(
+    "switchover", "abc", "done", "db1", "db2", "uuid1", "uuid2", "uuid1:1-7"
+)
+
+
+def test_what_is_written_is_what_is_read():
+    assert journal_writing.Entry._fields == journal.COLUMNS
 
 
 class Cursor:
@@ -31,7 +40,7 @@ class Cursor:
 
 def test_a_row_is_inserted_and_never_updated():
     cursor = Cursor()
-    journal.insert(Server(cursor), "im`portant", ENTRY)
+    journal_writing.insert(Server(cursor), "im`portant", ENTRY)
     ((statement, arguments),) = cursor.seen
     assert statement.startswith("INSERT INTO `im``portant`.`semisync_journal` (`operation`, ")
     assert statement.count("%s") == len(arguments) == len(ENTRY)

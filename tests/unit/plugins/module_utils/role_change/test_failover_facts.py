@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     failover_facts,
     log_in,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
     Place,
 )

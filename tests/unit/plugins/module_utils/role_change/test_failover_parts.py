@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     failover_replica,
     failover_target,
     io_thread_resume,
+    lock_holder,
     locks,
     part_run,
     partial_transaction,
@@ -364,7 +365,7 @@ def test_events_that_nobody_saw_run_are_left_and_named(monkeypatch):
 def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
     for host in ("db2", "db3"):
         there = world()
-        locks.take(there.connect(host), locks.RUN_LOCK, 0)
+        locks.take(there.connect(host), lock_holder.RUN_LOCK, 0)
         play = Play(there, monkeypatch)
         play.run()
         assert there.writers() == []
@@ -377,7 +378,7 @@ def test_another_run_on_one_of_the_hosts_ends_it(monkeypatch):
 @pytest.mark.parametrize("host", ["db2", "db3"])
 def test_what_is_said_to_be_no_run_is_ended(monkeypatch, host):
     there = world()
-    locks.take(there.connect(host), locks.RUN_LOCK, 0)
+    locks.take(there.connect(host), lock_holder.RUN_LOCK, 0)
     assert Play(there, monkeypatch, ends_lock=True).run() == {"db2": "done", "db3": "done"}
     assert there.writers() == ["db2"]
 

@@ -10,16 +10,18 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import plan
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
-    FailoverPlan,
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import look_plan, plan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
-    FormerLookPlan,
-    LogFiles,
     OptionFile,
     Peer,
     PlanError,
     ReachPlan,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    FailoverPlan,
+    FormerLookPlan,
+    LogFiles,
     RejoinPlan,
     SwitchoverPlan,
 )
@@ -69,7 +71,7 @@ FILES = {"basename": "/var/lib/mysql/binlog", "datadir": "/var/lib/mysql"}
 KINDS = [
     kind
     for kind in vars(plan).values()
-    if isinstance(kind, type) and issubclass(kind, plan.Plan) and kind is not plan.Plan
+    if isinstance(kind, type) and issubclass(kind, look_plan.Plan) and kind is not look_plan.Plan
 ]
 
 

@@ -9,7 +9,10 @@ import os
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import files
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import read_only_dropin
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    dropin_place,
+    read_only_dropin,
+)
 
 
 def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
@@ -18,7 +21,7 @@ def test_a_drop_in_of_its_own_comes_and_goes(tmp_path):
     path = read_only_dropin.put(str(ours), "drop-in", "mysqld@1")
     assert path == str(tmp_path / "zz-dbre-semisync-switchover.cnf")
     assert "[mysqld@1]\nread_only = ON\n" in (tmp_path / path).read_text()
-    assert read_only_dropin.stands(str(ours), "drop-in")
+    assert dropin_place.stands(str(ours), "drop-in")
     assert read_only_dropin.take_away(str(ours), "drop-in")
     assert not read_only_dropin.take_away(str(ours), "drop-in")
     assert ours.read_text() == "[mysqld]\nserver_id = 1\n"
@@ -43,15 +46,15 @@ def test_a_block_leaves_the_rest_of_the_file_as_it_was(tmp_path):
     read_only_dropin.put(str(file), "block", "mysqld")
     read_only_dropin.put(str(file), "block", "mysqld")
     assert file.read_text().count("\nread_only = ON") == 1
-    assert read_only_dropin.stands(str(file), "block")
+    assert dropin_place.stands(str(file), "block")
     assert read_only_dropin.take_away(str(file), "block")
     assert file.read_text() == "[mysqld]\nserver_id = 1\n# the end\n"
     assert file.stat().st_mode & 0o777 == 0o640
 
 
 def test_servers_on_one_host_have_fences_of_their_own(tmp_path):
-    first = read_only_dropin.place(str(tmp_path / "zz-dbre-semisync@1.cnf"), "drop-in")
-    second = read_only_dropin.place(str(tmp_path / "zz-dbre-semisync@2.cnf"), "drop-in")
+    first = dropin_place.place(str(tmp_path / "zz-dbre-semisync@1.cnf"), "drop-in")
+    second = dropin_place.place(str(tmp_path / "zz-dbre-semisync@2.cnf"), "drop-in")
     assert first != second
     assert first.endswith("zz-dbre-semisync-switchover@1.cnf")
 
@@ -64,7 +67,7 @@ def test_a_link_of_the_server_user_does_not_lead_root_elsewhere(tmp_path):
     folder.mkdir()
     os.chown(folder, 54321, 54321)
     ours = folder / "zz-dbre-semisync.cnf"
-    part = folder / (read_only_dropin.DROP_IN + ".dbre-semisync-part")
+    part = folder / (dropin_place.DROP_IN + ".dbre-semisync-part")
     part.symlink_to(victim)
     path = read_only_dropin.put(str(ours), "drop-in", "mysqld")
     assert "read_only = ON" in files.read_text(path) and victim.read_text() == "as it was"

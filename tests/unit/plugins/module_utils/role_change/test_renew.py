@@ -13,10 +13,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     participant,
     replica_part,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
-    ChannelTls,
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     OptionFile,
     Peer,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    ChannelTls,
     SwitchoverPlan,
 )
 

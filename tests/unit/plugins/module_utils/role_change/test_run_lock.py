@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import run_lock
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder, run_lock
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 
@@ -40,7 +40,7 @@ class Server:
 
 def test_an_account_of_an_application_keeps_nobody_from_a_change_of_roles():
     server = Server([(17, "app"), (18, "app"), (19, b"app")])
-    assert run_lock.holder(server, "repl") == (17, "connection 17 of app@10.0.0.5", True)
+    assert lock_holder.holder(server, "repl") == (17, "connection 17 of app@10.0.0.5", True)
     assert run_lock.take(server, 0, "repl") and server.killed == [17, 18, 19]
 
 
@@ -60,7 +60,7 @@ def test_another_run_and_who_may_be_one_is_waited_for(user, more):
     server = Server([(17, user)], **more)
     assert not run_lock.take(server, 0, "repl")
     assert server.killed == [] and server.waited == [0]
-    has = run_lock.holder(server, "repl")
+    has = lock_holder.holder(server, "repl")
     assert has.number == 17 and not has.stranger and "connection 17" in has.words
 
 
@@ -75,4 +75,4 @@ def test_a_server_of_before_roles_has_strangers_too():
 
 
 def test_nobody_has_a_lock_that_is_free():
-    assert run_lock.holder(Server([]), "repl") is None and run_lock.take(Server([]), 0, "repl")
+    assert lock_holder.holder(Server([]), "repl") is None and run_lock.take(Server([]), 0, "repl")

@@ -111,7 +111,7 @@ class Module:
 @pytest.fixture(autouse=True)
 def notes(tmp_path, monkeypatch):
     """Where a source notes that the clone plugin was installed for a seeding."""
-    monkeypatch.setattr(donor.marker.Donor.__init__, "__defaults__", (str(tmp_path),))
+    monkeypatch.setattr(donor.marker_writing.Donor.__init__, "__defaults__", (str(tmp_path),))
     return tmp_path
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker, marker_writing
 
 
 def test_a_marker_is_whole_and_held_once(tmp_path, monkeypatch):
     monkeypatch.setattr(marker, "FOLDER", str(tmp_path / "state"))
-    held_marker = marker.Marker(3307, source="db1")
+    held_marker = marker_writing.Marker(3307, source="db1")
     assert marker.read_marker(3307) is None
     held_marker.hold()
     held_marker.write(state="loading")
@@ -20,7 +20,7 @@ def test_a_marker_is_whole_and_held_once(tmp_path, monkeypatch):
         marker.read_marker("3307")["state"] == "loading"
         and marker.read_marker(3307)["source"] == "db1"
     )
-    other, waited = marker.Marker(3307), []
+    other, waited = marker_writing.Marker(3307), []
     thread = threading.Thread(target=lambda: waited.append(other.hold() or True))
     thread.start()
     thread.join(0.2)
@@ -44,7 +44,7 @@ class Away:
 
 
 def held(folder):
-    held_marker = marker.Marker(3306)
+    held_marker = marker_writing.Marker(3306)
     held_marker.path = str(folder / "seed-3306.json")
     held_marker.lock = open(held_marker.path + ".lock", "w")  # noqa: SIM115
     marker.fcntl.flock(held_marker.lock, marker.fcntl.LOCK_EX)
@@ -68,11 +68,11 @@ def test_a_server_that_nobody_seeds_is_not_waited_for(tmp_path):
 
 
 def test_a_source_remembers_that_the_clone_plugin_was_installed_for_a_seeding(tmp_path):
-    note = marker.Donor("3306", str(tmp_path / "new"))
+    note = marker_writing.Donor("3306", str(tmp_path / "new"))
     assert not note.exists()
     note.remove()
     note.write()
-    assert marker.Donor(3306, str(tmp_path / "new")).exists()
+    assert marker_writing.Donor(3306, str(tmp_path / "new")).exists()
     note.remove()
     assert not note.exists()
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login
+from ansible_collections.dbre.semisync.plugins.module_utils.server import client_login, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 PARAMS = {
@@ -253,15 +253,17 @@ BY_SOCKET = 'host="localhost"\nsocket="/run/x.sock"\nprotocol="socket"\n'
     ],
 )
 def test_a_programs_login_is_the_modules(more, text):
-    assert login.client_options(dict(GIVEN, **more)) == "[client]\n" + text
+    assert client_login.client_options(dict(GIVEN, **more)) == "[client]\n" + text
 
 
 def test_the_users_own_file_comes_first_so_that_the_modules_options_count(tmp_path):
     path = tmp_path / ".my.cnf"
     path.write_text("[client]\nuser=other\nhost=elsewhere\n")
-    text = login.client_options(dict(GIVEN, config_file=str(path)))
+    text = client_login.client_options(dict(GIVEN, config_file=str(path)))
     assert text.startswith(f'!include {path}\n[client]\nuser="bench"\n')
-    assert "!include" not in login.client_options(dict(GIVEN, config_file=str(path) + "-none"))
+    assert "!include" not in client_login.client_options(
+        dict(GIVEN, config_file=str(path) + "-none")
+    )
 
 
 @pytest.mark.parametrize(
@@ -281,13 +283,13 @@ def test_the_users_own_file_comes_first_so_that_the_modules_options_count(tmp_pa
     ],
 )
 def test_any_password_comes_out_as_it_went_in(password):
-    text = login.client_options(dict(GIVEN, login_password=password))
+    text = client_login.client_options(dict(GIVEN, login_password=password))
     assert login.client_section(text)["password"] == password
 
 
 def test_a_file_with_a_login_is_its_owners_alone_and_gone_afterwards(tmp_path, monkeypatch):
-    monkeypatch.setattr(login, "MEMORY", str(tmp_path))
-    with pytest.raises(KeyError), login.client_file(GIVEN) as name:
+    monkeypatch.setattr(client_login, "MEMORY", str(tmp_path))
+    with pytest.raises(KeyError), client_login.client_file(GIVEN) as name:
         assert name.startswith(str(tmp_path)) and name.endswith(".cnf")
         path = tmp_path / name
         assert path.stat().st_mode & 0o777 == 0o600
@@ -297,8 +299,8 @@ def test_a_file_with_a_login_is_its_owners_alone_and_gone_afterwards(tmp_path, m
 
 
 def test_where_a_host_has_no_place_in_memory_the_file_is_a_temporary_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(login, "MEMORY", str(tmp_path / "none"))
-    monkeypatch.setattr(login.tempfile, "tempdir", str(tmp_path))
-    with login.client_file(GIVEN) as name:
+    monkeypatch.setattr(client_login, "MEMORY", str(tmp_path / "none"))
+    monkeypatch.setattr(client_login.tempfile, "tempdir", str(tmp_path))
+    with client_login.client_file(GIVEN) as name:
         assert name.startswith(str(tmp_path))
     assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import state_wait
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     channels,
     connection,
@@ -392,7 +393,7 @@ def test_variables_are_found_whatever_the_case_of_their_names():
 def test_a_wait_that_is_met_lacks_nothing():
     source, replica = samples.captured("mysql", "source"), samples.captured("mysql", "replica")
     assert (
-        read.unmet(
+        state_wait.unmet(
             {
                 "answering": True,
                 "channel": False,
@@ -405,7 +406,7 @@ def test_a_wait_that_is_met_lacks_nothing():
         == []
     )
     assert (
-        read.unmet(
+        state_wait.unmet(
             {
                 "answering": True,
                 "channel": True,
@@ -444,7 +445,7 @@ def test_a_wait_says_what_it_still_lacks(wanted, role, change, words):
     info["channel"] = (
         dict(info["channel"], **change["channel"]) if "channel" in change else info["channel"]
     )
-    lacking = read.unmet(wanted, info)
+    lacking = state_wait.unmet(wanted, info)
     assert len(lacking) == 1 and words in lacking[0]
 
 
@@ -456,7 +457,7 @@ def test_a_session_without_tls_is_seen_where_the_server_tells(user, by_tls, lack
     info = dict(
         samples.captured("mysql", "source"), readers=[{"user": user, "host": "db2", "tls": by_tls}]
     )
-    found = read.unmet({"tls_only": "repl"}, info)
+    found = state_wait.unmet({"tls_only": "repl"}, info)
     assert len(found) == lacking and all(
         "as repl without TLS, from db2" in words for words in found
     )
@@ -465,7 +466,7 @@ def test_a_session_without_tls_is_seen_where_the_server_tells(user, by_tls, lack
 def test_everything_lacking_is_said_at_once():
     assert (
         len(
-            read.unmet(
+            state_wait.unmet(
                 {"channel": True, "clients": 1, "source_status": True, "replica_status": True},
                 samples.server("mysql"),
             )

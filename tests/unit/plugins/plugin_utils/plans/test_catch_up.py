@@ -8,7 +8,7 @@ import json
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, position
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker, marker_writing
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import catch_up
 
 A = "91c92dd4-e5a0-11f1-9b95-0242ac130002"
@@ -132,7 +132,7 @@ def test_that_it_caught_up_is_written_down_once(tmp_path, monkeypatch, facts, af
     path = tmp_path / "seed-3306.json"
     if facts:
         path.write_text(json.dumps(facts))
-    marker.caught_up("3306")
+    marker_writing.caught_up("3306")
     found = marker.read_marker(3306)
     assert (found or {}).get("caught_up") is after
     if facts and facts.get("caught_up"):

@@ -11,10 +11,8 @@ import time
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
-    FailoverPlan,
-    Peer,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, store
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,

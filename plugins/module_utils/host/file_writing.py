@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes files of this host, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+
+
+def replace(path: str, text: str, mode: int | None = None) -> None:
+    """Write a file, whole or not at all; one that is there keeps its owner and mode.
+
+    What lies in its folder may be another user's to rename: the folder is held open, and neither
+    the file nor what it is made of is reached through a link.
+
+    Args:
+        path: its last word is no link.
+        mode: of a file that is new; None for the mode of one that nobody else can read.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder_path, name = os.path.split(os.path.abspath(path))
+    folder = os.open(folder_path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    part = f"{name}.dbre-semisync-{secrets.token_hex(8)}"
+    try:
+        there = None
+        with contextlib.suppress(FileNotFoundError):
+            there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if there and not stat.S_ISREG(there.st_mode):
+            raise OSError(f"{path} is no plain file, and others than root may write in its folder")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            handle = os.open(
+                part,
+                flags,
+                0o600,
+                dir_fd=folder,
+            )
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                if there:
+                    os.chown(handle, there.st_uid, there.st_gid)
+                    os.chmod(handle, stat.S_IMODE(there.st_mode))
+                elif mode is not None:
+                    os.chmod(handle, mode)
+                os.fsync(handle)
+            os.rename(
+                part,
+                name,
+                src_dir_fd=folder,
+                dst_dir_fd=folder,
+            )
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(part, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)

@@ -1,0 +1,50 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the option file is with which a server starts read-only while its role moves, and whether
+it is there; read_only_dropin.py writes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+
+DROP_IN = "zz-dbre-semisync-switchover.cnf"
+MARKER = "dbre.semisync switchover"
+
+
+def place(ours: str, kind: str) -> str:
+    """The file's path.
+
+    Args:
+        ours: where the collection's own lines are.
+        kind: whether that is a drop-in of its own or a block in a file.
+    """
+    if kind != "drop-in":
+        return ours
+    name = os.path.basename(ours).replace(
+        option_files.DROP_IN[: -len(".cnf")], DROP_IN[: -len(".cnf")]
+    )
+    if name == os.path.basename(ours):
+        name = DROP_IN
+    return os.path.join(os.path.dirname(ours), name)
+
+
+def without_block(text: str) -> str:
+    return re.sub(
+        rf"^# BEGIN {re.escape(MARKER)}\n.*?^# END {re.escape(MARKER)}\n",
+        "",
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+
+
+def stands(ours: str, kind: str) -> bool:
+    path = place(ours, kind)
+    if not os.path.exists(path):
+        return False
+    return kind == "drop-in" or without_block(read_text(path)) != read_text(path)
