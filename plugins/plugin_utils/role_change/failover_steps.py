@@ -22,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_pla
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     RENEW,
+    TARGET,
     FailoverPlan,
     IoThreadPlan,
     LogFiles,
@@ -306,21 +307,23 @@ def judged(run: RunContext) -> JudgeResult:
 
 
 def part_of(run: RunContext) -> FailoverPlan:
-    """What this host has to do of it."""
+    """What this host has to do of it; a target also what the last look saw of the dead source's
+    events, in whichever mode: who finishes a failover lets them run, too.
+    """
     planned = (judged(run).get("hosts") or {}).get(run.host)
     if not planned:
         raise NotMeantError("it has no part")
-    return FailoverPlan.from_dict(plain(planned))
+    part = FailoverPlan.from_dict(plain(planned))
+    if part.part != TARGET:
+        return part
+    events = rules_events.of_dead(run.last_look(), part.source_id)
+    return dataclasses.replace(part, event_states=events)
 
 
 def take_over(run: RunContext, planned: FailoverPlan) -> dict[str, object]:
     """The target's part: its backlog with its progress first, then the rest, with what was
     salvaged.
     """
-    last = run.last_look()
-    planned = dataclasses.replace(
-        planned, event_states=rules_events.of_dead(last, planned.source_id)
-    )
     ahead = failover_plan.apply_ahead(
         run.host,
         planned,

@@ -469,6 +469,19 @@ def test_a_rerun_finishes_what_was_opened_with_the_certificate_of_then(run):
     assert not (run.folder / "default" / "failover_begun.json").exists()
 
 
+@pytest.mark.parametrize("mode", ["switch", "finish"])
+def test_the_target_is_given_the_events_of_the_dead_source_also_by_a_rerun(run, mode):
+    state = run.folder / "default" / "state.json"
+    events = [{"schema": "app", "name": "nightly", "status": "ENABLED"}]
+    state.write_text(json.dumps(dict(json.loads(state.read_text()), events=events)))
+    opened(run) if mode == "finish" else run.freeze()
+    assert run.judge()["hosts"]["db2"]["mode"] == mode
+    for host in ("db2", "db3"):
+        run.step("part", host)
+    assert run.given["part", "db2"]["event_states"] == events
+    assert run.given["part", "db3"]["event_states"] is None
+
+
 def test_a_target_that_lacks_what_it_had_received_proves_nothing(run):
     opened(run)
     run.values["db2"]["info"]["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-99"
