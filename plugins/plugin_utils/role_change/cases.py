@@ -178,8 +178,11 @@ def of_fence(evidence: Evidence) -> Iterator[Case]:
 def of_sides(evidence: Evidence) -> Iterator[Case]:
     """Who is the source must be clear, and nobody else may take writes."""
     decided, source = sides.decide(evidence.members), source_of(evidence.members)
+    closed = interrupted_switchover.closed_by_hand(evidence.members, decided.row)
+    remedy = "docs/operations.md says how to make it clear"
     for words in decided.problems:
-        yield Case("unclear", words, "docs/operations.md says how to make it clear")
+        way_out = interrupted_switchover.opens_by_hand(closed) if closed else remedy
+        yield Case("unclear", words, way_out)
     if decided.interrupted and decided.row and decided.row["operation"] != "failover":
         against = interrupted_switchover.found(evidence.members, decided.row, decided.interrupted)
         if against:
@@ -214,7 +217,12 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
                 " source is not known",
                 "run gtid.yml, which enables GTIDs, while the source lives",
             )
+    row, _differ = sides.newest_row(evidence.members)
+    closed = interrupted_switchover.closed_by_hand(evidence.members, row)
     for member in survivors.readable(evidence.members):
+        # The channel of one that became the source is what is left of its time as a replica.
+        if member is closed:
+            continue
         if member.facts["engine"] == "mariadb" and member.link["sql_running"] != "Yes":
             both = member.link["io_running"] == "No"
             yield Case(

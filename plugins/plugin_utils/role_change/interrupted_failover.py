@@ -100,8 +100,8 @@ def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None
         return None
     if any(sides.takes_writes(one) for one in read) or sides.target_of(target, read, row):
         return None
-    # Otherwise it may have been closed on purpose.
-    if not (sides.active(target) or interrupted_switchover.started_since(target, row)):
+    # It may have been closed on purpose, beside a source that is lost by now.
+    if interrupted_switchover.closed_by_hand(members, row):
         return None
     return Opened(target, row["from_host"], row["from_id"], None)
 

@@ -76,6 +76,28 @@ def started_since(member: Member, row: JournalRow) -> bool:
     return bool(started > clock.moment_of(row["happened"]))
 
 
+def closed_by_hand(members: list[Member], row: JournalRow | None) -> Member | None:
+    """The target of a role change that is done, if it takes no writes although its server has run
+    since: a statement closed it, and no playbook opens it again. None if that is not so.
+    """
+    roles = (journal.FAILOVER, journal.SWITCHOVER)
+    if row is None or row["operation"] not in roles or row["state"] != journal.DONE:
+        return None
+    target = ends(members, row).target
+    if target is None or target.info is None or sides.takes_writes(target):
+        return None
+    return None if sides.active(target) or started_since(target, row) else target
+
+
+def opens_by_hand(target: Member) -> str:
+    """What to do about a target that was closed_by_hand(): a sentence and a half."""
+    return (
+        f"{target.host} was closed by hand: it takes no writes, and its server has not been started"
+        f" since it became the source. If it is to be the source, run SET GLOBAL read_only = 0"
+        " there; verify.yml says what is left to do then"
+    )
+
+
 def is_read(member: Member | None) -> bool:
     return member is not None and member.info is not None
 
@@ -223,8 +245,12 @@ def refused(
         for name, one in ((row["from_host"], source), (row["to_host"], target))
         if one is None or one.info is None
     ]
+    unread = f"{words}; {' and '.join(lost)} could not be read"
+    closed = closed_by_hand(members, row)
+    if closed:
+        return [f"{unread}. {opens_by_hand(closed)}"]
     accept = "" if is_read(target) else " with -e semisync_failover_accept=interrupted"
     return [
-        f"{words}; {' and '.join(lost)} could not be read. Bring that back and run this again;"
+        f"{unread}. Bring that back and run this again;"
         f" if it is lost for good, failover.yml{accept} goes on with the others"
     ]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
@@ -135,6 +136,49 @@ def test_a_target_whose_row_says_done_is_opened_again_where_it_started_read_only
     evidence.members[1].info["variables"]["read_only"] = "OFF"
     evidence.members[1].info["channel"].update(io_running="Connecting")
     assert interrupted_failover.find(evidence.members, None) is None
+
+
+def closed(engine, channel):
+    """The switchover is done, db1 is lost, and a statement made db2 read-only after it."""
+    evidence = lost_source(engine, state="done")
+    follow(evidence.members[2], "db2")
+    target = evidence.members[1].info
+    started = clock.moment_of(target["journal"]["happened"]) - 60
+    target["clock"] = started + int(target["uptime"]["seconds"])
+    if channel:
+        target["channel"].update(io_running="No", sql_running="No")
+    else:
+        target["channel"] = None
+    decided = sides.decide(evidence.members)
+    for member in evidence.members:
+        member.side = "source" if member.host == decided.source else "replica"
+    return evidence
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("channel", [True, False], ids=["channel stands still", "no channel"])
+def test_a_target_that_was_closed_by_hand_is_not_opened_and_the_way_out_is_said(engine, channel):
+    """Neither playbook sends its operator to the other one, which would send him back."""
+    evidence = closed(engine, channel)
+    row = evidence.members[1].info["journal"]
+    assert interrupted_failover.find(evidence.members, None) is None
+    (words,) = switchover_plan.unread(evidence.members, row)
+    assert "db2 was closed by hand" in words and "SET GLOBAL read_only = 0" in words
+    assert "failover.yml" not in words and "db1 (nobody listens) could not be read" in words
+    found = cases.decide(evidence).cases
+    if channel:
+        # Who is the source is not clear: db2's channel is to db1.
+        assert [case.name for case in found] == ["unclear"]
+        assert "db2 was closed by hand" in found[0].remedy
+    else:
+        assert [case.name for case in found] == ["source_answers"]
+    # What is said leads out.
+    evidence.members[1].info["variables"]["read_only"] = "OFF"
+    evidence.members[1].info["semisync"]["source"]["variables"]["enabled"] = "ON"
+    decided = sides.decide(evidence.members)
+    assert (decided.source, decided.problems) == ("db2", [])
+    found = interrupted_failover.find(evidence.members, None)
+    assert (found.target.host if found else None) == ("db2" if channel else None)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
