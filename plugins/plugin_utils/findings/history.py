@@ -304,6 +304,7 @@ def look_back(
         add_replicas(state, info, replicas_of(members))
         state["past"] = earlier(saved, state)
         state["unsynced"] = unsynced(saved, state)
+        state["binlog_filters"] = binlog_filters(saved, state)
     return state, past, since
 
 
@@ -365,6 +366,15 @@ def earlier(saved: Look | None, state: Look) -> list[EarlierLook]:
     kept = [*(saved.get("past") or []), before]
     # The latest matter most: of the older half every other one goes.
     return kept if len(kept) <= PAST else kept[: PAST // 2 : 2] + kept[PAST // 2 :]
+
+
+def binlog_filters(saved: Look | None, state: Look) -> list[str] | None:
+    """What keeps rows out of a source's binary log; filters that an earlier look has seen, if this
+    one could not ask. None if it is not known: that there were none then says nothing of now.
+    """
+    if state["binlog_filters"] is not None or not saved:
+        return state["binlog_filters"]
+    return (saved.get("binlog_filters") if saved.get("server") == state["server"] else None) or None
 
 
 def unsynced(saved: Look | None, state: Look) -> str | None:

@@ -115,12 +115,13 @@ def uptime(
     """
     stopped = (evidence.frozen or {}).get(member.host) or {}
     first = evidence.looks.get(member.host) or {}
-    for seconds, at in (
-        (stopped.get(name), stopped.get("answered_at")),
-        (first.get(name), first.get("read_at")),
+    for asked, seconds, at in (
+        (name in stopped, stopped.get(name), stopped.get("answered_at")),
+        (name in first, first.get(name), first.get("read_at")),
     ):
-        if seconds is not None:
-            return (evidence.now if at is None else float(at)), float(seconds)
+        # What was asked last and could not be said is not known.
+        if asked:
+            return (evidence.now if at is None else float(at)), seconds
     return evidence.now, None
 
 

@@ -107,3 +107,24 @@ def test_a_look_is_of_when_the_server_was_read_and_never_later_than_now():
     assert looked(None, EARLIER, now=LATER)["at"] == EARLIER
     assert looked(None, LATER, ahead=60, calm=0)["at"] == LATER
     assert looked(None, LATER, ahead=60, calm=0)["calm_at"] == LATER
+
+
+@pytest.mark.parametrize(
+    "before,now,kept",
+    [
+        ([], [], []),
+        (["binlog_do_db = app"], [], []),
+        # A busy source is not asked: filters stay, and that there were none says nothing of now.
+        (["binlog_do_db = app"], None, ["binlog_do_db = app"]),
+        ([], None, None),
+        (None, None, None),
+    ],
+)
+def test_filters_of_a_binary_log_are_remembered_where_a_look_could_not_ask(before, now, kept):
+    def look(saved, filters):
+        info = dict(source(1000, 500), binlog_filters=filters)
+        return history.look_back(saved, [samples.member("db1", "source", info)], LATER)[0]
+
+    saved = look(None, before)
+    assert look(saved, now)["binlog_filters"] == kept
+    assert look(dict(saved, server="another"), None)["binlog_filters"] is None

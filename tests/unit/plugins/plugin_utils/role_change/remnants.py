@@ -69,6 +69,7 @@ def look(engine: str, **changes: Any) -> dict[str, Any]:
         "replicas": {f"db{number}": {"connection_id": 20} for number in (2, 3, 4)},
         "past": [],
         "settings_row": 0,
+        "binlog_filters": [],
     }
     return dict(kept, **changes)
 

@@ -307,6 +307,30 @@ def test_rows_that_the_source_did_not_log_are_on_no_replica():
     assert kept["verdict"] == NOT_PROVEN and "scratch" in kept["reasons"][0]
 
 
+FILTERS_UNREAD = "the binary log of db1 left no rows out, though its filters were not read"
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_filters_that_no_look_could_read_are_assumed_away_aloud(engine):
+    evidence = remnants.evidence(engine)
+    assert FILTERS_UNREAD not in judged(evidence)["assumes"]
+    evidence = remnants.evidence(engine, last=remnants.look(engine, binlog_filters=None))
+    kept = judged(evidence)
+    assert kept["verdict"] == PROVEN and FILTERS_UNREAD in kept["assumes"]
+
+
+def test_a_machine_that_does_not_say_since_when_it_runs_may_have_lost_its_power():
+    """What it said before its IO thread stopped is of before its server's restart."""
+    evidence = remnants.evidence("mysql")
+    evidence.looks["db3"].update(server_seconds=86400, kernel_seconds=86400.0, read_at=NOW - 60)
+    again = {"server_seconds": 4, "kernel_seconds": 9.0, "answered_at": NOW}
+    seen = relay_logs.missing(frozen_with(evidence, "db3", **again))
+    assert "its machine started" in seen["db3"]
+    again["kernel_seconds"] = None
+    seen = relay_logs.missing(frozen_with(evidence, "db3", **again))
+    assert "nothing tells whether its machine did" in seen.get("db3", "")
+
+
 # Salvage
 
 
