@@ -44,10 +44,11 @@ class ActionModule(ActionBase):
         unclear = cluster.inventory_problems(
             task_vars, arguments["info_from"], name, members
         ) or problems.of_sides(members)
-        ranked = ranking.rank(members, arguments["needed"])
         folder = results.cluster_folder(arguments["results_dir"], name)
-        last = results.read_json(os.path.join(folder, results.STATE), None)
-        ranked["statement"] += ranking.past(members, last, time.time())
+        last, now = results.read_json(os.path.join(folder, results.STATE), None), time.time()
+        doubtful = list(ranking.may_lack(members, last, now))
+        ranked = ranking.rank(members, arguments["needed"], doubtful)
+        ranked["statement"] += ranking.past(members, last, now)
         display.display(
             "\n".join(
                 [f"Candidates of cluster {name}, the best first"]

@@ -11,6 +11,7 @@ where every replica has them, by the source's file and position otherwise: a fai
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
@@ -94,12 +95,17 @@ class Ranked(TypedDict):
     statement: list[str]
 
 
-def rank(members: list[Member], needed: int) -> Ranked:
+def rank(
+    members: list[Member],
+    needed: int,
+    doubtful: Sequence[str] = (),
+) -> Ranked:
     """The ranking of a cluster.
 
     Args:
         members: its hosts; the source is not looked at.
         needed: acknowledgements that a commit waits for.
+        doubtful: hosts of may_lack().
     """
     evidence = Evidence(members, {}, {}, None, None, Settings(), 0.0)
     read = survivors.readable(members)
@@ -117,7 +123,7 @@ def rank(members: list[Member], needed: int) -> Ranked:
         "measured": bool(ranking) if read else None,
         "statement": [],
     }
-    ranked["statement"] = sentences(ranked, needed)
+    ranked["statement"] = sentences(ranked, needed, doubtful)
     return ranked
 
 
@@ -223,7 +229,11 @@ def line(replica: Standing) -> str:
     return f"{replica['host']}: {'; '.join(parts)}"
 
 
-def sentences(ranked: Ranked, needed: int) -> list[str]:
+def sentences(
+    ranked: Ranked,
+    needed: int,
+    doubtful: Sequence[str],
+) -> list[str]:
     """The ranking for people, what to do first, and what it cannot know."""
     lines = [line(replica) for replica in ranked["ranking"]]
     lines += [f"{host} is not compared: {why}" for host, why in sorted(ranked["unread"].items())]
@@ -238,20 +248,34 @@ def sentences(ranked: Ranked, needed: int) -> list[str]:
         )
     if best["to_apply"] != 0:
         lines.append(f"Let {best['host']} apply what it has before anybody writes to it.")
-    if len(ranked["unread"]) < needed:
-        lines.append(
-            f"Every commit that a replica of this inventory acknowledged is on {best['host']}: a"
-            f" commit waits for {needed}, and {len(ranked['unread'])} could not be read. What went"
+    return [*lines, of_acknowledged(best["host"], ranked["unread"], needed, doubtful)]
+
+
+def of_acknowledged(
+    best: str,
+    unread: Mapping[str, str],
+    needed: int,
+    doubtful: Sequence[str],
+) -> str:
+    """Whether the best replica has all that was acknowledged, in words."""
+    gone = sorted({*unread, *doubtful})
+    if len(gone) < needed:
+        return (
+            f"Every commit that a replica of this inventory acknowledged is on {best}: a"
+            f" commit waits for {needed}, and {len(unread)} could not be read. What went"
             " out while the source was degraded may be on none. A source that lives, and is only"
             " cut off, may still get acknowledgements: failover.yml stops the IO threads before it"
             " reads."
         )
-    else:
-        lines.append(
-            f"A commit may have been acknowledged by {' or '.join(sorted(ranked['unread']))} alone,"
-            " which could not be read: try to bring it back before you promote another."
+    if len(unread) < needed:
+        return (
+            f"A commit that only {' or '.join(gone)} acknowledged may be on no replica: each could"
+            " not be read, or may have lost what it acknowledged."
         )
-    return lines
+    return (
+        f"A commit may have been acknowledged by {' or '.join(sorted(unread))} alone,"
+        " which could not be read: try to bring it back before you promote another."
+    )
 
 
 def why_none(ranked: Ranked) -> str:
@@ -283,15 +307,26 @@ def past(
         last: what verify.yml kept of it, or None.
         now: the controller's clock.
     """
-    evidence = Evidence(members, {}, {}, None, last, Settings(), now)
-    read = survivors.readable(members)
-    if not read:
+    if not survivors.readable(members):
         return []
-    lost = {member.host: relay_logs.lost(evidence, member) for member in read}
-    lines = [
-        f"{host} may lack what it acknowledged: {words}." for host, words in lost.items() if words
-    ]
-    return [*lines, past_of_source(evidence)]
+    lost = may_lack(members, last, now)
+    lines = [f"{host} may lack what it acknowledged: {words}." for host, words in lost.items()]
+    return [*lines, past_of_source(Evidence(members, {}, {}, None, last, Settings(), now))]
+
+
+def may_lack(
+    members: list[Member],
+    last: Look | None,
+    now: float,
+) -> dict[str, str]:
+    """The replicas that may lack what they acknowledged since the last look, and why; see past()
+    for the arguments.
+    """
+    evidence = Evidence(members, {}, {}, None, last, Settings(), now)
+    lost = {
+        member.host: relay_logs.lost(evidence, member) for member in survivors.readable(members)
+    }
+    return {host: words for host, words in lost.items() if words}
 
 
 def past_of_source(evidence: Evidence) -> str:
@@ -304,7 +339,10 @@ def past_of_source(evidence: Evidence) -> str:
     if unknown:
         return f"{host} may have confirmed commits alone: {unknown}."
     if not lapse:
-        return f"{host} has confirmed nothing alone: its timeout is not over since the last look."
+        return (
+            f"{host} has confirmed nothing alone: its timeout is not over since the last look. A"
+            " clean shutdown, or a change of its semi-sync by hand, is not seen here."
+        )
     begin = survivors.stamp(lapse.begin)
     if lapse.known:
         return (

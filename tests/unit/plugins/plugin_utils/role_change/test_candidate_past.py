@@ -53,6 +53,24 @@ def test_a_replica_that_was_started_since_is_named(engine, words):
     assert last.startswith(NOTHING_ALONE)
 
 
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_what_a_replica_may_have_lost_is_not_said_to_be_on_another(engine):
+    members = remnants.evidence(engine).members
+    last = remnants.look(engine)
+
+    def statement(needed):
+        doubtful = list(ranking.may_lack(members, last, remnants.NOW))
+        return doubtful, " ".join(ranking.rank(members, needed, doubtful)["statement"])
+
+    assert statement(1)[0] == [] and "Every commit that a replica" in statement(1)[1]
+    members[2].info["uptime"] = {"seconds": 60, "since_reset": 60}
+    doubtful, words = statement(1)
+    assert doubtful == ["db3"] and "Every commit" not in words
+    assert "A commit that only db3 acknowledged may be on no replica" in words
+    # With another that acknowledged it, it is there.
+    assert "Every commit that a replica" in statement(2)[1]
+
+
 def test_nothing_is_said_where_no_replica_was_read():
     def unread(members):
         for member in members:
