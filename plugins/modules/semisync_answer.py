@@ -290,6 +290,16 @@ def said_now(server_port: int) -> Said | None:
     return now["said"] if now else None
 
 
+def said_in_time(server_port: int) -> Said | None:
+    """What an answer says that was just started; the last of it if it has no status in time."""
+    return wait_until(
+        lambda: said_now(server_port),
+        STARTING,
+        0.2,
+        enough=lambda answer: answer and answer["status"] is not None,
+    )
+
+
 def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     variables = server.variables()
     port = int(variables["port"] or 0)
@@ -297,21 +307,12 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
     said = None
     wanted = wanted_files(module, names, variables)
     if module.params["state"] == "present":
-        steps = present(
-            module,
-            server,
-            names,
-            variables,
-            now,
-            wanted,
-        )
-        if not module.check_mode:
-            said = wait_until(
-                lambda: said_now(port),
-                STARTING,
-                0.2,
-                enough=lambda answer: answer and answer["status"] is not None,
-            )
+        steps = present(module, server, names, variables, now, wanted)
+        said = None if module.check_mode else said_in_time(port)
+        if said and said["kind"] == "login":
+            # An answer that was stopped says only after its start that its password is not right.
+            steps += present(module, server, names, variables, place.read(port), wanted)
+            said = said_in_time(port)
     else:
         steps = absent(
             module,
