@@ -20,7 +20,7 @@ def kind() -> str:
 
 
 def _has_netem() -> bool:
-    """Whether this kernel has netem: tried where that is possible, else by what the kernel was
+    """Whether this kernel has netem: tried if that is possible, else by what the kernel was
     built with.
     """
     if os.geteuid() == 0 and shutil.which("tc") and shutil.which("unshare"):

@@ -1,6 +1,6 @@
 """Images of the test hosts, with systemd and a database server as its Debian package installs it.
 
-The base is the public Debian image where it can be pulled; where not, a root filesystem made from
+The base is the public Debian image if it can be pulled; where not, a root filesystem made from
 Debian's packages. A label holds the recipe's hash: an image of the same recipe is never built
 twice.
 """

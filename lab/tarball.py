@@ -101,7 +101,7 @@ def server(path: Path) -> TarballServer:
 
 
 def _find_server(path: Path, file: IO[bytes], compression: str) -> int:
-    """How many folders stand above bin/mysqld; refused where this machine cannot run it."""
+    """How many folders stand above bin/mysqld; refused if this machine cannot run it."""
     inner = []
     with tarfile.open(fileobj=file, mode=f"r|{compression}") as tar:  # type: ignore[call-overload]
         for member in tar:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
-    """Everything about this server, and what the judge of a failover needs beside it."""
+    """Everything about this server, and what else the judge of a failover needs."""
     try:
         info = host_facts.state(module)
     except host_facts.UNREADABLE as error:

@@ -30,22 +30,22 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import (
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, Info, State
 
-# What keeps a server from being read.
+# Errors that prevent reading a server.
 UNREADABLE = (versions.UnknownServerError, errors.ServerError)
 
 
 def state(module: AnsibleModule) -> State:
-    """The server's own state. One that is being seeded on this host is waited for.
+    """The server's own state. Waits for a server that is being seeded on this host.
 
     Raises:
         UnknownServerError: a fork or a version that this collection does not know.
-        ServerError: it does not answer.
+        ServerError: it does not respond.
     """
     return marker.patiently(lambda: read_once(module))
 
 
 def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -> Info:
-    """The state with what its host says, and what takes more than one look.
+    """The state with what its host shows, and what takes more than one look.
 
     Args:
         module: the AnsibleModule, with login's options and `option_file`.
@@ -85,7 +85,7 @@ def backlog_of(module: AnsibleModule) -> Backlog | None:
 
 
 def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:
-    """What fail_json takes where it cannot be read: the words, and the kind of failure."""
+    """What fail_json takes if it cannot be read: the message, and the kind of failure."""
     if isinstance(error, errors.ServerError):
         return {"msg": login.explain(error, params), "reason": login.kind(error)}
     return {

@@ -159,7 +159,7 @@ def known_members(
             if str(variables.get("semisync_cluster", DEFAULT)) != name:
                 continue
             member = one_member(host, side, variables, info_from)
-            # Whoever said itself why it cannot be read has said more than that it is lost.
+            # The host's own reason why it cannot be read says more than that it is lost.
             unsaid = active_only if member.info is not None else not variables.get(info_from)
             if unsaid and lost(task_vars, host):
                 member.info, member.error = None, LOST
@@ -171,7 +171,7 @@ def known_members(
 
 
 def hosts_of(task_vars: Mapping[str, Any]) -> list[str]:
-    """The hosts of this host's cluster; a cluster whose name cannot be read is nobody's."""
+    """The hosts of this host's cluster; hosts whose cluster name cannot be read belong to none."""
     name = str(
         task_vars["hostvars"][task_vars["inventory_hostname"]].get("semisync_cluster", DEFAULT)
     )
@@ -381,7 +381,7 @@ def canary(
 
 
 def arrival(member: Member, info: Mapping[str, Any]) -> Arrival | None:
-    """What a replica saw of the row; one that follows nobody was not watched on."""
+    """What a replica saw of the row; a server that follows no source was not watched."""
     if member.info is not None and member.channel is None:
         return {"arrived": False, "msg": "it follows no source"}
     return info.get("arrival")

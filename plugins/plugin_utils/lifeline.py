@@ -136,8 +136,8 @@ class Lifeline:
         return False
 
     def renewed(self, moment: float) -> None:
-        """Note a sign of life, if nobody has noted a later one: the host's timers were started
-        after this moment of our clock.
+        """Record a sign of life, if no later one is recorded: the host's timers were started after
+        this moment of our clock.
         """
         if self.read(self.until) is not None and moment > (self.read(self.last) or 0):
             self.write(self.last, moment)

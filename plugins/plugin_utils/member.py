@@ -22,7 +22,7 @@ class Member:
 
     Args:
         host: inventory name.
-        side: source or replica, what it is; the inventory's group until somebody knows better.
+        side: source or replica; the inventory's group until its server was read.
         info: result of semisync_info, or None if it could not be had.
         error: why there is no info, or "".
         address: how replicas reach this host.

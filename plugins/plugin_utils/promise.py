@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a cluster promises its writers: to be available, where the source goes on alone when nobody
-acknowledges, or to be lossless, where writers wait rather than be unprotected.
+"""What a cluster promises its writers: to be available, so that the source continues without
+acknowledgements, or to be lossless, so that writers wait rather than be unprotected.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 LOSSLESS = "lossless"
 DAY_MS = 86400 * 1000
-# Longer than a weekend without anybody; what the server takes ends at 49 days.
+# Longer than a weekend without an operator; the servers' maximum is 49 days.
 TIMEOUT_MS = 7 * DAY_MS
-# What a server says of a timeout that still lets a night pass.
+# The least timeout that still outlasts a night.
 LEAST_MS = DAY_MS
 # Key -> (the only value that fits, why).
 FITTING: dict[str, tuple[int | bool, str]] = {
@@ -42,12 +42,12 @@ def is_lossless(wanted: Settings) -> bool:
 def read(
     values: Mapping[str, object], rows: Iterable[Setting] = settings.ROWS, explicit: bool = False
 ) -> tuple[Settings, list[str]]:
-    """The public variables as settings.read() has them, and as the promise wants those that nobody
-    has set.
+    """The public variables as settings.read() returns them; the promise decides those that are not
+    set.
 
     Args:
-        explicit: whether nothing but what somebody has set is among the values; a role's defaults
-            are among them otherwise, and say nothing.
+        explicit: whether the values are only those that a user has set; otherwise they include the
+            roles' defaults, which say nothing.
     """
     wanted, wrong = settings.read(values, rows)
     wrong = sorted([*wrong, *contradictions(wanted, explicit)])
@@ -55,14 +55,14 @@ def read(
 
 
 def kept(wanted: Settings) -> Settings:
-    """What is wanted, once the promise has its say."""
+    """The wanted settings, after the promise was applied."""
     if not is_lossless(wanted) or wanted["timeout_ms"] >= LEAST_MS:
         return wanted
     return Settings(wanted.items(), timeout_ms=TIMEOUT_MS)
 
 
 def contradictions(wanted: Settings, explicit: bool) -> list[str]:
-    """Variables that somebody has set so that the promise cannot hold, in words."""
+    """Variables set to values that break the promise, in words."""
     if not is_lossless(wanted):
         return []
 
@@ -147,7 +147,7 @@ def of_restart(members: list[Member], reasons: list[str], wanted: Settings) -> l
         return []
     return [
         f"{source.host}: its server has to restart ({'; '.join(reasons)}), and {clients} replicas"
-        f" acknowledge where a commit waits for {needed}. A server that is stopped in order"
+        f" acknowledge where a commit waits for {needed}. A server that shuts down cleanly"
         f" confirms the commits that wait, which no replica has, and semisync_promise={LOSSLESS}"
         " says that this never happens. Bring a replica back first"
     ]

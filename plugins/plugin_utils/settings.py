@@ -206,8 +206,8 @@ def problem(name: str, value: object) -> str:
 
 
 def unknown(names: Iterable[str]) -> list[str]:
-    """Which of the variables that begin as ours are none, in words, each with the nearest that is:
-    what somebody meant to set has its default.
+    """The unknown variables with our prefix, in words, each with the most similar known name: the
+    variable that the user meant to set still has its default.
     """
     known = [*public_names(), *OF_PLAYBOOKS]
     wrong = []

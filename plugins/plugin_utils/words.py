@@ -7,7 +7,7 @@ health.
 
 from __future__ import annotations
 
-# Unknown is what nobody could see: neither right nor wrong.
+# Unknown means that it could not be seen: neither right nor wrong.
 PASSED, FAILED, UNKNOWN, NOT_APPLICABLE = "passed", "failed", "unknown", "not_applicable"
 OUTCOMES = (PASSED, FAILED, UNKNOWN, NOT_APPLICABLE)
 

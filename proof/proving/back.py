@@ -96,7 +96,7 @@ class Back:
         )
 
     def rows(self) -> int:
-        """On the former source; none where its server was not started."""
+        """On the former source; none if its server was not started."""
         if self.scene.by_files:
             return 0
         return int(self.former.value("SELECT COUNT(*) FROM app.written"))

@@ -334,7 +334,7 @@ class Cycle:
         return kept
 
     def needless(self) -> dict[str, Any]:
-        """What stands for a certificate where none was needed."""
+        """What stands for a certificate if none was needed."""
         there = writable(self.scene)
         return {
             "verdict": NEEDLESS,

@@ -44,7 +44,7 @@ def kept(record: Record) -> Record:
 
 
 def read(path: pathlib.Path = RECORDS) -> list[Record]:
-    """All of them, in their order; none where there is no file yet."""
+    """All of them, in their order; none if there is no file yet."""
     with contextlib.suppress(FileNotFoundError):
         records: list[Record] = json.loads(path.read_text(encoding="utf-8"))
         return records

@@ -26,7 +26,7 @@ class Mutant(NamedTuple):
         patches: what makes it.
         fault: under which it shows.
         servers: on which it is one.
-        held: seconds for which appliers are held behind the failover's lock, where that is not the
+        held: seconds for which appliers are held behind the failover's lock, if that is not the
             fault's own; one who waits for nobody stops them, which frees them before.
         back: whether it shows when the former source comes back, so that each cycle goes so far.
     """

@@ -70,8 +70,8 @@ class Scene:
         writers: the clients.
         play: runs a playbook by its name, with arguments and a Strike; what it said is kept.
         look: runs verify.yml, and returns the status of semi-sync that it kept.
-        led: what the way out was: the playbook that ended well, or empty where none was needed;
-            None where it was failover.yml, as in every fault that knows nothing else.
+        led: what the way out was: the playbook that ended well, or empty if none was needed;
+            None if it was failover.yml, as in every fault that knows nothing else.
         ways: the playbooks that were tried on the way out, and what became of each.
     """
 
@@ -164,7 +164,7 @@ class Fault:
             are not, and the certificate must not say so. No row may be there that nobody wrote.
         patience: seconds for which the clients wait for an answer, one after the other.
         takeover: runs failover.yml, given what does it once; None for once.
-        back: brings the former source's host back; None where no cycle goes so far.
+        back: brings the former source's host back; None if no cycle goes so far.
         lives: whether it lived all the time, and routers may be told so before.
         unproven: whether rows are confirmed that no replica has, so that "proven" is a lie.
         again: whether clients must write again, whatever playbook leads there.

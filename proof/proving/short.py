@@ -20,7 +20,7 @@ TURNS = 2
 
 
 def amiss(record: Record) -> str:
-    """What is not as it has to be, in words; empty where all is."""
+    """What is not as it has to be, in words; empty if all is."""
     if not record["judged"]:
         return f"it could not be judged: {record['why']}"
     if record["case"] not in FAULTS:

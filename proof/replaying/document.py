@@ -51,7 +51,7 @@ def record_of(player: Player, certificate: dict[str, Any] | None, there: set[int
     """What a certificate says against what clients were told.
 
     Args:
-        certificate: certificate.json of the last failover.yml; None where it left none.
+        certificate: certificate.json of the last failover.yml; None if it left none.
         there: the rows that the new source has.
     """
     kept = certificate or {

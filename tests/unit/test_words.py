@@ -8,7 +8,9 @@ said of lag, and the one who acts has a name.
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,12 @@ FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"``?[^`]+``?|\]\([^)\s]+\)")
 COMMENT = re.compile(r"^ *# ?(.*)$", re.MULTILINE)
 
-PERSONS = re.compile(r"\b(?:nobody|whoever|somebody)\b", re.IGNORECASE)
-# In documentation and in messages together. Lower it with each message that names who acts.
+PERSONS = re.compile(r"\b(?:nobody|whoever|somebody|anybody)\b", re.IGNORECASE)
+# In documentation and in messages together.
 MOST_PERSONS = 0
+# In docstrings and comments of plugins and roles, but for names in the code.
+MOST_PERSONS_IN_NOTES = 0
+NAMES = re.compile(r"\bNOBODY\b|\banybody:")
 # In messages, of something else than lag; none in documentation.
 MOST_BEHIND = 0
 BEHIND = re.compile(r"\bbehind\b", re.IGNORECASE)
@@ -99,12 +104,26 @@ def messages(text: str) -> list[str]:
     return [sentence for sentence in sentences if " " in sentence]
 
 
+def notes(text: str) -> str:
+    """The docstrings and comments of a program."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    found = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, kinds):
+            found.append(ast.get_docstring(node) or "")
+    return NAMES.sub("", "\n".join(found))
+
+
+def programs() -> list[Path]:
+    return sorted([*PROJECT.glob("plugins/**/*.py"), *PROJECT.glob("roles/*/files/*.py")])
+
+
 def said() -> dict[str, list[str]]:
     """File -> the messages of a program that runs on a host or on the controller."""
-    files = [*PROJECT.glob("plugins/**/*.py"), *PROJECT.glob("roles/*/files/*.py")]
     return {
         str(path.relative_to(PROJECT)): messages(path.read_text(encoding="utf-8"))
-        for path in sorted(files)
+        for path in programs()
     }
 
 
@@ -197,6 +216,25 @@ def test_the_one_who_acts_has_a_name():
         (name, around(text, match)) for name, text in texts for match in PERSONS.finditer(text)
     ]
     assert len(found) <= MOST_PERSONS, (len(found), found)
+
+
+def test_what_counts_as_a_note():
+    program = '''"""Waits for nobody."""
+NOBODY = "whoever"  # somebody's, not NOBODY's
+def wait(anybody):
+    """Args: anybody: whether to wait."""
+'''
+    assert PERSONS.findall(notes(program)) == ["somebody", "nobody"]
+
+
+def test_a_docstring_or_comment_says_who_acts():
+    found = [
+        (str(path.relative_to(PROJECT)), around(text, match))
+        for path in programs()
+        for text in [notes(path.read_text(encoding="utf-8"))]
+        for match in PERSONS.finditer(text)
+    ]
+    assert len(found) <= MOST_PERSONS_IN_NOTES, (len(found), found)
 
 
 @pytest.mark.parametrize(("phrase", "better"), DIALECT.items(), ids=list(DIALECT.values()))

@@ -65,8 +65,8 @@ def read(server_port: int) -> Answer | None:
 
     Returns:
         python that runs this, files: path -> text of those that are there, password_kept: whether
-        the password's file is there and nobody else's to read, enabled: whether the socket is there
-        after a reboot, said: what GET /source is told.
+        the password's file is there and only its owner can read it, enabled: whether the socket is
+        there after a reboot, said: what GET /source returns.
     """
     where = paths(server_port)
     if not any(os.path.lexists(where[name]) for name in ("settings", "socket", "service")):
@@ -87,7 +87,7 @@ def read(server_port: int) -> Answer | None:
 
 def lacking(now: Answer | None, wanted: dict[str, str]) -> list[str]:
     """What has to be done, so that a host's answer is what is wanted: the paths of files that
-    differ, LOGIN where its account does not let it in, START if it does not answer.
+    differ, LOGIN if its account is refused, START if it does not answer.
 
     Args:
         now: result of read().
@@ -121,7 +121,7 @@ def reached_at(socket_unit: str) -> tuple[str, int]:
 
 
 def ask(address: str, port: int, target: str = "/source") -> Said:
-    """{'status', 'yes', 'why', 'kind'}: status is None if nobody answers, with the reason."""
+    """{'status', 'yes', 'why', 'kind'}: status is None without an answer, with the reason."""
     connection = http.client.HTTPConnection(address, port, timeout=SECONDS)
     try:
         connection.request("GET", target)

@@ -40,7 +40,7 @@ LINE = 76
 # Of an event's header: it depends on its client's session; no USE before it.
 OF_THREAD, NO_USE, MAY_IGNORE = 0x4, 0x8, 0x80
 CONTROL = re.compile(rb"[\0-\x1f\x7f]")
-# It drops no other where there are no temporary tables: of each its server said what it was.
+# It drops no other if there are no temporary tables: of each its server said what it was.
 DROPS = re.compile(rb"\s*DROP\b", re.IGNORECASE)
 ASKS_SCHEMA = re.compile(rb"\b(DATABASE|SCHEMA)\b[^\w`'\"]*\(", re.IGNORECASE)
 SKIPPED = frozenset(
@@ -136,7 +136,7 @@ class Disguise:
         event: Event,
         known: Description,
     ) -> bytes:
-        """An event without what a client chose; nothing where it is not printed.
+        """An event without what a client chose; nothing if it is not printed.
 
         Raises:
             EventError, UnknownError: what is wrong.

@@ -40,7 +40,7 @@ class SalvageError(Exception):
 
 
 def check_access(module: AnsibleModule, known: LogFiles) -> dict[str, str]:
-    """Whether it can be read: {'case', 'words'} of what is in the way, both empty where nothing
+    """Whether it can be read: {'case', 'words'} of what is in the way, both empty if nothing
     is.
     """
     try:

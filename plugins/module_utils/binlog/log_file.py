@@ -30,8 +30,8 @@ class Whole(NamedTuple):
         end: behind its last whole event.
         torn: bytes behind that.
         problem: encrypted, damaged, or "".
-        words: what was found, where there is a problem.
-        kind, time: of its last whole event; kind is None where there is none.
+        words: what was found, if there is a problem.
+        kind, time: of its last whole event; kind is None if there is none.
     """
 
     end: int

@@ -25,7 +25,7 @@ MYSQL_BEFORE = re.compile(EVENT + rb"Previous-GTIDs$")
 # What a session is set to.
 SET = re.compile(rb"(?:/\*M?!\d{5,6} )?SET [^\n`\"\\;]*\Z")
 SET_USER = b"SET @`"
-# The part of a session's state that mysqlbinlog prints only where it changes.
+# The part of a session's state that mysqlbinlog prints only when it changes.
 LASTING = re.compile(rb"(/\*M?!\d+ )?SET @@session\.(?!gtid_seq_no|original_|immediate_)")
 BINLOG = re.compile(rb"BINLOG '\n[A-Za-z0-9+/=\n]*'\Z")
 XA = re.compile(rb"XA (?:START|END|PREPARE|COMMIT|ROLLBACK) X'[0-9a-f]*',X'[0-9a-f]*',\d+\Z")
@@ -74,7 +74,7 @@ class Statement(NamedTuple):
     ends: bool = False
 
     def begins(self) -> str:
-        """The GTID of the transaction that begins here, MySQL's word where it has none, or ""."""
+        """The GTID of the transaction that begins here, MySQL's word if it has none, or ""."""
         match = None if self.written else MYSQL_GTID.match(self.text)
         return self.gtid or (match.group(1).decode("ascii") if match else "")
 

@@ -27,7 +27,7 @@ class History:
         kind: of the server that wrote them.
 
     Attributes:
-        before: the GTIDs that the first file says it comes behind; None where it does not say.
+        before: the GTIDs that the first file says it comes behind; None if it does not say.
         gtids: of its whole transactions, in their order.
         torn: of the one that the log ends within, which no server commits, or "".
         anonymous: how many transactions have none.

@@ -119,7 +119,7 @@ def of_file(
                 yield from printing.stdout or ()
                 status = printing.wait()
             finally:
-                # It has ended, unless nobody wants its lines any more.
+                # It has ended, unless its lines are no longer wanted.
                 printing.kill()
                 feeder.join()
         errors.seek(0)
@@ -135,10 +135,10 @@ def of_file(
 
 
 class Feeder(threading.Thread):
-    """Gives a program what it reads, while somebody else reads what it prints.
+    """Feeds a program's input while another thread reads its output.
 
     Attributes:
-        error: why it could not give all, or None.
+        error: why it could not feed everything, or None.
     """
 
     def __init__(

@@ -84,7 +84,7 @@ class Written:
 
     Args:
         primary: of each table of theirs the numbers of its primary key's columns, in their order;
-            empty where it has none.
+            empty if it has none.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ class Session:
         state: bytes,
         place: int,
     ) -> int:
-        """Where the next one is; 0 where this one is not known."""
+        """Where the next one is; 0 if this one is not known."""
         if code in FIXED:
             if code == CHARSET:
                 (self.charset,) = struct.unpack_from("<H", state, place)

@@ -40,7 +40,7 @@ def row_text(token: str, number: int, rows: int) -> str:
 
 
 def prune_statement(schema: str, table: str) -> str:
-    """Removes our own old rows, by primary key, and nobody else's; arguments: last id to keep from,
+    """Removes our own old rows, by primary key, and no others; arguments: last id to keep from,
     mark, limit.
     """
     return filled(

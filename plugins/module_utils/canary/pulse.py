@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Values
 
-# Root's own folder, empty after a start: nobody else can put a link there, and nothing is left for
+# Root's own folder, empty after a boot: no other user can put a link there, and nothing stays for
 # ever.
 PATTERN = "/run/dbre-semisync-pulse-%s.jsonl"
 COUNTERS = ("yes_tx", "no_tx", "no_times")

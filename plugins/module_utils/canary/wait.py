@@ -95,10 +95,10 @@ def wait(
 
 
 def watch(module: AnsibleModule) -> dict[str, object]:
-    """Leave a process behind that waits for the rows, on a connection of its own; and say what the
-    server says of its part in replication.
+    """Start a process that waits for the rows on its own connection; return what the server reports
+    about its replication.
     """
-    # As whoever asks it knows the server: a login writes down where it found the server.
+    # By the given address, as the caller knows it: a login records where it found the server.
     name = address(module.params["token"], module.params)
     cursor = login.connect_or_fail(module)
     try:

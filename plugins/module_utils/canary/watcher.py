@@ -24,7 +24,7 @@ def address(token: str, params: Mapping[str, object]) -> str:
 
 
 def not_known(reason: str) -> dict[str, object]:
-    """The result if nobody could look: the row may be there or not."""
+    """The result if the server could not be read: the row may be there or not."""
     return {"arrived": False, "unknown": True, "msg": reason}
 
 

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that root runs as another user, so that what they read or are can do no more than that
-user may.
+"""Programs that root runs as another user, so that neither they nor their input can do more than
+that user may.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PYTHON = "/usr/bin/python3"
 
 
 def words(command: list[str], uid: int, gid: int) -> list[str]:
-    """The command, run with the rights of this user; as it is if that is who runs it, or if nobody
-    but root could change users.
+    """The command, run with the rights of this user; unchanged if that is the current user, or if
+    the current user is not root.
 
     Args:
         command: its first word is an absolute path.

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is at the other end of a socket of this host: the name of one may be taken, and called, by
-every user.
+"""Which user is at the other end of a local socket: every user may bind, and connect to, any
+name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 
 
 def is_own(connection: socket.socket) -> bool:
-    """Whether root or this process's user is there; see SO_PEERCRED in unix(7)."""
+    """Whether root or this process's user is at the other end; see SO_PEERCRED in unix(7)."""
     size = struct.calcsize("3i")
     said = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _pid, uid, _gid = struct.unpack("3i", said)
@@ -22,10 +22,10 @@ def is_own(connection: socket.socket) -> bool:
 
 
 def accept(listener: socket.socket, seconds: float) -> socket.socket:
-    """The first caller that is one of ours; others are hung up on.
+    """The first caller that is_own(); other connections are closed.
 
     Raises:
-        socket.timeout: none came within that time.
+        socket.timeout: none connected within that time.
     """
     deadline = time.monotonic() + seconds
     while True:

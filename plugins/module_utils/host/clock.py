@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting, by the clock that nobody sets; and the times that people read."""
+"""Waiting, by the monotonic clock; and times as people read them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def wait_until(
     pause: float,
     enough: Callable[[Any], Any] = bool,
 ) -> Any:
-    """Look until it is enough, or time is up. The last look begins when it is: one that took long
-    tells of a moment before.
+    """Look until it is enough, or time is up. The last look begins after that: a slow one shows an
+    earlier moment.
 
     Args:
         look: called at least once.

@@ -21,13 +21,13 @@ def run(
 ) -> tuple[int, str, str]:
     """Exit status, output and standard error of a command, read to their end.
 
-    AnsibleModule.run_command() by itself stops reading where nothing came for a second and the
-    command has ended when it looks: what was written in between is lost (ansible/ansible#51393).
-    A busy host that needs a second to start a program loses all that it said, with status 0.
+    AnsibleModule.run_command() by itself stops reading if nothing came for a second and the command
+    has ended by then: what was written in between is lost (ansible/ansible#51393). A busy host that
+    needs a second to start a program loses all its output, with status 0.
 
     Args:
-        environment: variables that the command gets besides its own; by default those that have it
-            speak plainly.
+        environment: variables that the command gets besides its own; by default those that give
+            untranslated output.
         keywords: more of run_command()'s.
     """
     return module.run_command(
@@ -39,5 +39,5 @@ def run(
 
 
 def until_the_end(process: Any) -> None:
-    """Only the end of a process's output ends the reading of it."""
+    """Read a process's output to its end, and stop for no other reason."""
     process.poll = lambda: None

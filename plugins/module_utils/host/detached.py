@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process that outlives the module, or the task, that starts it.
+"""A process that outlives the module or task that starts it.
 
-It belongs to init, is in a session and a group of its own, and has none of the files that Ansible
-waits on. Ansible's own async needs eight remote executions for the same.
+Its parent is init, it has its own session and process group, and none of the files that Ansible
+waits for. Ansible's own async needs eight remote executions for the same.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ FIRST, LIMIT = 3, 1024
 
 
 class Starting:
-    """The new process's end of a pipe, by which it says that it is ready. Without that word, the
-    wait for it ends when the pipe is closed.
+    """The new process's end of a pipe, by which it reports that it is ready. If it does not, the
+    wait ends when the pipe is closed.
     """
 
     def __init__(self, number: int) -> None:
         self.number: int | None = number
 
     def ready(self) -> None:
-        """Say it; the first time counts.
+        """Report it; only the first call counts.
 
         Raises:
-            OSError: the one that waited for it is gone.
+            OSError: the process that waited is gone.
         """
         if self.number is not None:
             os.write(self.number, READY)
@@ -46,14 +46,14 @@ class Starting:
 
 
 def start(work: Callable[[], Any], keep: Collection[int] | None, complaint: str = "") -> None:
-    """Start a process that does the work and ends. When this returns, init has it, and signals to
-    the session and the group of the one that starts it do not reach it.
+    """Start a process that does the work and ends. When this returns, init is its parent, and
+    signals to the caller's session and group do not reach it.
 
     Args:
         work: what it does.
         keep: the numbers of the open files that it keeps; None for all but the standard ones, and
-            the folder that it is in, for work that uses the connections of the one that starts it.
-        complaint: what to write to the host's log if the work fails, before the error; without it
+            the current folder, for work that uses the caller's connections.
+        complaint: what to write to the host's log before the error if the work fails; without it
             nothing is written.
 
     Raises:
@@ -94,7 +94,7 @@ def start_and_wait(
     read_end, write_end = os.pipe()
 
     def begin() -> None:
-        # Its own copy would keep ready() from failing after the wait is over.
+        # With this copy open, ready() would not fail after the wait is over.
         os.close(read_end)
         work(Starting(write_end))
 
@@ -120,8 +120,9 @@ def run(work: Callable[[], Any], keep: Collection[int] | None, complaint: str) -
 
 
 def let_go(keep: Collection[int] | None) -> None:
-    """Let go of the group, of the standard files, and of what is not kept."""
-    # Work that ends its whole group must not end the process between, whose end is waited for.
+    """Leave the group, and close the standard files and those that are not kept."""
+    # Work that kills its whole group must not kill the intermediate process, which the caller waits
+    # for.
     os.setpgid(0, 0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(FIRST):
@@ -131,7 +132,7 @@ def let_go(keep: Collection[int] | None) -> None:
     if keep is None:
         return
     os.chdir("/")
-    # The C library would write to the number of the log's socket, whatever has it next.
+    # The C library would write to the file number of the log's socket, whatever file has it next.
     syslog.closelog()
     first = FIRST
     for number in sorted(keep):
@@ -141,7 +142,7 @@ def let_go(keep: Collection[int] | None) -> None:
 
 
 def complain(words: str) -> None:
-    """A line in the host's log, of a process without another place to write to."""
-    with contextlib.suppress(Exception):  # what it was started for is more than a line
+    """Write a line to the host's log, for a process without another output."""
+    with contextlib.suppress(Exception):  # its work matters more than a log line
         syslog.openlog("dbre.semisync", syslog.LOG_PID, syslog.LOG_DAEMON)
         syslog.syslog(syslog.LOG_ERR, " ".join(words.split()))

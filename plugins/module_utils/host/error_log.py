@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a server writes its error log, and how far that is: whoever reads it later begins there."""
+"""Where a server writes its error log, and the log's present end: a later read begins there."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog, Variables
 
-# Names that stand for the server's standard error, which is its unit's journal: MariaDB's, MySQL's.
+# Names for the server's standard error, which goes to its unit's journal: MariaDB's, MySQL's.
 STANDARD_ERROR = ("", "stderr")
-# What writes the file on MySQL 8.0 and later ("The Error Log", log_error_services).
+# The component that writes the file on MySQL 8.0 and later ("The Error Log", log_error_services).
 WRITES_FILE = "log_sink_internal"
 
 

@@ -19,7 +19,7 @@ def replace(path: str, text: str, mode: int | None = None) -> None:
 
     Args:
         path: its last word is no link.
-        mode: of a file that is new; None for the mode of one that nobody else can read.
+        mode: of a file that is new; None for a file that only its owner can read.
 
     Raises:
         OSError: it cannot be written.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of this host, as text whatever is in them."""
+"""Files of this host, as text whatever they contain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_text(path: str) -> str:
 
 
 def bytes_if_any(path: str) -> bytes:
-    """A file's bytes, unpacked where its name ends in .gz; none if it cannot be read."""
+    """A file's bytes, unpacked if its name ends in .gz; none if it cannot be read."""
     try:
         with gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb") as stream:
             return stream.read()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Option files: what the server reads at start, where our lines go, and what they say."""
+"""Option files: what the server reads at start, where our lines go, and what they set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 DROP_IN = "zz-dbre-semisync.cnf"
 MARKER = "dbre.semisync"
 
-# Where remove.yml leaves the lines without which replication would end at the next restart.
+# Where remove.yml keeps the lines without which replication would end at the next restart.
 LEFT_BEHIND = "zz-replication.cnf"
 
 HEADER = (
@@ -32,10 +32,10 @@ def canonical_name(option: str) -> str:
 
 
 def effective(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """What counts of options that are given several times: canonical name -> value."""
+    """The effective value of options that are given several times: canonical name -> value."""
     options: dict[str, str] = {}
     for name, value in pairs:
-        # The only option of which every occurrence counts.
+        # The only option whose every occurrence counts.
         options[name] = (
             options[name] + ";" + value if name == "plugin_load_add" and name in options else value
         )
@@ -43,8 +43,8 @@ def effective(pairs: list[tuple[str, str]]) -> dict[str, str]:
 
 
 def print_defaults_pairs(text: str) -> list[tuple[str, str]]:
-    """Every option of `mysqld --print-defaults` in its order, also those that a later one of the
-    name overrides.
+    """Every option of `mysqld --print-defaults` in order, including those that a later one
+    overrides.
     """
     pairs = []
     for part in re.split(r"(?:^|\s)--(?=[A-Za-z])", text):
@@ -55,7 +55,7 @@ def print_defaults_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def command_line_pairs(words: list[str]) -> list[tuple[str, str]]:
-    """Every option of a server's command line, which counts more than the option files."""
+    """Every option of a server's command line, which overrides the option files."""
     pairs = []
     for position, word in enumerate(words):
         match = re.match(r"--([A-Za-z][\w.-]*)(?:=(.*))?$", word, re.DOTALL)
@@ -63,7 +63,7 @@ def command_line_pairs(words: list[str]) -> list[tuple[str, str]]:
             name, value = match.groups()
             behind = words[position + 1 : position + 2]
             if value is None:
-                # An option that takes a value may have it in the next word.
+                # An option's value may be in the next word.
                 value = behind[0] if behind and not behind[0].startswith("-") else ""
             pairs.append((canonical_name(name), value))
     return pairs
@@ -104,7 +104,7 @@ def parse_includes(text: str) -> list[tuple[str, str]]:
 
 
 def own_name(name: str, suffix: str) -> str:
-    """A name of ours for one of several servers on a host, which read option groups with a suffix
+    """Our file's name for one of several servers on a host, which read option groups with a suffix
     such as @1.
     """
     stem, dot, end = name.partition(".cnf")
@@ -117,7 +117,7 @@ def choose_place(
     isdir: Callable[[str], bool],
     suffix: str = "",
 ) -> dict[str, str]:
-    """Where our lines go so that they are read last.
+    """The place at which our lines are read last.
 
     Args:
         files: option files in the order the server reads them, without those in home directories.
@@ -126,9 +126,9 @@ def choose_place(
         suffix: of the server's option groups.
 
     Returns:
-        {'kind': 'drop-in', 'path': …} where the last file that says anything ends in an include
-        directory, {'kind': 'block', 'path': …} where it includes none, or sets options of the
-        server behind it.
+        {'kind': 'drop-in', 'path': …} if the last file with any contents ends with an include
+        directory, {'kind': 'block', 'path': …} if it includes none, or sets options of the server
+        after it.
     """
     existing = [path for path in files if path in contents]
     if not existing:
@@ -198,8 +198,8 @@ def our_block(text: str, marker: str = MARKER) -> str | None:
 
 
 def left_behind_path(path: str, kind: str, suffix: str = "") -> str:
-    """Where the lines stay that outlive ours: beside our drop-in; in the same place for any other
-    file.
+    """The file for the lines that stay after a removal: beside our drop-in; at the same path for
+    any other file.
     """
     folder, _dummy, name = path.rpartition("/")
     return (
@@ -216,7 +216,7 @@ def render(
 
     Args:
         sections: list of (comment, [(option, value)]).
-        group: that this server alone reads, if there are several on its host.
+        group: that only this server reads, if there are several on its host.
     """
     lines = [f"[{group}]"]
     for comment, options in sections:

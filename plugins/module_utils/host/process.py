@@ -1,9 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The server's process and option files on its host: the part of the state that no SQL statement
-tells.
-"""
+"""The server's process and option files on its host: the state that no SQL statement returns."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 SERVERS = ("mariadbd", "mysqld")
 # Where a server's own programs lie under its basedir: tarballs, Debian, Red Hat.
 PROGRAM_FOLDERS = ("bin", "sbin", "libexec")
-# What else chooses option files, where mysqld_safe or a unit sets it.
+# What else selects option files, if mysqld_safe or a unit sets it.
 READERS_ENVIRONMENT = ("MYSQL_HOME", "MYSQL_GROUP_SUFFIX")
 # What --print-defaults begins with, in every version.
 PRINTED = "would have been started with the following arguments"
@@ -60,7 +58,7 @@ class Running(NamedTuple):
 
 
 def running(variables: Variables) -> Running:
-    """The process of the server that said these variables: pid_file, datadir and basedir."""
+    """The process of the server with these variables: pid_file, datadir and basedir."""
     pid_file, basedir = variables["pid_file"] or "", variables.get("basedir") or ""
     pid = find_process(pid_file, variables["datadir"] or "")
     cmdline = command_line(pid) if pid else []
@@ -90,14 +88,14 @@ def find_process(pid_file: str, datadir: str) -> int | None:
 
 
 def is_server(pid: int) -> bool:
-    """False for a process that is seen to be something else, as where a pid file is left over, or
-    is a container's.
+    """False for a process that is clearly something else, as with a stale pid file, or a
+    container's.
     """
     return bool(program_word([*command_line(pid), executable(pid) or ""]))
 
 
 def program_word(words: list[str]) -> str:
-    """The word of a command line that names the server's program, which may be started by another;
+    """The word of a command line that names the server's program, which another program may start;
     empty if none does.
     """
     return next(
@@ -129,11 +127,11 @@ def executable(pid: int) -> str | None:
 
 
 def find_program(cmdline: list[str], executable_path: str | None, basedir: str) -> str | None:
-    """The server's program: as the kernel names it; where the kernel hides it, or names what starts
-    it, such as valgrind, as its command line does, or under basedir. It is run by trust.words(): a
-    server that was broken into writes its command line itself.
+    """The server's program, as the kernel names it. If the kernel hides it, or names its launcher,
+    such as valgrind: from the command line, or under basedir. It is run through trust.words(): a
+    compromised server may write its own command line.
 
-    Never by the PATH: a program that lies there may be another server's, which reads other files.
+    Never from the PATH: that program may be another server's, which reads other files.
     """
     kernel = [executable_path] if executable_path else []
     name = program_word([word for word in kernel if is_program(word)]) or program_word(cmdline)
@@ -149,7 +147,7 @@ def is_program(path: str) -> bool:
 
 
 def program_folders(program: str | None, basedir: str) -> list[str]:
-    """Where the programs that came with a server lie: beside it, and under its basedir."""
+    """The folders of a server's own programs: beside it, and under its basedir."""
     folders = [os.path.dirname(program)] if program else []
     folders += [os.path.join(basedir, folder) for folder in PROGRAM_FOLDERS if basedir]
     return [path for path in dict.fromkeys(folders) if os.path.isdir(path)]
@@ -173,7 +171,9 @@ def find_tool(
 
 
 def readers_environment(pid: int) -> dict[str, str]:
-    """What of a process's environment chooses its option files, as far as the kernel shows it."""
+    """The part of a process's environment that selects its option files, as far as the kernel shows
+    it.
+    """
     try:
         pairs = [
             entry.partition("=")[::2] for entry in read_text(f"/proc/{pid}/environ").split("\0")
@@ -192,7 +192,7 @@ def parse_unit(cgroup: str) -> str | None:
 
 
 def defaults_arguments(cmdline: list[str]) -> list[str]:
-    """The arguments that choose option files, which any reader of them must be given too."""
+    """The arguments that select option files, which any reader of them must get too."""
     return [
         argument
         for argument in cmdline
@@ -201,7 +201,7 @@ def defaults_arguments(cmdline: list[str]) -> list[str]:
 
 
 def group_suffix(arguments: list[str]) -> str:
-    """What the server's option groups end in where it is one of several on its host, such as @1."""
+    """The suffix of the server's option groups if it is one of several on its host, such as @1."""
     for argument in arguments:
         if argument.startswith("--defaults-group-suffix="):
             return argument.partition("=")[2]
@@ -221,7 +221,7 @@ def read(module: AnsibleModule, variables: Variables, option_file: str | None = 
     Args:
         module: AnsibleModule, for its run_command and get_bin_path.
         variables: the server's pid_file, datadir and basedir.
-        option_file: the path the user chose for our lines, or None to find one.
+        option_file: the path that the user chose for our lines, or None to find one.
     """
     server = running(variables)
     return {
@@ -250,16 +250,16 @@ def tools(
 def read_options(
     module: AnsibleModule, server: Running, option_file: str | None = None
 ) -> OptionFiles:
-    """What the option files and the command line say, and our part in them.
+    """What the option files and the command line set, and our part in them.
 
-    Where that cannot be known, 'unknown' says why, and 'options' are none.
+    If that cannot be known, 'unknown' says why, and 'options' is empty.
     """
     arguments = defaults_arguments(server.cmdline)
     environment = readers_environment(server.pid) if server.pid else {}
     reader, pairs, unknown = print_defaults(module, server, arguments, environment)
     suffix = group_suffix(arguments) or environment.get("MYSQL_GROUP_SUFFIX", "")
     if not SUFFIX.match(suffix):
-        # It becomes a line of a file that root writes.
+        # It becomes a line in a file that root writes.
         unknown, suffix = f"the suffix of its option groups is {suffix!r}", ""
     marker = option_files.own_name(option_files.MARKER, suffix)
     place = {"kind": "drop-in", "path": option_file or ""}
@@ -277,7 +277,7 @@ def read_options(
         and kind == "drop-in"
         and os.path.basename(place["path"]) != option_files.own_name(option_files.DROP_IN, suffix)
     ):
-        # A file of the user's choice: all ours if we made it.
+        # A file that the user chose: all ours if we created it.
         kind = "drop-in" if whole.startswith(option_files.HEADER) else "block"
     ours = (
         (whole if exists else None) if kind == "drop-in" else option_files.our_block(whole, marker)
@@ -311,7 +311,7 @@ def print_defaults(
     environment: dict[str, str],
 ) -> tuple[str | None, list[tuple[str, str]], str]:
     """(the command, the options we compare, why they are not known or ""), from the server's own
-    reader of its option files.
+    option file parser.
     """
     if not server.program:
         return None, [], server.unknown
@@ -353,11 +353,11 @@ def wanted(name: str) -> bool:
 
 
 def unsafe_place(path: str, named: str | None) -> str:
-    """Why root does not write our lines there, in words; empty if it may.
+    """Why root must not write our lines there, in words; empty if it may.
 
     Args:
-        named: what is in the file, if it is the server's process that says which file it reads: it
-            may say anything, such as a file of cron's.
+        named: the file's contents, if the server's process names the file: it may name any file,
+            such as one of cron's.
     """
     folder = os.path.dirname(path) or "/"
     if os.path.isdir(folder) and not trust.trusted(path if os.path.exists(path) else folder):
@@ -406,7 +406,7 @@ def _read_with_includes(real: str, name: str, contents: dict[str, str]) -> None:
         return
     contents[name] = read_text(real)
     if not trust.trusted(name):
-        # Where our lines go is not for others to say.
+        # No other file may decide where our lines go.
         return
     for kind, target in option_files.parse_includes(contents[name]):
         if kind == "file":

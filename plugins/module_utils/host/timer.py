@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rollback timer: systemd undoes on a host what nobody else has undone in time, whatever became
-of the controller.
+"""The rollback timer: systemd undoes on a host what was not undone in time, even if the controller
+died.
 
-It is a transient unit, in memory as what it undoes: neither outlives a reboot.
+It is a transient unit, in memory like what it undoes: neither survives a reboot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 
-# There while systemd is the init of this host (sd_booted(3)).
+# Exists while systemd is the init of this host (sd_booted(3)).
 SYSTEMD = "/run/systemd/system"
 # systemd expands the first two; 252 cannot read the third again after a daemon-reload (seen on
 # Debian 12).
@@ -24,7 +24,7 @@ UNSAFE = "$%;"
 
 
 class TimerError(ValueError):
-    """systemd did not do what was asked, or must not be asked; the text says why."""
+    """systemd failed, or must not be asked; the text says why."""
 
 
 def systemd_runs() -> bool:
@@ -33,10 +33,10 @@ def systemd_runs() -> bool:
 
 
 def checked(script: str) -> str:
-    """A script that systemd runs as it stands.
+    """A script that systemd runs unchanged.
 
     Raises:
-        TimerError: it has a character that systemd would not leave alone.
+        TimerError: it has a character that systemd would interpret.
     """
     unsafe = [character for character in UNSAFE if character in script]
     if unsafe:
@@ -48,8 +48,8 @@ def checked(script: str) -> str:
 
 
 def repeated(lines: list[str], attempts: int, pause: int) -> str:
-    """A script that runs its lines up to `attempts` times, `pause` seconds apart; they exit where
-    they succeeded.
+    """A script that runs its lines up to `attempts` times, `pause` seconds apart; they exit when
+    they have succeeded.
     """
     numbers = " ".join(str(number) for number in range(attempts))
     return "\n".join([f"for attempt in {numbers}", "do", *lines, f"sleep {pause}", "done"])

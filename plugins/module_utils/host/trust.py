@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What root may run, and where it may write: only what root alone could have put there.
+"""What root may run, and where it may write: only what root alone could have created.
 
-The server's user says where its programs lie (basedir, its process), and often owns that folder. A
-program there is run with that user's rights: root's would be a gift to whoever breaks into the
-server.
+The server's user decides where its programs are (basedir, its process), and often owns that folder.
+A program there runs with that user's rights: with root's, an intruder in the server would become
+root.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class User(NamedTuple):
 
 
 def stranger(path: str) -> User | None:
-    """Whose rights are enough for what a path leads to; None if only root could have put it there.
+    """The user whose rights suffice to replace what a path leads to; None if only root's do.
 
-    Looks at the file and at every folder and link on the way to it. The first that another user
-    owns says whose; nobody's rights are meant if a group or everybody may write there.
+    Checks the file and every folder and link on the way to it. The first that another user owns
+    decides; if a group or all users may write there, the user is NOBODY.
     """
     if os.geteuid() != 0:
-        # Whoever runs this gives nothing away that is not its own.
+        # A process without root's rights has none to give away.
         return None
     left = [word for word in os.path.abspath(path).split("/") if word]
     here, links, owner = "/", 0, None
@@ -45,10 +45,10 @@ def stranger(path: str) -> User | None:
         link = stat.S_ISLNK(about.st_mode)
         if about.st_uid != 0:
             return User(about.st_uid, about.st_gid)
-        # In a folder such as /tmp nobody else renames what is root's.
+        # In a sticky folder such as /tmp no other user can rename root's files.
         kept = bool(left) and bool(about.st_mode & stat.S_ISVTX)
         if not (link or kept) and about.st_mode & WRITABLE_FOR_OTHERS:
-            # Somebody with a name may follow.
+            # A folder with an owner may follow.
             owner = owner or User(NOBODY, NOBODY)
         if link:
             links += 1
@@ -64,7 +64,7 @@ def stranger(path: str) -> User | None:
 
 
 def trusted(path: str) -> bool:
-    """Whether only root could have put there what a path leads to; False if nothing is there."""
+    """Whether only root could have created what a path leads to; False if nothing is there."""
     try:
         return stranger(path) is None
     except OSError:
@@ -72,19 +72,19 @@ def trusted(path: str) -> bool:
 
 
 def words(command: list[str]) -> list[str]:
-    """The command as root may run it: as it is if only root could have put its program there, else
-    with the rights of who could.
+    """The command as root may run it: unchanged if only root could have created its program, else
+    with the rights of the user who could.
     """
     try:
         user = stranger(command[0])
     except OSError:
-        # It cannot be run either, which is said by who tries.
+        # It cannot be run either; running it will report that.
         return command
     return as_user.words(command, *user) if user else command
 
 
 def hand_over(program: str, *paths: str) -> None:
-    """Give files of ours to the user that a program is run as; see words()."""
+    """Give our files to the user that a program is run as; see words()."""
     try:
         user = stranger(program)
     except OSError:

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server's systemd unit: what systemd says of it, and the timer that starts it when nobody else
-does.
+"""A server's systemd unit: what systemd reports of it, and the timer that starts it if the run does
+not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ else:
 
 TIMER_PREFIX = "dbre-semisync-rescue-"
 PROPERTIES = ("LoadState", "ActiveState", "SubState", "MainPID")
-# Our word -> systemd's property, in microseconds of the monotonic clock (org.freedesktop.systemd1,
+# Our key -> systemd's property, in microseconds of the monotonic clock (org.freedesktop.systemd1,
 # "Unit Objects").
 TIMES = {
     "stopping": "ActiveExitTimestampMonotonic",
@@ -36,7 +36,7 @@ def show_arguments(unit: str) -> list[str]:
 
 
 class UnitState(TypedDict):
-    """What systemd says of a unit; times in seconds since 1970, None for never."""
+    """What systemd reports of a unit; times in seconds since 1970, None for never."""
 
     known: bool
     active: str
@@ -44,7 +44,7 @@ class UnitState(TypedDict):
     main_pid: int
     times: dict[str, float | None]
     running: bool
-    # Of one that does not run.
+    # Only of a unit that does not run.
     last_words: NotRequired[list[str]]
 
 
@@ -73,7 +73,7 @@ def parse_show(text: str, now: float, monotonic: float) -> UnitState:
 
 
 def start_script(systemctl: str, unit: str) -> str:
-    """Starts the unit, and tries again where that fails.
+    """Starts the unit, and retries if that fails.
 
     Args:
         systemctl: its path.

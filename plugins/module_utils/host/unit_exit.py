@@ -1,9 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a server ended whose host lives: systemd remembers. One that was stopped in order has
-confirmed the commits that waited; one that was killed has confirmed nothing more, unless it was
-stopping when that happened.
+"""How a server ended, if its host is alive: systemd remembers. A server that was shut down cleanly
+has confirmed the waiting commits; one that was killed has not, unless it was already stopping.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ else:
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-# Our word -> systemd's property, in microseconds of the monotonic clock.
+# Our key -> systemd's property, in microseconds of the monotonic clock.
 TIMES = {
     "started": "ExecMainStartTimestampMonotonic",
     "stopping": "ActiveExitTimestampMonotonic",
@@ -53,8 +52,8 @@ def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | No
 
 
 def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
-    """How the unit's server ended, and how many seconds ago what happened; None if systemd does
-    not know, or it runs.
+    """How the unit's server ended, and how many seconds ago each event was; None if systemd does
+    not know, or the server runs.
 
     Args:
         printed: of `systemctl show`.
@@ -68,7 +67,7 @@ def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
     if values.get("ActiveState") == "active" or micros["started"] > micros["ended"]:
         return None
     if micros["stopping"] < micros["started"]:
-        # Of an earlier start: this one never came as far as to be called active.
+        # From an earlier start: this one never became active.
         micros["stopping"] = 0
     ago = {
         f"{word}_ago": round(monotonic - moment / 1e6, 3) if moment else None

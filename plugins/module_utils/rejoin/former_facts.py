@@ -218,7 +218,7 @@ def first_needed(
     paths: list[str],
     known: Gtids,
 ) -> int:
-    """The place of the last file before which everything is known; 0 where none is."""
+    """The place of the last file before which everything is known; 0 if none is."""
     for number in range(len(paths) - 1, 0, -1):
         if begins_before(program, paths[number], known):
             return number

@@ -22,7 +22,7 @@ STOP = 3
 
 def lost(files: LogFiles, since: str) -> bool | None:
     """Whether the machine was started since the server that wrote the log came to an end without a
-    word; None where nothing tells.
+    word; None if unknown.
 
     Args:
         files: of the server's binary log.

@@ -156,7 +156,7 @@ def find(
 
 
 def behind_mask(name: str) -> str:
-    """What a masked unit would start, of which systemd says nothing: its files say it; "" where
+    """What a masked unit would start, of which systemd says nothing: its files say it; "" if
     there is none.
     """
     stem, at, rest = name.partition("@")

@@ -59,7 +59,7 @@ HELD = (
     "# Written by dbre.semisync: a failover took the source's role from this server, which lets no"
     " writers in\n# until rejoin.yml has brought it back as a replica, and takes this file away."
 )
-# Cuts what nobody acknowledged off the binary log at the start; see Names.truncates.
+# Truncates unacknowledged transactions from the binary log at the start; see Names.truncates.
 TRUNCATE = ("init_rpl_role = SLAVE", "loose_rpl_semi_sync_slave_enabled = ON")
 # Seconds that the statement which keeps writers out may wait for commits that are under way.
 PATIENCE = 20

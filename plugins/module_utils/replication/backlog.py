@@ -38,7 +38,7 @@ class Look(NamedTuple):
     Attributes:
         channel: as server/channels.py has it.
         applied: its GTIDs, empty if it replicates by file and position.
-        at: by the clock that nobody sets.
+        at: by the monotonic clock.
     """
 
     channel: Channel
@@ -47,7 +47,7 @@ class Look(NamedTuple):
 
 
 def look(server: Server, names: Names) -> Look | None:
-    """None if it follows nobody."""
+    """None if it follows no source."""
     channel = channels.default_channel(server.channels(names))
     if not channel:
         return None
@@ -96,9 +96,9 @@ def measure(
     """How much is left to apply, and how much was applied in which time.
 
     Returns:
-        unit; left (None if nobody can count it); applied, in seconds, where it was looked at
-        twice, else None; busy, whether it had something to apply all the time, so that it was as
-        fast as it is; or None if it follows nobody.
+        unit; left (None if it cannot be counted); applied, in seconds, if it was read twice, else
+        None; busy, whether it had something to apply all the time, so that this is its full speed;
+        or None if it follows no source.
     """
     first = look(server, names)
     if first is None:

@@ -55,7 +55,7 @@ class Replica:
         return channels.default_channel(self.server.channels(self.names))
 
     def existing_channel(self) -> Channel:
-        """The default channel; ValueError if somebody has removed it meanwhile."""
+        """The default channel; ValueError if it was removed meanwhile."""
         channel = self.channel()
         if channel is None:
             raise ValueError("there is no replication channel on this host any more")

@@ -81,8 +81,8 @@ def quiet(
     Args:
         watch: seconds without a violation that are wanted.
         uptime: of the server.
-        set_ago: seconds since enforce_gtid_consistency was set; None for at the server's start, or
-            before anybody counted.
+        set_ago: seconds since enforce_gtid_consistency was set; None if at the server's start, or
+            before the seconds were counted.
         logged_ago: seconds since the last violation, or None.
     """
     if logged_ago is not None and logged_ago < watch:

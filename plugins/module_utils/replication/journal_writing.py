@@ -61,7 +61,7 @@ def create_statements(schema: str) -> list[str]:
 
 
 def insert_statement(schema: str) -> str:
-    """Takes the fields of an Entry as its arguments. The time is UTC, whoever reads it where."""
+    """Takes the fields of an Entry as its arguments. The time is always UTC."""
     columns = ", ".join(quote(name) for name in Entry._fields)
     places = ", ".join("%s" for _name in Entry._fields)
     into = filled("INSERT INTO {table}", table=(schema, TABLE))

@@ -96,7 +96,7 @@ def places_of(others: list[Place], info: State) -> list[Place]:
 
 
 def kernel_seconds() -> float | None:
-    """Since when this machine runs; None where it does not say."""
+    """Since when this machine runs; None if it does not say."""
     try:
         return float(read_text(UPTIME).split()[0])
     except (OSError, ValueError, IndexError):
@@ -143,7 +143,7 @@ def reach_place(module: AnsibleModule, user: str, place: Place) -> tuple[str, bo
 
 def answered(error: ServerError) -> bool:
     """Whether an error of a login is a server's word, or the driver's about one that spoke; not
-    where the connection did not come about (2000 to 2999 are the client library's own).
+    if the connection did not come about (2000 to 2999 are the client library's own).
     """
     if "cryptography" in str(error):
         return True

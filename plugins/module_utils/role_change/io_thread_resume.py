@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process that stays on a host whose IO thread was stopped, and starts it again where nobody
-comes back in time: the controller may be gone.
+"""A process that stays on a host whose IO thread was stopped, and restarts it if the run does not
+return in time: the controller may be dead.
 
 It is asked at an abstract unix socket, so there is no file to clean up.
 """
@@ -42,7 +42,7 @@ def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> 
 
     Args:
         name: result of address().
-        act: what to do when nobody has come.
+        act: what to do when time is up.
 
     Raises:
         OSError: there is one already, or it cannot be started.
@@ -58,15 +58,15 @@ def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> 
 
 
 def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
-    """Wait to be sent away, and act where nobody does it. Whoever asks it to stay has as long
-    again.
+    """Wait to be dismissed, and act if that does not happen in time. A request to stay restarts the
+    time.
     """
     deadline = time.monotonic() + seconds
     while True:
         try:
             connection = callers.accept(listener, deadline - time.monotonic())
         except socket.timeout:
-            # From here on nobody is told any more that this process is gone.
+            # From here on no caller is told that this process is gone.
             listener.close()
             act()
             return
@@ -74,7 +74,7 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
             connection.settimeout(ANSWER)
             word = connection.recv(1)
             if word == GO:
-                # Whoever hears that this one is gone may leave another at once.
+                # A caller that hears that this one is gone may start another at once.
                 listener.close()
                 connection.sendall(GONE)
                 return
@@ -84,12 +84,12 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
 
 
 def release(name: str) -> bool:
-    """Send the process away; False where there is none any more: it may have acted."""
+    """Send the process away; False if there is none any more: it may have acted."""
     return told(name, GO) == GONE
 
 
 def renew(name: str) -> bool:
-    """Let the process wait as long again; False where there is none any more."""
+    """Let the process wait as long again; False if there is none any more."""
     return told(name, STAY) == STAYS
 
 
@@ -99,7 +99,7 @@ def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> dict[str, object]
 
 
 def told(name: str, word: bytes) -> bytes:
-    """What it says to a word; nothing where there is none."""
+    """What it says to a word; nothing if there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ANSWER)
         try:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the error log of a server that has ended says since the last look at it: whether it was told
 to stop, gave up waiting, or had other replicas. What is found counts against a proof. What is not
-found proves nothing: MySQL logs most of it only where log_error_verbosity is 3.
+found proves nothing: MySQL logs most of it only if log_error_verbosity is 3.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog
 
 SHUTDOWN, OFF, DUMP, STARTING, READY = "shutdown", "off", "dump", "starting", "ready"
-# Of one that begins, which is nobody's doing beside the start.
+# Logged at the start, and caused by nothing else.
 ENABLED = "enabled"
 
 
@@ -101,7 +101,7 @@ def read_log(
 
 
 def of_file(path: str, inode: int | None, size: int | None) -> tuple[str, bool] | None:
-    """(what a log says behind a place, whether that is all of it); None where it cannot be read.
+    """(what a log says behind a place, whether that is all of it); None if it cannot be read.
 
     A file that was rotated has another inode, or is shorter; then NAME.1 may be the one. Otherwise
     what is there now is all there is.
@@ -123,7 +123,7 @@ def of_file(path: str, inode: int | None, size: int | None) -> tuple[str, bool] 
 class Open:
     """A regular file, open for reading; one that is none, or cannot be read, has no size.
 
-    The path is the server's word: neither a pipe nor a device may hold whoever follows it.
+    The path comes from the server: neither a pipe nor a device may block the reader.
     """
 
     def __init__(self, path: str) -> None:
@@ -216,7 +216,7 @@ def heard(text: str) -> dict[str, object]:
 
 
 def meaning(line: str) -> tuple[str, str]:
-    """(what a line means, of which server_id); empty where it means nothing."""
+    """(what a line means, of which server_id); empty if it means nothing."""
     if SYSTEMD.match(line):
         return SHUTDOWN, ""
     level = LEVEL.search(line)

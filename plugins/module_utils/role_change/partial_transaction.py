@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A transaction of which a replica has received the first half, because its source died while it
-sent it. Nobody was told that it is committed.
+sent it. No client was told that it is committed.
 
 MySQL's parallel applier has begun it. Asked to stop, it waits for the rest for a minute
 (SLAVE_WAIT_GROUP_DONE, sql/rpl_replica.cc), and gives it up then with error 1756. Ended by KILL it

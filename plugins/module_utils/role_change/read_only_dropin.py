@@ -97,8 +97,8 @@ def take_away(ours: str, kind: str) -> bool:
 
 
 def write(path: str, text: str, mode: int | None = None) -> None:
-    """Whole or not at all; a file that is there keeps its owner and mode. Through a link only if
-    nobody but root could have made it: the folder may be the server's user's.
+    """As a whole or not at all; an existing file keeps its owner and mode. Through a link only if
+    root alone could have made it: the folder may belong to the server's user.
 
     Raises:
         OSError: it cannot be written, or such a link is there.

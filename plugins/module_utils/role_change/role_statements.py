@@ -119,7 +119,7 @@ def attach_steps(names: Names, channel: dict[str, object], applied: str) -> list
 
 
 def retire_steps(names: Names) -> list[Step]:
-    """On the former source, when the target is open: what it applies waits for nobody.
+    """On the former source, when the target is open: what it applies waits for no acknowledgement.
 
     Not before: the server ends its receiver of acknowledgements, which looks up once a second, and
     answers no question about a variable meanwhile (seen on 9.7.4).

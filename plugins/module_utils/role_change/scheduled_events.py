@@ -4,7 +4,7 @@
 """Scheduled events when roles change: each runs on the source, and on no other server.
 
 A replica knows of an event that its source is to run or not; both are one status there (seen on
-9.7.4 and 10.11.19). So whoever makes a replica the source brings what the old one had.
+9.7.4 and 10.11.19). So a role change must carry over the status that the old source had.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def take_over(
 
     Args:
         here: result of Server.events() on the new source.
-        before: schema, name and status of those of the old one; None where nobody saw them.
+        before: schema, name and status of those of the old one; None if they were not seen.
     """
     known = {(one["schema"], one["name"]): one["status"] for one in before or []}
     steps: list[Step] = []

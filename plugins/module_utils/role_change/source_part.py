@@ -309,7 +309,7 @@ class SourcePart(Participant):
         return self.result(UNDONE, f"{reason}{self.unsaid}")
 
     def stays(self) -> str:
-        """What this server is left as where nothing is known of the target."""
+        """What this server is left as if nothing is known of the target."""
         if self.frozen():
             return (
                 f"{self.host} stays read-only: no server may take writes until it is known"

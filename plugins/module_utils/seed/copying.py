@@ -189,7 +189,7 @@ def account_statements(creates: list[str], grants: list[str]) -> list[str]:
     """
     first, last = [PLAIN_MODE + ";\n"], []
     for create in creates:
-        # A role must exist before it can be somebody's default.
+        # A role must exist before it can be an account's default.
         match = re.search(r" DEFAULT ROLE (.+?)(?= REQUIRE | WITH | PASSWORD | ACCOUNT |;)", create)
         if match:
             create = create.replace(match.group(0), "")

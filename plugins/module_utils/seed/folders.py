@@ -68,11 +68,11 @@ class Folders:
         self.new = self.old = -1
 
     def make(self) -> None:
-        """Make the folder for the copy, which is the server's user's, and that for the old data,
-        which is root's; what a seeding left there goes.
+        """Make the folder for the copy, owned by the server's user, and that for the old data,
+        owned by root; remove what an earlier seeding left there.
 
         Raises:
-            OSError: somebody is in the way.
+            OSError: another user's file is in the way.
         """
         self.remove()
         work = self._made(self.place, WORK, 0o710)

@@ -106,7 +106,7 @@ class Replica:
         return output.strip()
 
     def wait(self) -> Server:
-        """The server, once it answers; started if nobody else does."""
+        """The server, once it responds; start it if it does not start by itself."""
         reason = ""
 
         def answering() -> Server | None:

@@ -43,7 +43,7 @@ class StreamError(Exception):
 
 
 class NoAnswerError(StreamError):
-    """Nobody answers where the source was to offer it: what has become of its sender?"""
+    """No answer at the port where the source should offer it: what became of its sender?"""
 
 
 @contextlib.contextmanager
@@ -156,7 +156,7 @@ def accept(
 
 
 class Caller(threading.Thread):
-    """Somebody who is asked for the token, and put where it is waited for if it knows that.
+    """A connection that is asked for the token, and passed on if it knows it.
 
     Args:
         known: a queue.
@@ -203,7 +203,9 @@ def handshake(
     certificate: str,
     seconds: float = HANDSHAKE_SECONDS,
 ) -> ssl.SSLSocket:
-    """A connection to whoever has the key of this certificate; OSError if nobody there has."""
+    """A connection to the holder of this certificate's key; OSError if the other end does not have
+    it.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(cadata=certificate)

@@ -33,8 +33,8 @@ def names_and_port(module: AnsibleModule) -> tuple[Names, str]:
 
 
 def decline(params: Mapping[str, object]) -> None:
-    """Tell the source that nobody comes for the stream it offers, so that its port is free for the
-    next replica.
+    """Tell the source that its stream will not be fetched, so that its port is free for the next
+    replica.
     """
     if params["method"] == "clone":
         return

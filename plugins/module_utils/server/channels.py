@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a server says of its replication channels, brought to one shape for every version."""
+"""What a server reports of its replication channels, in the same shape for every version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A connection to one server: the few statements that this collection reads with, and the frame of
+"""A connection to one server: the few statements with which this collection reads, and the frame of
 modules that use it.
 """
 
@@ -193,8 +193,8 @@ class Server:
         }
 
     def accounts(self) -> list[Account]:
-        """Accounts whose one purpose is replication, or a seeding of ours: user, host, privileges,
-        and whether they may log in with TLS only.
+        """Accounts only for replication, or for a seeding of ours: user, host, privileges, and
+        whether they may log in with TLS only.
         """
         accounts: list[Account] = []
         for row in self.rows(
@@ -210,7 +210,7 @@ class Server:
                     "user": text(row["user"]),
                     "host": text(row["host"]),
                     "privileges": grants,
-                    # ANY is REQUIRE SSL; X509 and SPECIFIED are more than that.
+                    # ANY is REQUIRE SSL; X509 and SPECIFIED require more.
                     "needs_ssl": bool(text(row["ssl_type"] or "")),
                 }
             )
@@ -253,7 +253,7 @@ class Server:
 
 
 def run_steps(server: Server, steps: Iterable[Step]) -> None:
-    """Run statements, each with its arguments, in their order.
+    """Run statements, each with its arguments, in order.
 
     Raises:
         ServerError: the server refuses one; those after it are not run.
@@ -264,7 +264,7 @@ def run_steps(server: Server, steps: Iterable[Step]) -> None:
 
 @contextlib.contextmanager
 def open_to_root(server: Server) -> Iterator[None]:
-    """For the time of a few statements, super_read_only is off where it is on; read_only stays."""
+    """Switch super_read_only off, if it is on, for a few statements; read_only stays."""
     frozen = server.variables().get("super_read_only") == "ON"
     try:
         if frozen:
@@ -276,8 +276,8 @@ def open_to_root(server: Server) -> Iterator[None]:
 
 
 def readers_in(listed: Iterable[Mapping[str, object]]) -> list[Reader]:
-    """Sessions that read the binary log, in a process list: user and host of each, and whether by
-    TLS, which it does not tell.
+    """Sessions that read the binary log, in a process list: user and host of each; the list does
+    not show whether they use TLS.
     """
     return [
         {"user": text(row["User"]), "host": text(row["Host"]).rsplit(":", 1)[0], "tls": None}
@@ -316,13 +316,13 @@ def work(
     failed: str,
     connect: Callable[[AnsibleModule], Any] = login.connect_or_fail,
 ) -> None:
-    """Leave the module with what its work returns, or fail in words.
+    """Exit the module with what its work returns, or fail with a message.
 
     Args:
         module: the AnsibleModule, with login's options.
         what: takes (module, server, its names) and returns what exit_json takes. Its ValueErrors,
-            as of a server that is not known, speak for themselves.
-        failed: what did not work, ahead of what the server says.
+            as of an unknown server, are the message.
+        failed: what did not work, before the server's own message.
         connect: takes the module and returns a cursor.
     """
     server = Server(connect(module))
@@ -332,7 +332,7 @@ def work(
         module.fail_json(msg=str(error))
     except (ServerError, OSError) as error:
         refused = isinstance(error, ServerError) and error.number in login.ACCESS_DENIED
-        # What a login may not do says nothing of the server.
+        # A missing privilege says nothing about the server.
         module.fail_json(msg=f"{failed}: {error}", **({"reason": "login"} if refused else {}))
     module.exit_json(**result)
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a server, or the driver in front of it, refuses: one exception class for all drivers."""
+"""Errors of a server or its driver: one exception class for all drivers."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ SERVER_LOST = 2013
 
 @contextlib.contextmanager
 def answers_within(seconds: float) -> Iterator[None]:
-    """Raise a ServerError where what is within takes longer, as with a server that takes
-    connections and says nothing; the drivers wait for its answer for ever.
+    """Raise a ServerError if the block takes longer, as with a server that accepts connections but
+    never responds; the drivers wait for ever.
 
-    Only in a process's first thread, if nobody has set that timer; elsewhere there is no limit.
+    Works only in a process's first thread, if that timer is not in use; elsewhere there is no
+    limit.
     """
     first = threading.current_thread() is threading.main_thread()
     if not first or signal.getitimer(signal.ITIMER_REAL)[0]:
@@ -62,7 +63,7 @@ def answers_within(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def driver_errors() -> Iterator[None]:
-    """Whatever goes wrong within becomes a ServerError."""
+    """Any error within becomes a ServerError."""
     try:
         yield
     except ServerError:

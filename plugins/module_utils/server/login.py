@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connection of our modules to the server on their host; community.mysql does the work."""
+"""The connection of our modules to the server on their host, through community.mysql."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ SOCKETS = (
 
 # PyMySQL and server error numbers that have a remedy of their own.
 LOGIN_REFUSED = (1045, 1698)
-# Of a login that was let in: a schema, a privilege, a table or a column it may not have.
+# After a successful login: a schema, privilege, table or column that the account may not use.
 NOT_ALLOWED = (1044, 1227, 1142, 1143)
 ACCESS_DENIED = LOGIN_REFUSED + NOT_ALLOWED
-# The last two: an answer that did not come, or not to its end.
+# The last two: no response, or an incomplete one.
 NOBODY_LISTENS, BROKEN_OFF = (2002, 2003), (2006, SERVER_LOST)
 TOO_MANY_CONNECTIONS = (1040, 1203, 1226)
 # ER_LOCK_WAIT_TIMEOUT
@@ -97,7 +97,7 @@ def find_socket(
 
 
 def explain(error: ServerError, params: Mapping[str, object]) -> str:
-    """One sentence that says what failed to connect and which variables to look at.
+    """A sentence that says what failed to connect and which variables to check.
 
     Args:
         error: what connect() raised.
@@ -123,7 +123,7 @@ def explain(error: ServerError, params: Mapping[str, object]) -> str:
 
 
 def explain_reached(error: ServerError, where: object, who: object) -> str:
-    """What is wrong with a server that was reached and knows the login; '' if it was not."""
+    """What is wrong with a server that was reached and accepts the login; '' if neither is so."""
     if error.number in NOT_ALLOWED:
         return (
             f"the login lacks a privilege: the server at {where} let {who} in, and refuses:"
@@ -151,7 +151,7 @@ def explain_reached(error: ServerError, where: object, who: object) -> str:
 
 def kind(error: ServerError) -> str:
     """Which kind of failure to connect this is: nothing listens, a server listens but does not
-    finish its answer, or anything else. A server that hangs has not ended: it may still confirm
+    finish its answer, or anything else. A hanging server has not ended: it may still confirm
     commits.
     """
     if error.number in NOBODY_LISTENS:
@@ -160,7 +160,7 @@ def kind(error: ServerError) -> str:
 
 
 def require_driver(module: AnsibleModule) -> None:
-    """Fail with the package to install where the host's Python has no PyMySQL."""
+    """Fail with the package to install if the host's Python has no PyMySQL."""
     if mysql_driver is None:
         module.fail_json(
             msg=(
@@ -176,8 +176,8 @@ def require_driver(module: AnsibleModule) -> None:
 def connect(module: AnsibleModule, autocommit: bool = True) -> Any:
     """A dictionary cursor on the module's server.
 
-    The login file is read here and not by the driver, which would take its socket although a host
-    was asked for, and knows no escapes in it.
+    The login file is read here and not by the driver, which would use its socket even if a host is
+    given, and does not know its escapes.
 
     Raises:
         ServerError: there is no connection.
@@ -218,7 +218,7 @@ def open_connection(
         params["login_user"] or section.get("user"),
         params["login_password"] or section.get("password"),
     )
-    # The driver would send Latin-1, a server compares with UTF-8.
+    # The driver would send Latin-1, but the server compares with UTF-8.
     with driver_errors(), answers_within(params["connect_timeout"]):
         cursor, _connection = mysql_connect(
             module,
@@ -246,12 +246,12 @@ def connect_to(
     seconds: float,
     wishes: Mapping[str, object],
 ) -> Any:
-    """A dictionary cursor on another host's server, where none of the module's login counts.
+    """A dictionary cursor on another host's server; the module's own login is not used.
 
     Args:
-        tls: whether that server is known to have TLS; None if it is likely to. See peer.py.
-        seconds: for the connection, and for each answer.
-        wishes: the module's parameters, of which those that begin with peer_ count.
+        tls: whether that server is known to have TLS; None if that is only likely. See peer.py.
+        seconds: for the connection, and for each response.
+        wishes: the module's parameters, of which only those that begin with peer_ count.
 
     Raises:
         ServerError: there is no connection.
@@ -274,7 +274,7 @@ def connect_to(
 
 
 def needs_tls(error: ServerError) -> bool:
-    """Whether a login over TCP failed for want of TLS: the server requires it, or the driver cannot
+    """Whether a login over TCP failed for lack of TLS: the server requires it, or the driver cannot
     do caching_sha2_password without it (it lacks the package cryptography).
     """
     return error.number == TLS_REQUIRED or "cryptography" in str(error)
@@ -325,7 +325,7 @@ def option_value(text: str) -> str:
 
 
 class LoginParams(TypedDict):
-    """Where a module's login is."""
+    """The options that say where a module logs in."""
 
     login_host: str | None
     login_port: int
@@ -335,8 +335,8 @@ class LoginParams(TypedDict):
 def place(
     params: LoginParams, section: Mapping[str, str], exists: Callable[[str], bool] = os.path.exists
 ) -> tuple[str | None, int, str | None]:
-    """(host, port, unix socket) to connect to: what the module was given, else the login file, else
-    where servers are.
+    """(host, port, unix socket) to connect to: from the module's options, else the login file, else
+    the usual places.
     """
     host, port, path = params["login_host"], params["login_port"], params["login_unix_socket"]
     if not path and host in ("localhost", None) and port == 3306:

@@ -25,8 +25,9 @@ OLD = "master_slave"
 NEW = "source_replica"
 
 NEVER = (10**6,)
-# First release of a MariaDB series that cuts what nobody acknowledged off its binary log where it
-# is started with init-rpl-role=SLAVE (MDEV-33465, release notes of each series; 11.3 has none).
+# First release of a MariaDB series that truncates unacknowledged transactions from its binary log
+# if it is started with init-rpl-role=SLAVE (MDEV-33465, release notes of each series; 11.3 has
+# none).
 TRUNCATES_SINCE = {
     (10, 6): 19,
     (10, 11): 9,
@@ -88,11 +89,11 @@ SOURCE_STATUSES = (
 )
 REPLICA_STATUSES = ("status",)
 
-# What says whether a commit is on the server's own disk, by one name on all servers.
+# What decides whether a commit is on the server's own disk; the names are the same on all servers.
 DURABILITY = ("sync_binlog", "innodb_flush_log_at_trx_commit")
 
-# Values of a server that nobody configured (MySQL 9.5 manual, "Server System Variables"; MariaDB's
-# of the same name).
+# Values of an unconfigured server (MySQL 9.5 manual, "Server System Variables"; MariaDB's of the
+# same name).
 SEMISYNC_DEFAULTS = {
     "enabled": "OFF",
     "timeout": "10000",
@@ -117,8 +118,8 @@ class Names:
         engine: mysql, percona or mariadb.
         version: tuple of integers.
         installed: names of the semi-sync plugins the server has; an old one keeps the old names in
-            use where the server knows both kinds (8.0.26 to 9.4), because the two kinds refuse to
-            live side by side.
+            use if the server knows both kinds (8.0.26 to 9.4), because the two kinds cannot be
+            loaded together.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class Names:
 
     @property
     def waits_together(self) -> bool:
-        """Whether commits of several clients wait side by side: a thread of its own reads the
+        """Whether commits of several clients wait in parallel: a separate thread reads the
         acknowledgements (MySQL 5.7.4 release notes, worklog 6630; MariaDB MDEV-13073). On others
         the thread that sends the binary log reads each before it sends the next.
         """

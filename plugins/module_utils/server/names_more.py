@@ -14,7 +14,7 @@ def disable_on_replica(names: Names) -> str:
 
 
 def scheduler_by_default(names: Names) -> bool:
-    """Whether event_scheduler is ON if nobody says (MySQL 8.0.3 release notes)."""
+    """Whether event_scheduler is ON by default (MySQL 8.0.3 release notes)."""
     return names.since((8, 0, 3), NEVER)
 
 

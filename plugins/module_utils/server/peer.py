@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A login on another host's server, with the TLS that the channel is to have: whoever has that
-server's address by now gets no password in clear, nor one that only TLS was to protect.
+"""A login on another host's server, with the TLS that the channel must have: if another machine has
+that server's address by now, it gets no password in clear, nor one that only TLS should protect.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def connect(driver: Any, options: dict[str, Any], wish: Wishes) -> Any:
         Exception: of the driver's; there is none, or not with what is needed.
     """
     if wish.wanted:
-        # Without an authority whoever has signed the certificate is believed.
+        # Without an authority, a certificate of any issuer is accepted.
         signed: dict[str, Any] = {"check_hostname": wish.verify}
         options = dict(options, ssl=dict(signed, ca=wish.ca) if wish.ca else signed)
     connection = guarded(driver)(defer_connect=True, **options)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scheduled events: what a look keeps of them for the next source, and what is wrong where one runs
+"""Scheduled events: what a look keeps of them for the next source, and what is wrong if one runs
 nowhere, or on a replica.
 """
 

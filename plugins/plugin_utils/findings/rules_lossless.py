@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a cluster that promises to be lossless: values that cannot keep that, writers
-that wait because it is kept, and a source that nobody has opened.
+"""What is wrong with a cluster that promises to be lossless: values that break the promise, writers
+that wait because it is kept, and a source that still keeps writers out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Values
 
-# What is no finding where it is what was promised, or is said by a finding of this file.
+# What is no finding if it was promised, or if a finding of this file reports it.
 SAID_HERE = (
     "timeout_freezes_writers",
     "no_wait_without_replica",
@@ -34,13 +34,13 @@ def lossless_findings(members: list[Member], wanted: Settings) -> list[Finding]:
 
     Args:
         members: its hosts; of one without info nothing is known.
-        wanted: of the source; semisync_promise alone where nothing else is known.
+        wanted: of the source; only semisync_promise if nothing else is known.
     """
     if not promise.is_lossless(wanted):
         return [entry for member in members for entry in closed_findings(member, "available")]
     entries = []
     read = [member for member in members if member.info is not None]
-    # One that was not read may acknowledge.
+    # A replica that was not read may acknowledge.
     able = promise.acknowledging(members) + len(members) - len(read)
     for member in read:
         if member.side == "source":
@@ -52,7 +52,7 @@ def lossless_findings(members: list[Member], wanted: Settings) -> list[Finding]:
 
 
 def without_what_is_promised(entries: list[Finding], wanted: Settings) -> list[Finding]:
-    """All other findings, as they are judged by the promise that was made."""
+    """All other findings, judged by the promise that was made."""
     if not promise.is_lossless(wanted):
         return entries
     return [entry for entry in entries if entry["id"] not in SAID_HERE]
@@ -130,8 +130,8 @@ def replica_findings(member: Member) -> list[Finding]:
 
 
 def recovery_findings(member: Member) -> list[Finding]:
-    """A replica on MySQL whose next start throws away what it has received and not applied. On
-    MariaDB each start does, whatever this is set to, where it follows by GTID.
+    """A MySQL replica whose next start discards what it has received and not applied. On MariaDB
+    every start does, whatever the setting, if it follows by GTID.
     """
     value, origin = at_start(member.facts, "relay_log_recovery")
     if value is None:

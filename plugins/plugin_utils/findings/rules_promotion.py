@@ -28,8 +28,8 @@ def promotion_findings(member: Member, read: list[Member], settings: Settings) -
     """The findings of one host in the place it does not have today.
 
     Args:
-        read: the Members of its cluster that could be read; what needs the source is left out
-            where that is not among them.
+        read: the Members of its cluster that could be read; checks that need the source are left
+            out if that is not among them.
         settings: what the inventory wants of the source; a value that is not among them is not
             compared.
     """
@@ -66,7 +66,7 @@ def address_findings(member: Member) -> list[Finding]:
 
 
 def account_findings(member: Member, source: Member, read: list[Member]) -> list[Finding]:
-    """The accounts that the replicas log in with, which must be on whoever they follow next.
+    """The accounts that the replicas log in with, which must be on the next source too.
 
     One that the source does not show either (it has more privileges than replication needs) is not
     judged.
@@ -92,7 +92,7 @@ def account_findings(member: Member, source: Member, read: list[Member]) -> list
 
 
 def answer_findings(member: Member) -> list[Finding]:
-    """What routers are told by a host that has an HTTP answer, if that is not what is."""
+    """A host's HTTP answer for routers, if it is wrong."""
     now = member.facts.get("answer")
     if now is None:
         return []
@@ -127,7 +127,7 @@ def binary_log_findings(member: Member) -> list[Finding]:
 def missing_side_findings(
     member: Member, side: Side, kind: str, differing: list[str]
 ) -> list[Finding]:
-    """The side of semi-sync that a host does not have today: loaded, set as is wanted, and off.
+    """The side of semi-sync that a host does not need today: loaded, configured, and off.
 
     Args:
         differing: what is set otherwise, in words.
@@ -143,7 +143,9 @@ def missing_side_findings(
 
 
 def durability_findings(member: Member, source: Member) -> list[Finding]:
-    """Where the replica would confirm what its own disk does not have, and the source does not."""
+    """Whether the replica, unlike the source, would confirm commits that are not on its own
+    disk.
+    """
     mine, theirs = member.facts["variables"], source.facts["variables"]
     differing = [
         f"{name} is {mine[name]}, on {source.host} {theirs[name]}"

@@ -68,8 +68,8 @@ def replica_findings(member: Member) -> list[Finding]:
 
 
 def verification_findings(member: Member) -> list[Finding]:
-    """Whether a replica can know that who answers is its source: by an authority, or from MariaDB
-    11.4 on by the account's password.
+    """Whether a replica can verify that it is connected to its source: by an authority, or from
+    MariaDB 11.4 on by the account's password.
     """
     channel = member.channel
     if channel is None or (channel["tls"] and (channel["tls_ca"] or channel["tls_verify"])):

@@ -42,7 +42,7 @@ def topology_findings(members: list[Member]) -> list[Finding]:
 
 
 def strays(members: list[Member], source: Member) -> list[Member]:
-    """The source and every server that takes writes beside it, follows nobody and has transactions
+    """The source and every other server that takes writes, follows no source and has transactions
     of the cluster; none if there is only the source.
     """
     alone = [member for member in members if sides.takes_writes(member) and not member.channel]

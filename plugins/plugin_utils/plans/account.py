@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 
 def step(member: Member, members: list[Member], settings: Settings) -> AccountStep:
-    """What is done about the account on a host: {'create', 'needs_ssl', 'open_because'}.
+    """What to do about the account on a host: {'create', 'needs_ssl', 'open_because'}.
 
-    An account that exists is left as it is: what logs in with it without TLS would be locked out.
+    An existing account stays unchanged: clients that log in with it without TLS would be locked
+    out.
 
     Returns:
         create: whether it is created here.
         needs_ssl: whether it gets REQUIRE SSL.
-        open_because: why it may log in without TLS although its source has it, in words; or empty.
+        open_because: why it may log in without TLS although the source has TLS, in words; or empty.
     """
     create, mode = (
         member.side == "source" and missing(members, settings),
@@ -49,7 +50,7 @@ def step(member: Member, members: list[Member], settings: Settings) -> AccountSt
 
 
 def missing(members: list[Member], settings: Settings) -> bool:
-    """Whether a channel is set up whose account the source lacks."""
+    """Whether a channel is set up with an account that the source lacks."""
     configuring = any(channel_step(other, members) == "configure" for other in replicas_of(members))
     return configuring and existing(source_of(members), settings) is None
 
@@ -64,13 +65,13 @@ def existing(source: Member, settings: Settings) -> Account | None:
 
 
 def in_the_way(members: list[Member]) -> str:
-    """Why a new account must be let in without TLS, in words; empty if nothing speaks against
-    REQUIRE SSL. It replicates: each member that is the source one day asks its followers for TLS.
+    """Why a new account must be allowed without TLS, in words; empty if it can have REQUIRE SSL. It
+    replicates: every member that becomes the source will require TLS of its replicas.
     """
     without = [member.host for member in members if not member.facts["tls"]["on"]]
     if without:
         return f"the server of {', '.join(without)} has no TLS"
-    # A former source follows without TLS where its replicas did: see switchover.tls_of().
+    # A former source follows without TLS if its replicas did: see switchover.tls_of().
     plain = [
         member.host
         for member in replicas_of(members)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a host's HTTP answer for routers has to be set up, changed or taken away."""
+"""Whether a host's HTTP answer for routers has to be set up, changed or removed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def program(name: str = "answer.py") -> str:
 def begins(member: Member) -> bool:
     """Whether the answer may say yes without a journal.
 
-    Who is the source today counts as long as nothing was written down; after that it is a matter of
-    the journal, and what was said once stays, so that a change of roles changes no file.
+    Today's source decides as long as the journal is empty; after that the journal does, and this
+    setting stays, so that a role change changes no file.
     """
     if member.facts.get("journal") and member.facts.get("answer"):
         return bool(kept(member).get("begins"))
@@ -35,14 +35,14 @@ def begins(member: Member) -> bool:
 
 
 class AnswerSettings(TypedDict, total=False):
-    """What a host's answer is set to; see module_utils/answer/place.py, files()."""
+    """The settings of a host's answer; see module_utils/answer/place.py, files()."""
 
     begins: bool
     peers: list[str]
 
 
 def kept(member: Member) -> AnswerSettings:
-    """The settings that a host's answer has."""
+    """The present settings of a host's answer."""
     now = member.facts.get("answer")
     path = place.paths(member.port)["settings"]
     try:
@@ -52,9 +52,9 @@ def kept(member: Member) -> AnswerSettings:
 
 
 def peers(member: Member, members: Sequence[Member], settings: Settings) -> list[str]:
-    """Where the answers of the other hosts are, by which one that was away hears what happened.
+    """Where the other hosts' answers are; a host that was down learns from them what happened.
 
-    One that is held is no member; that it is told to the others still changes no file.
+    A held host is not a member; it stays in the others' list, so that no file changes.
     """
     wanted = []
     for other in members:
@@ -68,8 +68,8 @@ def peers(member: Member, members: Sequence[Member], settings: Settings) -> list
 
 
 def may_ask(member: Member, others: Sequence[str], settings: Settings) -> list[str]:
-    """All that may ask: the routers' addresses and networks, the host itself by its own address,
-    and the other hosts, some by name; everybody if that is empty.
+    """The clients that may ask: the routers' addresses and networks, the host itself by its own
+    address, and the other hosts, some by name; no limit if that is empty.
 
     Args:
         others: of peers().
@@ -83,8 +83,8 @@ def may_ask(member: Member, others: Sequence[str], settings: Settings) -> list[s
 
 
 def let_in_by_systemd(allow: Sequence[str], address: str) -> list[str]:
-    """The same for systemd, which takes no names: if there is one, the program alone keeps others
-    out. The host also comes from the address at which the answer listens.
+    """The same for systemd, which takes no names: if there is a name, only the program keeps others
+    out. The host also connects from the address at which the answer listens.
 
     Args:
         allow: of may_ask().
@@ -135,7 +135,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> Answe
 
 
 def problems(member: Member, settings: Settings) -> list[str]:
-    """Why a host cannot have the answer that is asked for."""
+    """Why a host cannot have the requested answer."""
     port, server_port = settings["http_port"], int(member.facts["variables"]["port"] or 0)
     if port and port == server_port:
         return [

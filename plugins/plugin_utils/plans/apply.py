@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has to be done on one host, decided from what the servers of its cluster said."""
+"""What has to be done on one host, decided from what the servers of its cluster reported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def option_file_step(member: Member, text: str | None) -> OptionFileStep:
-    """Where our lines go, and whether they are there already."""
+    """Where our lines go, and whether they are already there."""
     place = member.facts["option_files"]
     if text is not None and place["kind"] == "drop-in":
         text = option_files.HEADER + text
@@ -66,9 +66,9 @@ def option_file_step(member: Member, text: str | None) -> OptionFileStep:
 
 
 def can_wait(member: Member, apply: str) -> tuple[str, ...]:
-    """Variables that need a restart, but none of their own: a replica that replicates needs its
-    address for others on the day it is promoted, and apply=online restarts it for what it needs
-    now alone.
+    """Variables that need a restart, but can wait for the next one: a working replica needs its
+    address for others only when it is promoted, and apply=online restarts it only for what it needs
+    now.
     """
     if apply == "online" and member.side == "replica" and channels.running(member.channel):
         return ("bind_address",)
@@ -78,12 +78,12 @@ def can_wait(member: Member, apply: str) -> tuple[str, ...]:
 def restart_reasons(
     drift: Drift, file_changed: bool, apply: str, waiting: tuple[str, ...] = ()
 ) -> list[str]:
-    """Why the server must restart; an empty list when what differs can be set at run time or
+    """Why the server must restart; an empty list if every difference can be set at run time, or
     nothing differs.
 
-    The procedure's way is option file and restart, and so semi-sync is switched on. Where it is on,
-    or the file is right already, only a variable that cannot be set at run time justifies one;
-    apply=online never restarts for a variable that can.
+    The procedure enables semi-sync by option file and restart. If semi-sync is on, or the file is
+    already right, only a variable that cannot be set at run time justifies a restart; apply=online
+    never restarts for a variable that can.
     """
     switching_on = (
         file_changed
@@ -106,10 +106,10 @@ def make(
 
     Args:
         member: the host.
-        members: all hosts of its cluster, itself included; every one has info. One without
-            settings of its own is wanted to have those of this host.
-        settings: what is wanted of this host.
-        hold_back: whether a source waits with semi-sync until its replicas' channels run.
+        members: all hosts of its cluster, itself included; every one has info. A member without its
+            own settings gets those of this host.
+        settings: the settings for this host.
+        hold_back: whether a source enables semi-sync only when its replicas' channels run.
     """
     plans = {
         other.host: host_plan(
@@ -127,7 +127,7 @@ def make(
 
 
 def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) -> list[str]:
-    """Hosts whose lines would go where root does not write, in words."""
+    """Hosts whose lines would go to a place where root must not write, in words."""
     reasons = []
     for member in members:
         unsafe = member.facts["option_files"].get("unsafe")
@@ -145,7 +145,7 @@ def host_plan(
     settings: Settings,
     hold_back: bool,
 ) -> HostPlan:
-    """What make() says of one host by itself."""
+    """The part of make() that concerns one host alone."""
     stage = stage_part(member, members, settings, hold_back)
     server = server_part(member, members, settings, stage)
     channel = channel_part(member, members, settings, stage["stage"])
@@ -176,7 +176,7 @@ def host_plan(
 
 
 def cluster_part(member: Member, members: list[Member]) -> ClusterPart:
-    """A host's place in its cluster."""
+    """A host's position in its cluster."""
     source, replicas = source_of(members), replicas_of(members)
     return {
         "side": member.side,
@@ -199,7 +199,9 @@ def cluster_part(member: Member, members: list[Member]) -> ClusterPart:
 def stage_part(
     member: Member, members: list[Member], settings: Settings, hold_back: bool
 ) -> StagePart:
-    """How far this run goes: a source may have to wait with semi-sync for its replicas."""
+    """How far this run goes: a source may have to wait for its replicas before it enables
+    semi-sync.
+    """
     requested = settings["stage"]
     if requested == "replication" and semisync_is_on(members):
         requested = "full"
@@ -219,7 +221,7 @@ def stage_part(
 def server_part(
     member: Member, members: list[Member], settings: Settings, stage: StagePart
 ) -> ServerPart:
-    """The server's options, what it takes at run time, and whether it restarts."""
+    """The server's options, what is set at run time, and whether it restarts."""
     info, opens = member.facts, promise.opens(member, stage["stage"], settings)
     number, fresh = wanted_id(member, members), is_fresh(member, members)
     accompanied = bool(replicas_of(members))
@@ -253,14 +255,14 @@ def server_part(
 
 
 def differing(info: Info, options: list[Line], opens: bool) -> Drift:
-    """What is to change in the running server.
+    """What must change in the running server.
 
     Args:
-        opens: whether it is to take writes.
+        opens: whether it must start to take writes.
     """
     drift = option_lines.drift(options, info) | option_lines.withdrawn(options, info)
     if opens:
-        # At run time only: its line says that the next start lets no writer in.
+        # At run time only: its line keeps writers out at the next start.
         running = info["variables"].get("read_only")
         drift.pop("read_only", None)
         if not values.same_value(running, "OFF"):
@@ -269,7 +271,7 @@ def differing(info: Info, options: list[Line], opens: bool) -> Drift:
 
 
 def needs_new_connection(member: Member, stage: str, set_global: Mapping[str, object]) -> bool:
-    """Whether a replica's IO thread must connect again, to acknowledge as it is set."""
+    """Whether a replica's IO thread must reconnect, to acknowledge as configured."""
     if member.side != "replica":
         return False
     replica = member.facts["semisync"]["replica"]
@@ -281,7 +283,7 @@ def needs_new_connection(member: Member, stage: str, set_global: Mapping[str, ob
 def channel_part(
     member: Member, members: list[Member], settings: Settings, stage: str
 ) -> ChannelPart:
-    """A replica's channel and its account, and what channels of others change."""
+    """A replica's channel and its account, and whether other hosts' channels change."""
     replicas, step = replicas_of(members), channel_step(member, members)
     link, login = channel_tls(member, members, settings), account.step(member, members, settings)
     links = [channel_tls(other, members, settings) for other in replicas]
@@ -303,8 +305,8 @@ def channel_part(
 def missing_plugins(member: Member) -> list[Side]:
     """The sides of semi-sync whose plugin a host lacks, its own first.
 
-    Both belong on every host: a replica that is promoted waits for acknowledgements at once, and
-    a source that comes back gives them.
+    Every host needs both: a promoted replica waits for acknowledgements at once, and a former
+    source that rejoins sends them.
     """
     missing: list[Side] = []
     for side in (member.side, option_lines.OTHER_SIDE[member.side]):
@@ -315,8 +317,8 @@ def missing_plugins(member: Member) -> list[Side]:
 
 
 def touches_acknowledging(info: Info, variables: Iterable[str]) -> bool:
-    """Whether a variable is of semi-sync's replica side, which a running IO thread has not
-    taken over.
+    """Whether a variable belongs to semi-sync's replica side, so that a running IO thread does not
+    use its new value.
     """
     return any(name in info["names"]["replica"]["variables"].values() for name in variables)
 
@@ -325,7 +327,7 @@ def expected_after_restart(member: Member, members: list[Member], step: str, sta
     """What must hold after a restart before the next host's turn, as semisync_info's wait_for.
 
     Args:
-        step: result of channel_step(); a channel that is not there yet is not waited for.
+        step: result of channel_step(); the run does not wait for a channel that does not exist yet.
         stage: replication or full.
     """
     replicates = member.side == "replica" and step == "none"
@@ -341,7 +343,7 @@ def expected_after_restart(member: Member, members: list[Member], step: str, sta
 
 
 def followers(member: Member, members: list[Member]) -> list[str]:
-    """Replicas that read this source, and lose it when it restarts."""
+    """Replicas of this source, which lose it when it restarts."""
     return [
         other.host
         for other in replicas_of(members)
@@ -365,20 +367,20 @@ def channel_tls(member: Member, members: list[Member], settings: Settings) -> Ch
 
 
 def fell_back(info: Info) -> bool:
-    """True on a source that has semi-sync enabled and replicates asynchronously now.
+    """Whether a source has semi-sync enabled but replicates asynchronously now.
 
-    Its next acknowledged commit switches it on again; without one it stays so (MariaDB on an idle
-    server).
+    Its next acknowledged commit switches semi-sync on again; without one it stays off (MariaDB on
+    an idle server).
     """
     source = info["semisync"]["source"]
     return source["variables"]["enabled"] == "ON" and source["status"]["status"] == "OFF"
 
 
 def must_wait(members: list[Member]) -> bool:
-    """Whether semi-sync on the source would hold the next commit for the timeout: no replica
-    could acknowledge it.
+    """Whether semi-sync on the source would hold the next commit for the timeout: no replica could
+    acknowledge it.
 
-    A source that is semi-synchronous already, or will be at its next start, is left so.
+    A source that is already semi-synchronous, or will be at its next start, stays so.
     """
     source = source_of(members)
     name = source.facts["names"]["source"]["variables"]["enabled"]
@@ -410,8 +412,8 @@ def connected(members: list[Member]) -> int:
 
 
 def semisync_is_on(members: list[Member]) -> bool:
-    """Whether semi-sync is enabled anywhere in the cluster, running or in the option files: no
-    more baseline.
+    """Whether semi-sync is enabled anywhere in the cluster, running or in the option files: then
+    there is no baseline any more.
     """
     for member in members:
         name = member.facts["names"][member.side]["variables"]["enabled"]
@@ -433,7 +435,7 @@ def no_replica_is_semisync(members: list[Member]) -> bool:
 
 
 def clients_after(member: Member, members: list[Member]) -> int:
-    """Semi-sync replicas the source must at least count after this one's turn: those it had, and
+    """The least number of semi-sync replicas on the source after this one's turn: those it had, and
     this one.
     """
     return len(

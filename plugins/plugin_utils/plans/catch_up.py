@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a replica's applier is behind a position that its source had."""
+"""How far a replica's applier is from a position that its source had."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def due(side: str, step: str, info: Info) -> bool:
-    """True on a replica that is expected to be behind: its channel begins in this run, or nobody
-    has waited since it was seeded.
+    """Whether a replica is expected to be behind: its channel begins in this run, or no run has
+    waited since it was seeded.
     """
     if side != "replica" or not info["names"]["gtid"]:
         return False
@@ -32,7 +32,7 @@ def progress_line(
     Args:
         seen: result of semisync_catch_up.
         first: transactions that were missing when the wait began; None if none are counted.
-        target: where the replica has to come to, as text, if none are counted.
+        target: the position that the replica has to reach, as text, if none are counted.
         seconds: since the wait began.
     """
     if seen["missing"] is None:
@@ -43,14 +43,14 @@ def progress_line(
 
 
 def place(seen: dict[str, Any]) -> str:
-    """The replica's place in its source's binary log, such as binlog.000042:1337."""
+    """The replica's position in its source's binary log, such as binlog.000042:1337."""
     return f"{seen['place']['file']}:{seen['place']['position']}"
 
 
 def complaint(
     host: str, seen: dict[str, Any], first: int | None, target: str, seconds: float
 ) -> str:
-    """What to say when the time is up; see progress_line()."""
+    """The message when the time is up; see progress_line()."""
     sentence = f"{host} follows its source, but after {int(seconds)} s it has not applied"
     missing = seen["missing"]
     if missing is None or first is None:

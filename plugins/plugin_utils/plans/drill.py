@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def blocks_too_long(source: Member, settings: Settings) -> list[str]:
-    """Why writers could wait longer than the drill may let them."""
+    """Why writers could wait longer than the drill allows."""
     timeout = int(source.facts["semisync"]["source"]["variables"]["timeout"] or 0)
     if timeout <= settings["drill_max_block"] * 1000:
         return []
@@ -73,7 +73,7 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
 
 
 def starts_its_channel(info: Info) -> bool:
-    """Whether a replica follows its source again by itself when its server starts."""
+    """Whether a replica's channel starts by itself with its server."""
     values = [
         where[name]
         for where in (
@@ -102,12 +102,12 @@ def unit_of(replica: Member, units: dict[str, str | None]) -> str | None:
 def make(
     members: list[Member], settings: Settings, units: dict[str, str | None]
 ) -> list[dict[str, Any]]:
-    """What is done, a drill per replica, in the inventory's order.
+    """The plan: a drill per replica, in the inventory's order.
 
     Returns:
         list of {'replica', 'source', 'unit', 'timeout_ms', 'needed', 'clients', 'waits',
-        'expected_fallback'}: the acknowledgements a commit needs, the clients there are now, and
-        whether the source waits at all for replicas that are not there.
+        'expected_fallback'}: the acknowledgements that a commit needs, the number of clients now,
+        and whether the source waits at all for missing replicas.
     """
     source = source_of(members)
     running = source.facts["semisync"]["source"]

@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a cluster that replicates by file and position goes to GTIDs: what each server lacks, and why
-it may not be done.
+"""How a cluster that replicates by file and position changes to GTIDs: what each server lacks, and
+why the change may be refused.
 
-MySQL's servers step together through the modes (MySQL manual, "Enabling GTID Transactions Online"):
-none goes further than one step ahead of another. MariaDB gives every transaction a GTID, so there
-only the channels change.
+MySQL's servers take the modes step by step together (MySQL manual, "Enabling GTID Transactions
+Online"): no server may be more than one step ahead of another. MariaDB gives every transaction a
+GTID, so there only the channels change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def mariadb(member: Member) -> bool:
 
 
 def modes_lack(member: Member) -> bool:
-    """True on a MySQL server that does not give its transactions GTIDs and insist on them."""
+    """Whether a MySQL server does not give its transactions GTIDs, or does not require them."""
     return not mariadb(member) and statement("on", member.facts["variables"]) is not None
 
 
@@ -51,13 +51,13 @@ def lines_lack(member: Member) -> bool:
 
 
 def converts(member: Member) -> bool:
-    """True on a replica whose channel follows by file and position."""
+    """Whether a replica's channel follows by file and position."""
     return member.side == "replica" and member.channel is not None and not member.channel["gtid"]
 
 
 def starts(member: Member) -> bool:
-    """True on a replica that an interrupted conversion left stopped, with its channel by GTID
-    already.
+    """Whether an interrupted conversion left a replica stopped, with its channel already by
+    GTID.
     """
     channel = member.channel
     return bool(
@@ -76,7 +76,7 @@ def option_file(member: Member) -> dict[str, Any]:
     if lines_lack(member):
         section = [(option_lines.GTID_COMMENT, option_lines.GTID_OPTIONS)]
         rendered = option_files.render(section, member.facts["option_files"]["group"])
-        # Our text begins with the group; ours alone goes behind what is there.
+        # The rendered text begins with the group; only what follows is added to our present text.
         text = text + rendered.partition("\n")[2] if text else rendered
     place = member.facts["option_files"]
     header = (
@@ -162,8 +162,8 @@ def of_server(member: Member) -> list[str]:
 
 
 def of_strangers(members: list[Member]) -> list[str]:
-    """Servers that replicate with these and are not in the inventory: a server whose gtid_mode is
-    OFF stops at the first transaction with a GTID.
+    """Servers outside the inventory that replicate with these: a server with gtid_mode OFF stops at
+    the first transaction with a GTID.
     """
     if not any(modes_lack(member) for member in members):
         return []
@@ -208,7 +208,7 @@ def of_replica(member: Member, source: Member) -> list[str]:
 
 
 def replayed(member: Member, source: Member) -> str:
-    """What a source whose transactions get no GTIDs yet has of old ones that the replica lacks."""
+    """Old GTIDs that the replica lacks, on a source whose transactions get no GTIDs yet."""
     if mariadb(member) or (source.facts["variables"]["gtid_mode"] or "OFF") not in (
         "OFF",
         "OFF_PERMISSIVE",

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts that are no part of their cluster any more, though the inventory has them: the sources that
-failed, which may have transactions that nobody else has. The journal knows them.
+"""Hosts that no longer belong to their cluster, though the inventory has them: failed sources,
+which may have errant transactions. The journal lists them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Held(NamedTuple):
     """One such host.
 
     Attributes:
-        member: what is known of it now.
+        member: its present state.
         row: what the journal says: host, id, to_host, happened.
     """
 
@@ -32,11 +32,11 @@ class Held(NamedTuple):
 def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[Member], list[Held]]:
     """(the members of a cluster, those that are held).
 
-    Whoever is read-only and follows a member, none that is held, has come back by somebody's hand.
+    A host that is read-only and follows a member that is not held was brought back by hand.
 
     Args:
         members: the inventory's.
-        given_up: hosts whose data may be replaced, so that nothing on them is worth being held.
+        given_up: hosts whose data may be replaced, so that they need not be held.
     """
     rows = sides.held_rows(members)
     known = [
@@ -51,26 +51,26 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
     for member in left:
         member.missed = missed(member, members)
     for one in known:
-        # Whatever the inventory says: it is the source no more. One that takes writes claims to be,
-        # and is refused for that before its data are replaced.
+        # Whatever the inventory says, it is no longer the source. If it takes writes it claims to
+        # be, and is refused for that before its data are replaced.
         if one in away or not sides.takes_writes(one.member):
             one.member.group = one.member.side = "replica"
     if left and known and not any(member.group == "source" for member in left):
-        # The group that named a source is empty now; the failover's row names another.
+        # The inventory's source group is empty now; the failover's row names another source.
         heirs = [member for member in left if member.host == known[-1].row["to_host"]]
         (heirs or left)[0].group = (heirs or left)[0].side = "source"
     return (left, away) if left else (members, [])
 
 
 def is_it(member: Member, row: HeldRow) -> bool:
-    """Whether a member is the server of a row; one that was not read goes by its name."""
+    """Whether a member is the server of a row; a member that was not read is compared by name."""
     number = sides.identity(member)
     return number == row["id"] if number else member.host == row["host"]
 
 
 def came_back(member: Member, members: list[Member]) -> bool:
-    """Whether a server that lost the source's role follows the cluster again. What is left of its
-    channel of before is no way back: one that stands still, or is to another that lost it.
+    """Whether a server that lost the source's role follows the cluster again. An old channel does
+    not count: one that is stopped, or follows another server that lost the role.
     """
     channel = sides.channel_of(member)
     if channel and channel["io_running"] == "No":
@@ -90,15 +90,15 @@ def came_back(member: Member, members: list[Member]) -> bool:
 
 
 def missed(member: Member, members: list[Member]) -> HeldRow | None:
-    """The failover that a replica has missed, of the journal: it still follows the server that lost
-    its role then. None if it follows another, or nobody.
+    """The journal's row of the failover that a replica has missed: it still follows the server that
+    lost the role then. None if it follows another, or none.
 
     Args:
         members: all of the inventory's, also those that are held.
     """
     target, channel = sides.target_of(member, members, None), sides.channel_of(member)
     followed = next((other for other in members if other.host == target), None)
-    # A channel that ran knows whom it followed; one that has met nobody does not.
+    # A channel that has connected knows its source's identity; one that never did does not.
     known = (channel["source_uuid"] or channel["source_server_id"]) if channel else None
     number = str(known or "")
     return next(

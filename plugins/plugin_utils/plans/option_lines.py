@@ -26,7 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side
 
-# What SET GLOBAL can mend without a restart; the others take effect at the next start.
+# What SET GLOBAL can change without a restart; the others take effect at the next start.
 DYNAMIC = (*DURABILITY, "read_only", "sync_relay_log")
 # What gtid.yml leaves in our file on a server that replicated before.
 GTID_COMMENT = "replication by GTID"
@@ -39,20 +39,19 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def unknown(info: Info) -> str:
-    """Why nobody knows what this server's option files say; empty if they were read."""
+    """Why this server's option files are unknown; empty if they were read."""
     return info["option_files"].get("unknown") or ""
 
 
 def command_line(info: Info) -> dict[str, str]:
-    """The options that a server was started with beside its option files, which they override."""
+    """The server's command-line options, which override its option files."""
     return info["option_files"].get("command_line") or {}
 
 
 def server_id(host: str, explicit: int, info: Info, fresh: bool) -> int:
     """The host's server_id: the one asked for, the one it runs with, or one made from its name.
 
-    A fresh server runs with 1 (MySQL 8.0 and later, MariaDB) or 0 like every other, which is no
-    identity.
+    Every fresh server runs with 1 (MySQL 8.0 and later, MariaDB) or 0, which does not identify it.
 
     Args:
         host: inventory name.
@@ -88,8 +87,7 @@ def listens_on_loopback_only(info: Info) -> bool:
 def replication_options(side: Side, info: Info, settings: Settings, number: int) -> list[Line]:
     """P0: the lines that a server needs to be a source or replica at all.
 
-    A line that our file holds stays, so that the same file comes out of every run; one that was
-    lost comes back.
+    A line in our file stays, so that every run gives the same file; a lost line is restored.
     """
     ours = option_files.parse_ours(info["option_files"]["ours"])
     options: list[Line] = [("server_id", number)]
@@ -109,11 +107,12 @@ def replication_options(side: Side, info: Info, settings: Settings, number: int)
 def semisync_options(side: Side, info: Info, settings: Settings, on: bool = True) -> list[Line]:
     """The lines of one side of semi-sync, for the variables that this server has.
 
-    The plugin's options carry loose_: without it a server whose plugin is gone would not start.
+    The plugin's options have the prefix loose_: without it a server without the plugin would not
+    start.
 
     Args:
-        on: whether it is switched on, or set and off until the host has this side. An old MariaDB
-            that starts with both on may cut the end of a source's binary log (MDEV-33465).
+        on: whether it is enabled, or configured but off until the host has this side. An old
+            MariaDB that starts with both on may truncate a source's binary log (MDEV-33465).
     """
     values: dict[Side, dict[str, int | str]] = {
         "source": {
@@ -132,8 +131,8 @@ def semisync_options(side: Side, info: Info, settings: Settings, on: bool = True
 
 
 def durability_options(settings: Settings) -> list[Line]:
-    """What a server must write to its own disk before a commit counts: the source, and a replica
-    that may be the source tomorrow.
+    """What a server must write to its own disk before a commit counts; for the source, and for a
+    replica that may be promoted.
     """
     return [
         ("sync_binlog", settings["sync_binlog"]),
@@ -178,8 +177,8 @@ def sections(
 
     Args:
         stage: 'replication' leaves semi-sync out, for a baseline before it; 'full' is everything.
-        accompanied: whether the cluster has replicas. Where it has none, as behind a failover of a
-            pair, a source that waits would let nobody write.
+        accompanied: whether the cluster has replicas. Without any, as after a failover of a pair, a
+            source that waits would block all writes.
     """
     on = accompanied or side != "source"
     result: list[Section] = []
@@ -212,8 +211,8 @@ def drift(options: list[Line], info: Info) -> Drift:
         name = option_files.canonical_name(option)
         running = runtime_value(info, name)
         if name == "read_only" and not channels.running(info["channel"]):
-            # It may be no replica any more: somebody promoted it. What is in the option file comes
-            # with the next start.
+            # It may have been promoted by hand meanwhile. The option file takes effect at the next
+            # start.
             continue
         same = running == "ON" if name == "log_bin" else same_value(running, value)
         if not same:
@@ -222,7 +221,7 @@ def drift(options: list[Line], info: Info) -> Drift:
 
 
 def withdrawn(options: list[Line], info: Info) -> Drift:
-    """What a line of ours that goes leaves behind in the running server, as drift() has it."""
+    """What a removed line of ours leaves in the running server, in the form of drift()."""
     name = "sync_relay_log"
     files = info["option_files"]
     if name not in option_files.parse_ours(files["ours"]) or name in dict(options):
@@ -233,7 +232,7 @@ def withdrawn(options: list[Line], info: Info) -> Drift:
 
 
 ComparedKey = Literal["timeout_ms", "wait_point", "wait_for_replica_count", "wait_no_replica"]
-# What the inventory says of semi-sync on a source: key of names.SOURCE_VARIABLES -> of Settings.
+# The inventory's semi-sync settings for a source: key of names.SOURCE_VARIABLES -> of Settings.
 COMPARED: dict[str, ComparedKey] = {
     "timeout": "timeout_ms",
     "wait_point": "wait_point",
@@ -248,7 +247,7 @@ def differing_from_inventory(
     """Semi-sync's values on a source that are not what the inventory wants.
 
     Args:
-        settings: a value that is not among them is not compared.
+        settings: a missing value is not compared.
 
     Returns:
         list of (public variable, the server's name, running value, wanted value).

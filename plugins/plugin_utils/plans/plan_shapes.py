@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shapes of a host's plan: RETURN of semisync_plan says what they mean, playbooks read them."""
+"""The shapes of a host's plan, which playbooks read; RETURN of semisync_plan says what they
+mean.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ Drift = dict[str, tuple[str | None, int | str]]
 
 
 class OptionFileStep(TypedDict):
-    """Where our lines go, and whether they are there already."""
+    """Where our lines go, and whether they are already there."""
 
     path: str
     kind: str
@@ -54,14 +56,14 @@ class ChannelTls(TypedDict):
 
 
 class CloneTls(TypedDict):
-    """How a clone travels; need is required, disabled or any."""
+    """TLS of a clone; need is required, disabled or any."""
 
     need: str
     ca: str | None
 
 
 class SeedStep(TypedDict):
-    """How a replica is seeded; because is why not by the faster method."""
+    """How a replica is seeded; because says why not by the faster method."""
 
     method: str | None
     why: str
@@ -76,7 +78,7 @@ class AccountStep(TypedDict):
 
 
 class Spending(TypedDict):
-    """What of a change needs a row in the journal first."""
+    """The part of a change that needs a row in the journal first."""
 
     spends: str
     settles: bool
@@ -141,7 +143,7 @@ class ServerPart(Spending):
 
 
 class ChannelPart(TypedDict):
-    """A replica's channel, and what other hosts' channels mean to a source."""
+    """A replica's channel, and what a source needs to know of other hosts' channels."""
 
     channel: str
     channels_change: bool
@@ -166,7 +168,7 @@ class HostPlan(ClusterPart, StagePart, ServerPart, ChannelPart):
 
 
 class Plan(HostPlan):  # pylint: disable=duplicate-bases  # dict, once, at run time
-    """The same with what it depends on of the others."""
+    """The same with what it needs to know of the other hosts."""
 
     cluster_changes: bool
     turns: int

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reasons to stop before anything is touched: each names the host, what is there and what to do."""
+"""Reasons to stop before anything is changed: each names the host, what was found and what
+to do.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,11 @@ def no_replica(where: str, source: str, held: Sequence[str]) -> str:
 def of_inventory(
     cluster: str, members: list[Member], alone: bool = False, held: Sequence[str] = ()
 ) -> list[str]:
-    """Clusters that are no source with its replicas.
+    """Clusters that are not one source with its replicas.
 
     Args:
-        held: hosts of the cluster that a failover left behind, which are none of the members.
-        alone: whether a source may be all that is left.
+        held: hosts of the cluster in quarantine since a failover, which are not among the members.
+        alone: whether a source may be the last host.
     """
     sources = [member.host for member in members if member.group == "source"]
     replicas = [member.host for member in members if member.group == "replica"]
@@ -83,8 +85,8 @@ def of_inventory(
 
 
 def of_reading(members: list[Member]) -> list[str]:
-    """Hosts whose state could not be had, or is not known in the part that plans are made of; those
-    that another's failure took out of the run only if there is no such other.
+    """Hosts that could not be read, or whose state is unknown where a plan needs it; hosts that
+    another's failure took out of the run only if there is no such other host.
     """
     unread = {
         member.host: member.error or unknown_options(member)
@@ -96,13 +98,13 @@ def of_reading(members: list[Member]) -> list[str]:
 
 
 def unknown_options(member: Member) -> str:
-    """Why nothing can be planned for a server: what it starts with is not known; or empty."""
+    """Why nothing can be planned for a server, because its start options are unknown; or empty."""
     reason = option_lines.unknown(member.facts)
     return reason and f"what its server starts with is not known: {reason}"
 
 
 def of_sides(members: list[Member]) -> list[str]:
-    """Servers that contradict each other about who is the source, or a change of roles that is
+    """Servers that contradict each other about which is the source, or a role change that is
     neither done nor undone.
     """
     decided = sides.decide(members)
@@ -116,7 +118,7 @@ def of_sides(members: list[Member]) -> list[str]:
 
 
 def of_cluster(members: list[Member], settings: Settings) -> list[str]:
-    """Everything that keeps a cluster, whose members all answered, from becoming what is wanted."""
+    """Everything that keeps a cluster from its settings, if all members were read."""
     reasons = of_engines(members)
     if reasons:
         return reasons
@@ -153,7 +155,7 @@ def of_engines(members: list[Member]) -> list[str]:
 
 
 def of_server(member: Member) -> list[str]:
-    """What is wrong with one server by itself."""
+    """What is wrong with one server."""
     reasons, info = [], member.facts
     try:
         plugin.check_mix(info["plugins"], info["plugins_registered"], info["names"]["generation"])
@@ -195,7 +197,7 @@ def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
             f" {source.facts['engine']} {source.facts['version']} waits for one acknowledgement"
             " only; set it to 1"
         ]
-    # One that is left alone waits for nobody.
+    # The last host of a cluster waits for no acknowledgement.
     if count > replicas > 0:
         return [
             f"{source.host}: semisync_wait_for_replica_count is {count}, but the cluster has"
@@ -205,7 +207,7 @@ def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
 
 
 def of_channel(member: Member, source: Member, members: list[Member]) -> list[str]:
-    """A replica that follows somebody else."""
+    """A replica that follows another server."""
     channel = member.channel
     if channel is None:
         return []
@@ -226,7 +228,7 @@ def of_channel(member: Member, source: Member, members: list[Member]) -> list[st
         return []
     row = next((row for row in sides.held_rows(members) if row["id"] == named), None)
     if row:
-        # It is no host of the inventory any more, and rejoin.yml asks all that had a part.
+        # It is no longer in the inventory, and rejoin.yml needs every host of that failover.
         return [f"{missed_words(member, source, row)}; put {row['host']} back for that"]
     return [
         f"{member.host} replicates from another source:"
@@ -236,7 +238,7 @@ def of_channel(member: Member, source: Member, members: list[Member]) -> list[st
 
 
 def missed_words(member: Member, source: Member, row: HeldRow) -> str:
-    """Of a replica that missed a failover, who brings it over."""
+    """What to do about a replica that missed a failover."""
     return (
         f"{member.host} was away when {row['host']} lost its role, and follows it still: rejoin.yml"
         f" with semisync_rejoin={member.host} says whether it has what {source.host} lacks, and"
@@ -247,9 +249,7 @@ def missed_words(member: Member, source: Member, row: HeldRow) -> str:
 def of_new_replica(
     member: Member, source: Member, members: list[Member], settings: Settings
 ) -> list[str]:
-    """A replica without a working channel: is it safe to make it follow the source from the
-    beginning?
-    """
+    """A replica without a working channel: can it safely follow the source from the beginning?"""
     reasons = []
     for server in (source, member):
         if not server.facts["names"]["gtid"]:
@@ -302,7 +302,7 @@ def of_rotation(member: Member, settings: Settings) -> str:
 
 
 def of_data(member: Member, source: Member, members: list[Member], settings: Settings) -> list[str]:
-    """A new replica must have the source's data, or be given it; what it has of its own is never
+    """A new replica must have the source's data, or be seeded; its own data are never
     overwritten.
     """
     if seed.needed(member, members, settings):
@@ -333,8 +333,8 @@ def of_data(member: Member, source: Member, members: list[Member], settings: Set
 
 
 def of_overrides(member: Member, members: list[Member], settings: Settings) -> list[str]:
-    """What counts more than our option file, and says otherwise: SET PERSIST, and the command line
-    that the server is started with.
+    """What overrides our option file with other values: SET PERSIST, and the server's
+    command line.
     """
     sections = option_lines.sections(
         member.side,
@@ -354,7 +354,7 @@ def of_overrides(member: Member, members: list[Member], settings: Settings) -> l
                 f"{member.host}: {name} is persisted as {persisted} (SET PERSIST), which overrides"
                 f" the wanted {value}; run RESET PERSIST {name}"
             )
-        # Another name of a log is as good.
+        # Another name for a log is fine.
         logs = ("log_bin", "relay_log")
         if given is not None and name not in logs and not values.same_value(given or "ON", value):
             reasons.append(

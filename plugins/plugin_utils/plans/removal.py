@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a cluster goes back to asynchronous replication: what of it is ours, and what has to be
+"""How a cluster returns to asynchronous replication: what the collection set up, and what has to be
 undone on each host.
 
-Our lines in the option file are the evidence that semi-sync on a host is ours. They are the last
-thing to go, so that a removal that was interrupted is finished by the next one.
+Our lines in the option file prove that the collection set up semi-sync on a host. They are removed
+last, so that the next run finishes an interrupted removal.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_semisync(name: str) -> bool:
 
 
 def sides(member: Member) -> list[Side]:
-    """The sides of semi-sync that our lines set on this host, on or off."""
+    """The sides of semi-sync that our lines configure on this host, on or off."""
     lines = option_files.parse_ours(member.facts["option_files"]["ours"])
     return sorted({side for name, side in SWITCHES.items() if name in lines})
 
@@ -50,10 +50,10 @@ def enabled(member: Member, side: Side) -> bool:
 
 
 def left_behind(member: Member) -> str | None:
-    """The text of the lines that replication needs after the next restart too; None if our text
-    has none.
+    """The text of the lines that replication needs after the next restart too; None if our text has
+    none.
 
-    A replica got its address for others for the day it is promoted: that goes.
+    A replica's address for others was only for its promotion: it is removed.
     """
     goes = (*option_lines.DYNAMIC, *(("bind_address",) if member.side == "replica" else ()))
     lines = [
@@ -71,7 +71,7 @@ def left_behind(member: Member) -> str | None:
 
 
 def option_file_step(member: Member) -> dict[str, Any]:
-    """What happens to our lines: nothing, or they go and leave a text at a place."""
+    """What happens to our lines: nothing, or they are removed and a text stays in some file."""
     files = member.facts["option_files"]
     text = left_behind(member)
     return {
@@ -81,13 +81,13 @@ def option_file_step(member: Member) -> dict[str, Any]:
         "ours": files["ours"] is not None,
         "left_behind": text,
         "left_behind_path": files["left_behind"]["path"],
-        # As the replacement of a regular expression.
+        # Escaped, as the replacement of a regular expression.
         "replacement": (text or "").replace("\\", "\\\\"),
     }
 
 
 def restart_io(member: Member) -> bool:
-    """True on a replica whose IO thread still acknowledges, or that a broken-off removal left
+    """Whether a replica's IO thread still acknowledges, or an interrupted removal left it
     stopped.
     """
     channel = member.channel
@@ -98,7 +98,7 @@ def restart_io(member: Member) -> bool:
 
 
 def start(member: Member) -> bool:
-    """Whether only the IO thread is down: so a removal that was broken off may leave it."""
+    """Whether only the IO thread is stopped: an interrupted removal may leave it so."""
     channel = member.channel
     return bool(
         member.side == "replica"
@@ -141,7 +141,7 @@ def make(member: Member, members: list[Member]) -> dict[str, Any]:
 
 
 def remains(member: Member) -> list[str]:
-    """What stays on a host that is not ours and that people should know of, in words."""
+    """What stays on a host because the collection did not set it up, in words."""
     reasons, info = [], member.facts
     if not sides(member):
         for side in (SOURCE, REPLICA):
@@ -174,7 +174,9 @@ def problems(members: list[Member]) -> list[str]:
 
 
 def of_option_files(member: Member) -> list[str]:
-    """Other people's lines that would keep the server from starting, or bring semi-sync back."""
+    """Lines that are not ours and would keep the server from starting, or enable semi-sync
+    again.
+    """
     files, info, reasons = member.facts["option_files"], member.facts, []
     for side in sides(member):
         names = info["names"][side]["variables"]

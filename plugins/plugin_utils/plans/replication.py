@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a host stands in replication: whether it is new to it, and what its channel needs."""
+"""A host's state of replication: whether it is new, and what its channel needs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def sets_replication_up(member: Member) -> bool:
-    """Whether our file has lines of P0, or had them before it was lost: nobody else makes up
-    that server_id.
+    """Whether our file has lines of P0, or had them before it was lost: only the collection
+    generates that server_id.
     """
     files, variables = member.facts["option_files"], member.facts["variables"]
     if any(
@@ -31,8 +31,8 @@ def sets_replication_up(member: Member) -> bool:
 
 
 def is_fresh(member: Member, members: list[Member]) -> bool:
-    """Whether P0 is the collection's business: the host does not replicate, or our file already
-    sets P0.
+    """Whether the collection manages P0 here: the host does not replicate, or our file already sets
+    P0.
     """
     if sets_replication_up(member):
         return True
@@ -57,8 +57,8 @@ def channel_step(member: Member, members: list[Member]) -> str:
 
 
 def never_connected(channel: Channel) -> bool:
-    """Whether a channel is configured but has not met its source yet: a run was interrupted, or
-    cannot log in.
+    """Whether a channel is configured but has never connected to its source: a run was interrupted,
+    or it cannot log in.
     """
     return (
         not channel["source_uuid"]

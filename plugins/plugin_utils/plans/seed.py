@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which new replicas have to be given their source's data first, and by which way."""
+"""Which new replicas have to be seeded, and by which method."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def filled(info: Info) -> list[str]:
-    """Schemas that hold something: an empty one is no data, as test of a new MySQL 5.6."""
+    """Schemas that are not empty: an empty one is no data, such as test of a new MySQL 5.6."""
     return [name for name in info["schemas"] if name not in info.get("empty_schemas", [])]
 
 
@@ -36,8 +36,8 @@ def strangers(member: Member, source: Member) -> str:
     known = bool(info["gtid"].get(kind.APPLIED))
     if local:
         return f"transactions {local}"
-    # A restored backup carries the source's GTIDs; without them nothing says that the same schema
-    # is the same data.
+    # A restored backup has the source's GTIDs; without them nothing shows that an equal schema has
+    # equal data.
     return "" if known or not filled(info) else f"schemas {', '.join(filled(info))}"
 
 
@@ -52,8 +52,8 @@ def missing_history(
         executed = member.facts["gtid"].get("gtid_executed") if purged else ""
         lost = purged.minus(gtids.MysqlGtids.parse(executed))
         return f"the source {source.host} has purged binary logs it needs ({lost})" if lost else ""
-    # Canary rows are in the binary log, but reach a replica by GTID only when they were written
-    # with one.
+    # Canary rows are in the binary log, but reach a replica by GTID only if they were written with
+    # one.
     by_gtid = source.facts["engine"] == "mariadb" or source.facts["variables"]["gtid_mode"] == "ON"
     schemas = [
         name
@@ -90,15 +90,13 @@ def by_position(source: Member, members: list[Member]) -> bool:
 
 
 def half_seeded(info: Info) -> bool:
-    """True on a replica that a seeding of ours was interrupted on: what it holds is no data of its
-    own.
-    """
+    """Whether a seeding of ours was interrupted on this replica: then its data are not its own."""
     seeded = info.get("seed")
     return seeded is not None and seeded.get("state") == "loading"
 
 
 def own_data(member: Member, source: Member) -> str:
-    """What a seeding would destroy on a replica, in words; empty if there is nothing to lose."""
+    """What a seeding would destroy on a replica, in words; empty if nothing."""
     if half_seeded(member.facts):
         return ""
     local = strangers(member, source)
@@ -141,7 +139,7 @@ def step(member: Member, members: list[Member], settings: Settings) -> SeedStep 
 
 
 def leftover(member: Member) -> bool:
-    """True on a source where a run that was interrupted left the account of a clone."""
+    """Whether an interrupted run left the account of a clone on a source."""
     return member.side == "source" and any(
         account["user"] == DONOR for account in member.facts["accounts"]
     )
@@ -169,8 +167,8 @@ def problem(member: Member, members: list[Member], settings: Settings) -> str:
 
 
 def choose(wanted: str, source: Info, replica: Info) -> tuple[str | None, str]:
-    """(method, because): the way to copy, and why not the faster one; (None, why) where none will
-    do.
+    """(method, because): the method of copying, and why not the faster one; (None, why) if none
+    works.
 
     Args:
         wanted: auto, clone, backup or dump.

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is the source of a cluster. The inventory's groups say how it begins; once it replicates, the
-servers say what is: whom the others follow, and whom the journal names.
+"""Which server is the source of a cluster. The inventory's groups decide at the beginning; once the
+cluster replicates, the servers do: which one the others follow, and which one the journal names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Sides(NamedTuple):
-    """Who is the source, and what speaks against it.
+    """The source, and what contradicts it.
 
     Attributes:
         source: its inventory name; with problems, the likeliest. None if the inventory has none.
@@ -31,8 +31,8 @@ class Sides(NamedTuple):
         problems: what contradicts it, in words.
         row: the newest row of the journal, or None.
         interrupted: an operation that is neither done nor undone, in words, or "".
-        writing: hosts that take writes, each for itself, and claim to be the source; where there
-            are several. What they claim is the first of the problems.
+        writing: hosts that accept writes independently and claim to be the source, if there are
+            several. Their claims are the first of the problems.
     """
 
     source: str | None
@@ -50,11 +50,12 @@ def rivals_of(
     edges: dict[str, str],
     row: JournalRow | None,
 ) -> list[str]:
-    """Hosts that claim to be the source beside the likeliest.
+    """Hosts that claim to be the source, besides the likeliest.
 
     Args:
-        heads: hosts that others follow and that follow none, and whom the journal surely names.
-        edges: host -> whom it follows.
+        heads: hosts that others follow and that follow none, and the one that the journal certainly
+            names.
+        edges: host -> the host it follows.
         row: the newest row of the journal.
     """
     left_behind = [known["id"] for known in held_rows(members)]
@@ -74,7 +75,7 @@ def rivals_of(
 
 
 def interruption(row: JournalRow | None) -> str:
-    """An operation that the journal has as begun, in words, or ""."""
+    """An operation that the journal shows as begun, in words, or ""."""
     if not row or row["state"] != journal.BEGUN:
         return ""
     return (
@@ -84,7 +85,9 @@ def interruption(row: JournalRow | None) -> str:
 
 
 def decide(members: list[Member]) -> Sides:
-    """Who is the source of a cluster whose members said what they said, or could not be read."""
+    """Decide which member is the source from what the members reported; some may not have been
+    read.
+    """
     members = list({member.host: member for member in reversed(members)}.values())[::-1]
     row, problems = newest_row(members)
     named, surely = named_by(row, members)
@@ -134,8 +137,8 @@ def newest_row(members: list[Member]) -> tuple[JournalRow | None, list[str]]:
 
 
 def held_rows(members: list[Member]) -> list[HeldRow]:
-    """What the longest of the members' journals says of the servers that a failover left behind:
-    that of a host which is held ends before.
+    """What the longest of the members' journals says of quarantined servers: a held host's own
+    journal ends earlier.
     """
     read = [member.info for member in members if member.info is not None]
     journals = [info.get("journal") for info in read]
@@ -155,7 +158,7 @@ def row_words(row: JournalRow) -> str:
 
 def named_by(row: JournalRow | None, members: list[Member]) -> tuple[str | None, bool]:
     """(the member that the journal's newest row names as the source or None, whether that is the
-    very server and not only the same name).
+    same server and not only the same name).
     """
     if row is None:
         return None, False
@@ -170,25 +173,25 @@ def named_by(row: JournalRow | None, members: list[Member]) -> tuple[str | None,
             return member.host, True
     for member in members:
         if member.host == name:
-            # Data that was copied here from another cluster brings its journal.
+            # Data copied from another cluster include its journal.
             return member.host, member.info is None
     return None, False
 
 
 def identity(member: Member) -> str:
-    """What the journal knows a member by; empty if it could not be read."""
+    """A member's identity in the journal; empty if it could not be read."""
     return journal.identity(variables_of(member))
 
 
 def in_row(member: Member, row: JournalRow | None) -> bool:
-    """True for one of the two servers that a row of the journal is about."""
+    """Whether a member is one of the two servers of a journal row."""
     return row is not None and bool(
         identity(member) and identity(member) in (row["from_id"], row["to_id"])
     )
 
 
 def variables_of(member: Member) -> Variables:
-    """A member's server variables, none if it could not be read."""
+    """A member's server variables, empty if it could not be read."""
     return member.info["variables"] if member.info else {}
 
 
@@ -210,16 +213,16 @@ def writes_alone(member: Member, edges: dict[str, str]) -> bool:
 
 
 def active(member: Member) -> bool:
-    """Whether a member's channel does anything, or tries to."""
+    """Whether any thread of a member's channel runs, or tries to."""
     channel = channel_of(member)
     return channel is not None and (channel["io_running"], channel["sql_running"]) != ("No", "No")
 
 
 def followed(members: list[Member], row: JournalRow | None) -> dict[str, str]:
-    """Who follows whom within the cluster, by host.
+    """Which host follows which within the cluster, by host.
 
-    A channel that stands still on a server that takes writes, and that another follows or the
-    journal has promoted, is what is left of its time as a replica: it follows nobody any more.
+    A stopped channel on a server that takes writes, and that another follows or the journal shows
+    as promoted, is left over from its time as a replica: it no longer follows any server.
     """
     targets = {member.host: target_of(member, members, row) for member in members}
     edges = {host: target for host, target in targets.items() if target}
@@ -233,10 +236,10 @@ def followed(members: list[Member], row: JournalRow | None) -> dict[str, str]:
 
 
 def target_of(member: Member, members: list[Member], row: JournalRow | None) -> str | None:
-    """The member that a member's channel follows; None if that is nobody of the cluster.
+    """The member that a member's channel follows; None if that is outside the cluster.
 
-    A channel that ran knows its source's server_uuid or server_id. One that never did has the
-    address alone, and so has a member that could not be read.
+    A channel that has run knows its source's server_uuid or server_id. One that never ran has only
+    the address, and so has a member that could not be read.
     """
     channel, others = channel_of(member), [other for other in members if other is not member]
     if not channel:
@@ -252,7 +255,7 @@ def target_of(member: Member, members: list[Member], row: JournalRow | None) -> 
     unread = [other.host for other in others if other.info is None]
     if not unread or not (uuid or number):
         return None
-    # By its address it is nobody of the cluster, but it may be one that cannot say who it is.
+    # Its address is outside the cluster, but it may be a member that could not be read.
     for identifier, host in journal.ends(row) if row else ():
         if identifier == (uuid or str(number)) and host in unread:
             return host
@@ -273,7 +276,7 @@ def followed_by(channel: Channel, variables: Variables) -> bool:
 
 
 def tops_of(edges: dict[str, str]) -> tuple[list[str], list[list[str]]]:
-    """(who is followed and follows nobody, rings)."""
+    """(hosts that are followed and follow none, rings)."""
     tops: list[str] = []
     rings: list[list[str]] = []
     for host in edges:
@@ -298,7 +301,9 @@ def choose(
     row: JournalRow | None,
     by_group: list[str],
 ) -> str | None:
-    """The likeliest source: who is followed, then whom the journal names, then the inventory's."""
+    """The likeliest source: the followed host, then the one that the journal names, then the
+    inventory's.
+    """
     by_host = {member.host: member for member in members}
     if len(tops) == 1 and not (
         by_host[tops[0]].info is None and named and writes_alone(by_host[named], edges)
@@ -345,7 +350,7 @@ def claims_of(
 
 
 def contradiction(hosts: list[str], writing: tuple[str, ...], claims: dict[str, list[str]]) -> str:
-    """Who claims what, and what to do."""
+    """The claims of the hosts, and what to do."""
     listed = "; ".join(f"{host}: {', '.join(claims[host])}" for host in hosts)
     if writing:
         return (

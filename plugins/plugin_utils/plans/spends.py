@@ -1,20 +1,22 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a plan changes what a source waits for, so that the last look at it proves nothing."""
+"""Whether a plan changes what a source waits for, so that the last look at it no longer proves
+anything.
+"""
 
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import Drift, Spending
 
-# What decides for whom, how and how long a source's commits wait, by our keys.
+# What decides for which replicas, how and how long a source's commits wait, by our keys.
 WAITS_BY = ("enabled", "timeout", "wait_no_replica", "wait_point", "wait_for_replica_count")
 
 
 def of_plan(member: Member, drift: Drift, reasons: list[str]) -> Spending:
-    """`spends`, see spends(), and `settles`: whether the journal is to say that such a change is
-    made, one of this run's or one that an interrupted run began.
+    """`spends`, see spends(), and `settles`: whether the journal must record such a change as made,
+    one of this run or one that an interrupted run began.
     """
     words = spends(member, drift, reasons)
     begun = member.side == "source" and member.facts.get("settings_open")
@@ -22,8 +24,8 @@ def of_plan(member: Member, drift: Drift, reasons: list[str]) -> Spending:
 
 
 def spends(member: Member, drift: Drift, reasons: list[str]) -> str:
-    """What of a plan makes the last look at a source prove nothing any more, in words; empty if
-    nothing does: what it waits for changes, or it is stopped cleanly, which confirms what waits.
+    """Why a plan invalidates the last look at a source, in words: it changes what the source waits
+    for, or shuts it down cleanly, which confirms waiting commits. Empty if it does neither.
 
     Args:
         drift: variable -> (what it is, what is wanted), of what is set on the running server too.

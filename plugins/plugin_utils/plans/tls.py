@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a channel uses TLS and how it knows its source: what is wanted, and how far a replica is
-from it.
+"""Whether a channel uses TLS and how it knows its source: what is wanted, and how a replica
+differs.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ GENERATED = "generated"
 
 
 def wanted(settings: Settings, source: Info, replica: Info, configuring: bool) -> WantedTls | None:
-    """What a replica's channel should have: {'ssl', 'ca', 'verify'}, or None if it is left as it
-    is.
+    """What a replica's channel should have: {'ssl', 'ca', 'verify'}, or None if it stays unchanged.
 
     Args:
         settings: the wanted values, under short names.
@@ -36,7 +35,7 @@ def wanted(settings: Settings, source: Info, replica: Info, configuring: bool) -
         configuring: whether the channel is set up in this run.
 
     Returns:
-        'ca' and 'verify' are None if the server's own way is right.
+        'ca' and 'verify' are None if the server's default is right.
     """
     mode, silent = settings["replication_ssl"], replica["names"]["verifies_source_by_default"]
     if mode == "auto" and not configuring:
@@ -47,14 +46,14 @@ def wanted(settings: Settings, source: Info, replica: Info, configuring: bool) -
     name = settings["replication_ssl_verify_name"]
     if ca == GENERATED:
         ca = replica["certificates"]["copy"]["path"]
-    # MariaDB 11.4 and later proves itself by the account's password. Said aloud: a channel may have
-    # been told otherwise.
+    # MariaDB 11.4 and later proves itself by the account's password. Set explicitly, because a
+    # channel may have another value.
     proves = silent and not ca and source["names"]["proves_itself_by_password"]
     return {"ssl": True, "ca": ca, "verify": bool(name or proves)}
 
 
 def clone(settings: Settings, source: Info, replica: Info) -> CloneTls:
-    """How a clone travels: {'need', 'ca'}.
+    """TLS of a clone: {'need', 'ca'}.
 
     Args:
         settings: the wanted values, under short names.
@@ -83,7 +82,7 @@ def copy_of_authority(
     if not want or not want["ssl"] or settings["replication_ssl_ca"] != GENERATED:
         return None
     copy, text = replica["certificates"]["copy"], source["certificates"]["ca"]
-    # A seeding that comes first replaces the folder.
+    # A seeding before this replaces the folder.
     return {"path": copy["path"], "content": text, "changed": configuring or copy["text"] != text}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Everything that keeps a replica from taking over, each by a name: what was found, the way out,
-and whether somebody may accept what it costs.
+and whether the operator may accept what it costs.
 """
 
 from __future__ import annotations
@@ -151,20 +151,21 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             f"{source.host}: the source is not known to be dead ({source.error})",
             "include its host in the run: it must be unreachable, or report that nothing listens;"
             f" if its server hangs, power it off or kill it (SIGKILL){ends}",
-            # Tasks that ended well are somebody's word that it is dead; nothing says that it lives.
+            # Successful tasks are the operator's word that it is dead; nothing shows that it is
+            # alive.
             fence == survivors.AHEAD or (fence == survivors.BEHIND and not evidence.unfenced),
         )
 
 
 def of_living(evidence: Evidence) -> Case | None:
-    """The case of a source that may live, and that somebody may have fenced; None where it is dead,
-    or no hook is left to end it.
+    """The case of a source that may be alive, and that may have been fenced; None if it is dead, or
+    no hook is left to end it.
     """
     return next((case for case in of_source(evidence) if case.acceptable), None)
 
 
 def of_fence(evidence: Evidence) -> Iterator[Case]:
-    """Whoever has a power switch reckons with it."""
+    """A failed fence must be known: the operator relies on it."""
     if evidence.unfenced:
         yield Case(
             "unfenced",
@@ -176,7 +177,7 @@ def of_fence(evidence: Evidence) -> Iterator[Case]:
 
 
 def of_sides(evidence: Evidence) -> Iterator[Case]:
-    """Who is the source must be clear, and nobody else may take writes."""
+    """The source must be clear, and no other server may take writes."""
     decided, source = sides.decide(evidence.members), source_of(evidence.members)
     closed = interrupted_switchover.closed_by_hand(evidence.members, decided.row)
     remedy = "docs/operations.md says how to make it clear"

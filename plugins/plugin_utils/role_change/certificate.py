@@ -49,7 +49,7 @@ def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
     """The verdict and what it rests on.
 
     Returns:
-        verdict; window (begin, end, and commits, which nobody can count any more) or None; reasons,
+        verdict; window (begin, end, and commits, which can no longer be counted) or None; reasons,
         in words; pending (premises that are still to be shown, for a failover that is not done);
         proven_until, before which nothing that was confirmed is missing once all is applied, with
         proven_by_beat, the beat that shows it, and seconds_before_end, how long before the source's
@@ -210,7 +210,7 @@ def record(
 
     Args:
         decision: cases.decide() by the evidence.
-        fenced: what is known of the tasks of semisync_hook_fence; None where none have run.
+        fenced: what is known of the tasks of semisync_hook_fence; None if none have run.
     """
     chosen = decision.chosen
     rows = premises.rows(evidence, chosen)
@@ -327,7 +327,7 @@ def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
 
 
 def complaint(cluster: str, refused: list[cases.Case]) -> str:
-    """Why the run fails, and what to accept where that can be; empty where nothing was refused."""
+    """Why the run fails, and what to accept where that can be; empty if nothing was refused."""
     if not refused:
         return ""
     words = "; ".join(f"{case.name}: {case.words}. {case.remedy}" for case in refused)

@@ -380,7 +380,7 @@ def plain_value(value: object) -> object:
 
 
 def forks_problem(members: Sequence[Member]) -> list[str]:
-    """Why Ansible would not do a step on all hosts at the same time; empty where it does."""
+    """Why Ansible would not do a step on all hosts at the same time; empty if it does."""
     number = int(context.CLIARGS.get("forks") or constants.DEFAULT_FORKS)
     if number >= len(members):
         return []

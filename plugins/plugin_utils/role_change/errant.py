@@ -31,11 +31,11 @@ class Has(NamedTuple):
         identity: server_uuid on MySQL, server_id on MariaDB, as text.
         gtids: gtid_executed, or gtid_binlog_state.
         oldest: of the new source: gtid_purged; or on MariaDB where its oldest log begins, None
-            where that is not known.
+            if that is not known.
         by_gtid: whether each of its transactions has a GTID: gtid_mode ON; always so on MariaDB.
-        strict: MariaDB's gtid_strict_mode; None where nobody knows.
+        strict: MariaDB's gtid_strict_mode; None if unknown.
         disorder: of a former MariaDB source: where the numbers of a server fall in its log; ""
-            where they were seen to grow, None where its log was not read.
+            if they were seen to grow, None if its log was not read.
         by_log: whether its log alone was read, which does not name what came with a copy.
     """
 
@@ -144,9 +144,9 @@ def strangers(old: Has, new: Has) -> str:
 def mariadb_premises(old: Has, new: Has) -> list[str]:
     """Why a comparison of the two states says nothing.
 
-    A server numbers its own transactions upward, and others receive them in that order. So the
-    last number of a (domain, server_id) stands for all before it, unless somebody set
-    gtid_seq_no by hand: gtid_strict_mode refuses that, and a log that was read shows it.
+    A server numbers its own transactions upward, and others receive them in that order. So the last
+    number of a (domain, server_id) stands for all before it, unless gtid_seq_no was set by hand:
+    gtid_strict_mode refuses that, and a log that was read shows it.
     """
     words = []
     if not old.state.same_places(new.state):
@@ -193,9 +193,9 @@ def own_lost(old: Has, new: Has) -> Gtids:
 def lacks(old: Has, wanted: Gtids) -> Gtids:
     """What of these the former source is seen to lack.
 
-    Of a log's first numbers nobody sees whether they came with a copy: on MySQL they are only in
-    mysql.gtid_executed then, and its server says so once it runs. On MariaDB a server that wrote
-    nothing since is in no state; its numbers are below those that came behind them in their domain.
+    A log's first numbers do not show whether they came with a copy: on MySQL they are then only in
+    mysql.gtid_executed, and the server reports them once it runs. On MariaDB a server that wrote
+    nothing since is in no state; its numbers are below those that came after them in their domain.
     """
     return wanted.lacked_by(old.state, old.by_log)
 
@@ -220,12 +220,12 @@ def unlogged(
     sync_binlog: str | None,
     lost_power: bool | None,
 ) -> str:
-    """Why a server may have rows of which its log knows nothing, in words; empty where it may not.
+    """Why a server may have rows of which its log knows nothing, in words; empty if it may not.
 
     Args:
         version: as the server or its program says it.
-        sync_binlog: as it runs, or would start; None where nobody said.
-        lost_power: whether its host was started since that server died; None where nothing tells.
+        sync_binlog: as it runs, or would start; None if unknown.
+        lost_power: whether its host was started since that server died; None if unknown.
     """
     if sync_binlog == "1" or lost_power is False:
         return ""

@@ -190,7 +190,7 @@ def until_second(moment: str | None) -> str | None:
 
 def ahead_of(target: PartResult) -> AppliedAhead | None:
     """How the target applied its backlog, and whether it was careful with its disk again before it
-    opened; None where there was little.
+    opened; None if there was little.
     """
     ahead = target.get("ahead")
     if not ahead:
@@ -229,7 +229,7 @@ def shown(row: PremiseRow, target: PartResult) -> PremiseRow:
 
 
 def judged(done: Certificate) -> Certificate:
-    """The verdict once more, where what was pending is shown now, or nobody has shown it."""
+    """The verdict again, now that the pending premises are shown, or are known not to be."""
     awaited = [
         row
         for row in done["premises"]
@@ -285,7 +285,7 @@ def told(kept: Certificate) -> list[str]:
 
 
 def complaint(kept: Certificate, parts: Parts) -> str:
-    """Why the run fails; empty where the replica took over, and all others follow it."""
+    """Why the run fails; empty if the replica took over, and all others follow it."""
     where, target = f"Cluster {kept['cluster']!r}", kept["to"]
     if kept["outcome"] == REFUSED and not target:
         return f"Every IO thread that was stopped was started again. {kept['reason']}"

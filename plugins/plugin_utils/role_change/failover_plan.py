@@ -216,7 +216,7 @@ def relaxed(
     settings: Settings,
     to_apply: int,
 ) -> dict[str, str]:
-    """What is relaxed while the candidate applies, with the values that are put back: nothing where
+    """What is relaxed while the candidate applies, with the values that are put back: nothing if
     it was not asked for, it has little to apply, or is not careful anyway.
     """
     if not settings["failover_fast_apply"] or to_apply < FEW:
@@ -232,7 +232,7 @@ def apply_ahead(
     say: Callable[[str], None],
 ) -> Ahead | None:
     """Let the target apply what it has while its progress is told; its part does the rest, and says
-    what is wrong. What the certificate says of that, or None where there was little.
+    what is wrong. What the certificate says of that, or None if there was little.
 
     Args:
         plan: what its part is given.
@@ -296,7 +296,7 @@ def statements(
 
     Args:
         others: replicas that are read and will not follow.
-        wait_count: how many replicas acknowledge; none where that is accepted.
+        wait_count: how many replicas acknowledge; none if that is accepted.
     """
     names = switchover_plan.names_of(chosen)
     lines: list[tuple[str, str]] = [

@@ -146,7 +146,7 @@ def waits(member: Member) -> bool:
 
 
 def lacks(opened: Opened, member: Member) -> Gtids:
-    """What a replica has received that the target lacks; empty where that is nothing, and of one
+    """What a replica has received that the target lacks; empty if that is nothing, and of one
     that follows the target already.
     """
     kind, has = survivors.kind_of(member), opened.target.facts["gtid"]
@@ -238,7 +238,7 @@ def certificate_of(
     """What is proven of it: what was judged then, and that the target has what it had received.
 
     Args:
-        cluster, token, now: of this run, where nothing is known of the one that opened it.
+        cluster, token, now: of this run, if nothing is known of the one that opened it.
     """
     target, kept = opened.target, opened.kept
     if kept is None:

@@ -32,7 +32,7 @@ def half_done(members: list[Member], row: JournalRow | None) -> bool:
 
 
 class Ends(NamedTuple):
-    """The two servers of a row, each None where the inventory does not have it."""
+    """The two servers of a row, each None if the inventory does not have it."""
 
     source: Member | None
     target: Member | None
@@ -52,7 +52,7 @@ def begun(row: JournalRow | None) -> bool:
 
 
 def ends(members: list[Member], row: JournalRow) -> Ends:
-    """The two servers of a row: by what they say they are, by name where they were not read."""
+    """The two servers of a row: by what they say they are, by name if they were not read."""
     after, before = journal.ends(row)
     return Ends(server(members, *before), server(members, *after))
 
@@ -62,7 +62,7 @@ def server(
     number: str,
     name: str,
 ) -> Member | None:
-    """The member with this identity; where it was not read, the one of this name."""
+    """The member with this identity; if it was not read, the one of this name."""
     for member in members:
         if number and sides.identity(member) == number:
             return member
@@ -126,7 +126,7 @@ def everything(info: Info) -> Gtids:
 
 def opened(members: list[Member], row: JournalRow | None) -> tuple[Member, Member] | None:
     """(the source, the target) of a switchover whose source is lost, and whose target has taken
-    writes: nothing but finishing it is left. None where that is not so, or not known.
+    writes: nothing but finishing it is left. None if that is not so, or not known.
     """
     if row is None or not begun(row):
         return None
@@ -138,7 +138,8 @@ def opened(members: list[Member], row: JournalRow | None) -> tuple[Member, Membe
 
 def never_allowed(members: list[Member], row: JournalRow) -> bool:
     """Whether the target of an interrupted switchover cannot have been opened, whatever became of
-    it: the source follows the target before it lets that one open, and follows nobody.
+    it: the source follows the target before it lets that one open, and this source follows no
+    server.
     """
     source = ends(members, row).source
     if source is None or source.info is None or source.channel is not None:
@@ -193,7 +194,7 @@ def found(
     row: JournalRow,
     words: str,
 ) -> Found | None:
-    """What an interrupted switchover has against a failover; None where nothing.
+    """What an interrupted switchover has against a failover; None if nothing.
 
     Args:
         words: that it was interrupted.
@@ -227,7 +228,7 @@ def refused(
     words: str,
 ) -> list[str]:
     """Why switchover.yml can neither finish nor undo what was interrupted without a host that could
-    not be read; empty where it can.
+    not be read; empty if it can.
 
     Args:
         words: that it was interrupted.

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """While one host reads the rest of a dead source's log, the others keep their IO threads still.
 
-A process on each starts its IO thread again where nobody comes within a minute, and reading may
-take longer. Ansible carries a task out on all hosts at the same time, so each keeps its own.
+A process on each restarts its IO thread if the run does not return within a minute, and reading may
+take longer. Ansible runs a task on all hosts at the same time, so each renews its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MEET = 10.0
 
 
 def place(token: str) -> str:
-    """The file that a run's salvage leaves while it is at work, and where it has ended."""
+    """The file that a run's salvage leaves while it is at work, and when it has ended."""
     return os.path.join(constants.DEFAULT_LOCAL_TMP, f"semisync-salvage-{token}")
 
 

@@ -176,7 +176,9 @@ def stopped_first(seen: Ended) -> bool:
 
 
 def orderly(evidence: Evidence) -> bool:
-    """Whether its server was, or may have been, stopped in order: it confirms what waits then."""
+    """Whether its server was, or may have been, shut down cleanly: it then confirms waiting
+    commits.
+    """
     seen = ended(evidence)
     if log(evidence).get("shutdown"):
         return True

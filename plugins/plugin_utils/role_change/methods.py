@@ -63,7 +63,7 @@ def ways(
     Args:
         look: what its host said.
         engine: of both servers.
-        exposed: tables whose engine has no transactions; None where nobody knows.
+        exposed: tables whose engine has no transactions; None if unknown.
         accepted: those of them that were accepted by name.
     """
     unseen = unseen_words(host, exposed, accepted)
@@ -112,11 +112,11 @@ def unseen_words(
     exposed: Sequence[str] | None,
     accepted: Sequence[str],
 ) -> str:
-    """Which tables a crash may have left with what is in no binary log, in words; empty where there
+    """Which tables a crash may have left with what is in no binary log, in words; empty if there
     are none, or all were accepted by name.
 
     Args:
-        exposed: those whose engine has no transactions; None where nobody knows.
+        exposed: those whose engine has no transactions; None if unknown.
     """
     if exposed is None:
         return "which tables have no transactions is not known"
@@ -140,8 +140,8 @@ def unread(
     """Why there is no verdict, and how one is to be had, in words.
 
     Args:
-        error: what its server said, or nobody listens there.
-        silent: whether somebody listens, and did not answer to the end.
+        error: what its server reported, or that no server listens there.
+        silent: whether a server listens, but did not finish its response.
     """
     words = f"{host} could not be read: {look.get('why') or look.get('msg') or error}"
     if silent:
@@ -158,10 +158,10 @@ def unread(
 
 def waiting(member: Member) -> str:
     """Why nothing may be done with a server on which commits wait for an acknowledgement, in words;
-    empty where none does.
+    empty if none does.
 
-    With AFTER_SYNC they are in its log, and on MySQL not in gtid_executed. One that is stopped in
-    order tells their clients that they are confirmed, as MySQL does, and whoever makes it read-only
+    With AFTER_SYNC they are in its log, and on MySQL not in gtid_executed. A clean shutdown
+    confirms them to their clients, as on MySQL, and the statement that makes the server read-only
     waits for them.
     """
     status = member.info["semisync"]["source"]["status"] if member.info else {}
@@ -182,7 +182,7 @@ def unprepared(
     user: str,
     look: FormerLook,
 ) -> str:
-    """What keeps its host from following on any way, in words; empty where nothing does."""
+    """What keeps its host from following on any way, in words; empty if nothing does."""
     if look.get("reach"):
         return f"{host} cannot log in to {source} as {user}: {look['reach']}"
     place = look.get("option_file")

@@ -51,7 +51,7 @@ def untried(peers: list[Peer], tried: list[Try]) -> list[Peer]:
 
 
 def try_of(peer: Peer, tried: list[Try]) -> Try | None:
-    """What became of the try of a peer, None where it was not tried: that without TLS says nothing
+    """What became of the try of a peer, None if it was not tried: that without TLS says nothing
     against one that has it.
     """
     for one_try in tried:
@@ -65,7 +65,7 @@ class PeersReached(TypedDict):
     """Whom a replica reaches.
 
     Attributes:
-        reach: peer -> why the replication account cannot log in to it, empty where it can.
+        reach: peer -> why the replication account cannot log in to it, empty if it can.
         answered: those that answered at all.
     """
 

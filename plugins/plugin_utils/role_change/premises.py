@@ -146,7 +146,7 @@ def premise(
     good: bool | None,
     statement: str,
 ) -> Row:
-    """One row; good is None where nobody could see."""
+    """One row; good is None if it could not be seen."""
     title = BY_ID[point].title
     row = (
         check.unseen(point, host, title, expected, observed)
@@ -345,7 +345,7 @@ def end_words(evidence: Evidence) -> str:
         return "how its server ended is not known"
     moment = survivors.stamp(last_look.ended_at(evidence) or evidence.now)
     if last_look.orderly(evidence):
-        return f"its server ended by itself, or was stopped in order, at {moment}"
+        return f"its server ended by itself, or was shut down cleanly, at {moment}"
     return f"its server was killed by signal {seen['status']} at {moment}"
 
 

@@ -247,7 +247,7 @@ def sentences(
             " that moment. Stop the writers, or the source, and ask again."
         )
     if best["to_apply"] != 0:
-        lines.append(f"Let {best['host']} apply what it has before anybody writes to it.")
+        lines.append(f"Let {best['host']} apply what it has before clients write to it.")
     return [*lines, of_acknowledged(best["host"], ranked["unread"], needed, doubtful)]
 
 

@@ -128,7 +128,7 @@ class RejoinFacts:
         return errant.from_info(self.source.host, self.source.facts, first)
 
     def old_has(self) -> Has | None:
-        """What the former source has; None where it could not be read."""
+        """What the former source has; None if it could not be read."""
         # Once its data are a copy, what its old log had counts no more.
         copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
         log = None if copied else self.looked.get("log")
@@ -169,7 +169,7 @@ class RejoinFacts:
         return judged
 
     def unlogged(self) -> str:
-        """Why rows may be there without their transaction, in words; empty where none may."""
+        """Why rows may be there without their transaction, in words; empty if none may."""
         copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
         if copied or self.row is None:
             # A replica that was away was never asked to confirm anything.

@@ -263,7 +263,7 @@ def why_not(kept: RejoinRecord, closed: str) -> str:
     opened = [asked(kept, one["name"]) for one in others if not one["closed"]]
     words = f"{host} does not come back by the way {kept['way']}: {closed}"
     if kept["verdict"] == CANNOT_TELL and not kept["read_by"]:
-        # What it has may be read yet: nobody is told to give that up.
+        # Its transactions may still become readable: so do not advise to give them up.
         return f"{words} ({kept['points'][0]['reason']})"
     if not opened:
         return f"{words}. No other way is open: " + "; ".join(

@@ -84,8 +84,8 @@ def log_of_former(facts: RejoinFacts) -> LogOfFormer:
 
 
 def consent(way: str, judged: Judged, named: str) -> str:
-    """Why the transactions are not taken over, in words: they have to be named, so that nobody
-    consents to what was not shown.
+    """Why the transactions are not taken over, in words: they have to be named, so that there is no
+    consent to what was not shown.
     """
     if way != methods.REPLAY:
         return ""

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the end of the dead source's binary log makes up for what nobody saw of it.
+"""Whether the end of the dead source's binary log makes up for what no look saw.
 
-Whatever a source confirmed is in its binary log, with a replica or without one. Where that is read
-to its end and the candidate gets what it lacks, nothing that was confirmed can be missing.
+Everything that a source confirmed is in its binary log, with a replica or without one. If the log
+is read to its end and the candidate gets what it lacks, no confirmed transaction can be missing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def not_strict(evidence: Evidence, last: Look) -> list[str]:
 
 def problem(evidence: Evidence) -> tuple[str, str] | None:
     """(the case's name without "salvage_", what was found), where salvage is wanted and cannot be;
-    None where nothing is in its way.
+    None if nothing is in its way.
     """
     if not evidence.settings.get("failover_salvage"):
         return None
@@ -147,7 +147,7 @@ def covered_at(evidence: Evidence) -> float | None:
 
 
 def summary(evidence: Evidence) -> LogSummary | None:
-    """What the certificate keeps of it; None where nothing was read."""
+    """What the certificate keeps of it; None if nothing was read."""
     seen = evidence.salvage or {}
     if not covers(evidence) or "count" not in seen:
         return None
@@ -166,7 +166,7 @@ def summary(evidence: Evidence) -> LogSummary | None:
 
 
 def in_words(evidence: Evidence) -> str:
-    """The same for people; empty where nothing covers."""
+    """The same for people; empty if nothing covers."""
     if not covers(evidence):
         return ""
     kept = summary(evidence)

@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
 
 
 def unusable(evidence: Evidence, member: Member) -> str:
-    """Why a replica that has everything cannot take over; empty where it can."""
+    """Why a replica that has everything cannot take over; empty if it can."""
     channel, info = member.link, member.facts
     looked = evidence.looks.get(member.host) or {}
     if looked.get("failed"):
@@ -61,7 +61,7 @@ def followers_of(evidence: Evidence, chosen: Member) -> list[Member]:
 
 
 def stays_behind(evidence: Evidence, member: Member, chosen: Member) -> str:
-    """Why a replica cannot follow the candidate; empty where it can."""
+    """Why a replica cannot follow the candidate; empty if it can."""
     looked, channel = evidence.looks.get(member.host) or {}, member.link
     error = (looked.get("reach") or {}).get(chosen.host, "it was not tried")
     if error:

@@ -50,8 +50,8 @@ class Evidence(NamedTuple):
             newest beat says (beats.watched), whichever is newer; None if there is neither.
         settings: what is wanted.
         now: the controller's clock, in seconds since 1970, after everything was read.
-        salvage: what was found of the source's binary log, or in it; None where nobody looked.
-        fence: AHEAD or BEHIND, or empty where no hook ends the source.
+        salvage: what was found of the source's binary log, or in it; None if it was not looked for.
+        fence: AHEAD or BEHIND, or empty if no hook ends the source.
         unfenced: hosts on which a task of that hook failed, or that one did not reach.
         kept: what was kept of the last look alone.
         beats: host -> the newest rows of the heartbeat that a replica has.
@@ -91,7 +91,7 @@ def moment_of(text: str) -> float:
 
 
 def readable(members: list[Member]) -> list[Member]:
-    """Replicas that were read and follow somebody."""
+    """Replicas that were read and follow a source."""
     return [member for member in replicas_of(members) if member.info is not None and member.channel]
 
 

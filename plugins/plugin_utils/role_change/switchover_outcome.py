@@ -155,7 +155,7 @@ def writable(plan: SwitchoverRun, lines: list[Line]) -> list[Span]:
 
 
 def froze_at(plan: SwitchoverRun, parts: Parts) -> str | None:
-    """When writers were kept out, by the source's clock; None where they were not."""
+    """When writers were kept out, by the source's clock; None if they were not."""
     events = (parts.get(plan["from"]) or {}).get("timeline", [])
     for event in events:
         if event["event"] == "freeze":
@@ -320,7 +320,7 @@ def told(record_of: SwitchoverRecord) -> list[str]:
 
 
 def complaint(record_of: SwitchoverRecord, parts: Parts, settled_too: bool) -> str:
-    """Why the run fails; empty where the role is where it should be, and all else with it."""
+    """Why the run fails; empty if the role is where it should be, and all else with it."""
     source, target, reason = record_of["from"], record_of["to"], record_of["reason"]
     where = f"Cluster {record_of['cluster']!r}"
     if record_of["mode"] == "undo":

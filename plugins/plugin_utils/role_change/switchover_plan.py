@@ -258,7 +258,7 @@ def taken_back(
     row: JournalRow,
 ) -> dict[str, SwitchoverPlan]:
     """What each host does of a cluster whose source takes its role back without the target."""
-    # It is asked all the same, where it can be: perhaps only the controller does not reach it.
+    # It is asked all the same, if it can be: perhaps only the controller does not reach it.
     asked = [
         Peer(one.host, one.address, source.port, tls=False)
         for one in members

@@ -61,7 +61,7 @@ def of_target_name(
     known: dict[str, str],
     cluster: str,
 ) -> str:
-    """Why a host cannot be the target whatever it is like; empty where it can.
+    """Why a host cannot be the target whatever it is like; empty if it can.
 
     Args:
         known: cluster of every host of the inventory that has one.
@@ -108,7 +108,7 @@ def premises(
 
 
 def by_gtid(members: list[Member]) -> Iterator[Premise]:
-    """GTIDs, without which nobody knows where to go on behind another source."""
+    """GTIDs, without which a replica cannot know where to continue from another source."""
     for member in replicas_of(members):
         channel = member.channel
         if channel is not None:

@@ -27,7 +27,7 @@ class Premise(NamedTuple):
         host: where.
         good: whether it holds.
         observed: what was found.
-        remedy: what to do where it does not.
+        remedy: what to do if it does not.
     """
 
     premise: str

@@ -25,8 +25,8 @@ def take_snapshot(server: Server, names: Names) -> Snapshot:
     """What changes while a source is at work.
 
     Returns:
-        status: all statuses. uptime: in seconds, and at: by the clock of this host that nobody
-        sets. senders: to how many replicas it sends its binary
+        status: all statuses. uptime: in seconds, and at: by this host's monotonic clock. senders:
+        to how many replicas it sends its binary
         log. semisync: semi-sync's statuses by our keys. gtid: the GTIDs in its binary log, None on
         a server without.
     """

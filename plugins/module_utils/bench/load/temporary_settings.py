@@ -211,7 +211,7 @@ def restore_script(client: str) -> str:
         client: path of mysql or mariadb.
     """
     lines = [
-        # Somebody else has put it back meanwhile.
+        # The settings have been restored meanwhile.
         f"test -d {FOLDER} || exit 0",
         f"if {shlex.quote(client)} --defaults-extra-file={FOLDER}/login.cnf < {FOLDER}/restore.sql",
         f"then rm -rf {FOLDER} {LASTING}",

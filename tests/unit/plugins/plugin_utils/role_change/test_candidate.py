@@ -186,7 +186,7 @@ def test_a_replica_says_what_it_lacks_and_why_it_does_not_apply(measured):
         " thread is stopped: Duplicate entry"
     )
     assert said[1] == f"db3: lacks 3 transaction(s) ({UUID}:98-100); all applied"
-    assert said[2] == "Let db2 apply what it has before anybody writes to it."
+    assert said[2] == "Let db2 apply what it has before clients write to it."
 
 
 def test_replicas_that_still_receive_are_named_because_the_ranking_holds_for_that_moment():
