@@ -340,7 +340,7 @@ class OptionPlace(TypedDict):
     unknown: str
 
 
-class FormerLook(TypedDict, total=False):
+class FormerLook(TypedDict):
     """What was read on a former source's host (rejoin/former_facts.py).
 
     Attributes:
@@ -356,24 +356,24 @@ class FormerLook(TypedDict, total=False):
         msg: that it could not be read at all, and why.
     """
 
-    changed: bool
-    down: bool
-    log: LogRead | None
-    why: str
-    encrypted: bool
-    lost_power: bool | None
-    reach: str
-    unit: str
-    version: str | None
-    identity: str
-    by_gtid: bool
-    strict: bool
-    scheduler: str
-    sync_binlog: str
-    datadir: str
-    option_file: OptionPlace
-    read_only_by: str
-    msg: str
+    changed: NotRequired[bool]
+    down: NotRequired[bool]
+    log: NotRequired[LogRead | None]
+    why: NotRequired[str]
+    encrypted: NotRequired[bool]
+    lost_power: NotRequired[bool | None]
+    reach: NotRequired[str]
+    unit: NotRequired[str]
+    version: NotRequired[str | None]
+    identity: NotRequired[str]
+    by_gtid: NotRequired[bool]
+    strict: NotRequired[bool]
+    scheduler: NotRequired[str]
+    sync_binlog: NotRequired[str]
+    datadir: NotRequired[str]
+    option_file: NotRequired[OptionPlace]
+    read_only_by: NotRequired[str]
+    msg: NotRequired[str]
 
 
 class SeedMarker(TypedDict):
