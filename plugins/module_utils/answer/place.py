@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the HTTP answer lives on a host, and what is there.
+"""Where the HTTP answer's files are on a host, and what they contain.
 
-A host may have several servers: all but the program and its account of the system have the server's
-port in their names.
+A host may have several servers: all names but those of the program and its system account contain
+the server's port.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SYSTEM_USER = "dbre-semisync"
 # MySQL before 5.7.8 takes 16 characters.
 ACCOUNT = ("dbre_semi_http", "localhost")
 LOGIN, START = "login", "start"
-# Seconds the answer on one's own host may take; it gives up after 1 by itself.
+# Seconds that the answer on the same host may take; it gives up after 1 by itself.
 SECONDS = 3
 
 
@@ -51,7 +51,7 @@ def paths(server_port: int) -> dict[str, str]:
 
 
 def peer(address: str, port: int) -> str:
-    """Where another host's answer is, as the settings have it."""
+    """The address of another host's answer, in the form of the settings."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
@@ -86,8 +86,8 @@ def read(server_port: int) -> Answer | None:
 
 
 def lacking(now: Answer | None, wanted: dict[str, str]) -> list[str]:
-    """What has to be done, so that a host's answer is what is wanted: the paths of files that
-    differ, LOGIN if its account is refused, START if it does not answer.
+    """What has to be done so that a host's answer is as wanted: the paths of files that differ,
+    LOGIN if its account is refused, START if it does not answer.
 
     Args:
         now: result of read().

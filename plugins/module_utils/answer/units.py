@@ -1,11 +1,12 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the files of the HTTP answer say, and its account on its own server, which may see what
-channels do and read the journal. Only what sets it up imports this: a run that changes nothing
-would carry it to every host.
+"""The contents of the HTTP answer's files, and its account on its server, which may see the
+channels' state and read the journal. Only the code that sets it up imports this; otherwise a run
+that changes nothing would send it to every host.
 
-Each host makes its own password, which never leaves it, so the statements go to no binary log.
+Each host makes its own password, which never leaves it, so the statements are not written to the
+binary log.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ else:
 EXISTS = ("SELECT User FROM mysql.user WHERE User = %s AND Host = %s", ACCOUNT)
 # As others write it; nothing is bound here.
 EVERYWHERE = ("", "*", "0.0.0.0", "::", "[::]")  # noqa: S104
-# What the service may do besides answering: nothing. It keeps the host's /tmp, where a server may
-# have its socket.
+# The service may do nothing but answer. It sees the host's /tmp, where a server may have its
+# socket.
 HARDENED = """\
 UMask=0077
 TasksMax=256
@@ -77,10 +78,10 @@ def listening(address: str, port: int) -> str:
 
 
 def filter_lines(admitted: list[str]) -> str:
-    """Lines of both units that have systemd keep all others out; none if it is empty.
+    """Lines of both units with which systemd keeps all others out; none if the list is empty.
 
-    The service's do not hold for the socket that it is handed (systemd.resource-control(5)), and
-    hold for what it asks others.
+    The service's lines do not apply to the socket that it gets (systemd.resource-control(5)), but
+    to its requests to other hosts.
     """
     if not admitted:
         return ""
@@ -89,7 +90,7 @@ def filter_lines(admitted: list[str]) -> str:
 
 
 def is_address(word: str) -> bool:
-    """Whether it is an address, or a network, as systemd takes it."""
+    """Whether it is an address or a network that systemd accepts."""
     try:
         ipaddress.ip_network(word, strict=False)
     except ValueError:
@@ -98,7 +99,7 @@ def is_address(word: str) -> bool:
 
 
 class Wanted(TypedDict):
-    """What an answer is to be; see files()."""
+    """The wanted settings of an answer; see files()."""
 
     port: int
     address: str
@@ -188,7 +189,7 @@ def files(
 
 
 def new_password() -> str:
-    """A password that every policy takes and every option file could hold."""
+    """A password that every policy accepts and every option file can hold."""
     return "Aa1-" + secrets.token_urlsafe(24)
 
 
@@ -198,14 +199,14 @@ def creation(
     """The statements that create the account."""
     by = f"WITH {names.account_plugin} BY" if names.account_plugin else "BY"
     if names.mariadb:
-        # Its general log has the statement as it was.
+        # Its general log shows the statement as sent.
         by, password = "BY PASSWORD", native_hash(password)
     table = table_name(schema)
     return [
         (f"CREATE USER %s@%s IDENTIFIED {by} %s", (*ACCOUNT, password)),
         (f"GRANT {names.sees_channels} ON *.* TO %s@%s", ACCOUNT),
-        # A privilege on a table that may not be there yet is given only with CREATE (MySQL manual,
-        # "GRANT Statement"), which goes at once.
+        # A privilege on a table that may not exist yet can be granted only with CREATE (MySQL
+        # manual, "GRANT Statement"), which is revoked at once.
         (f"GRANT CREATE, SELECT ON {table} TO %s@%s", ACCOUNT),
         (f"REVOKE CREATE ON {table} FROM %s@%s", ACCOUNT),
     ]

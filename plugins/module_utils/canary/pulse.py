@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rows that are written at a steady pace while something happens: what is kept of each, and what
-can be waited for.
+"""Rows that are written at a steady pace while something happens: what is recorded of each, and
+what can be waited for.
 
 A row is {'at': when the insert began, in seconds since 1970 by the source's clock, 'latency_ms',
 'status', 'clients', and how far 'yes_tx', 'no_tx', 'no_times' rose since the row before}.
@@ -51,9 +51,7 @@ def entry(begun: float, seconds: float, before: Values, after: Values) -> dict[s
 
 
 def parse(text: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
-    """(header, rows, error) in the lines of a pulse's file; a last line that is not whole yet is
-    left out.
-    """
+    """(header, rows, error) in the lines of a pulse's file; an incomplete last line is left out."""
     header: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     error = ""
@@ -69,7 +67,7 @@ def parse(text: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
 
 
 def acknowledged(row: Mapping[str, Any]) -> bool:
-    """Whether an insert was on a replica when it was confirmed, and with it every other of that
+    """Whether an insert was on a replica when it was confirmed, and so every other one of that
     moment.
     """
     return row["yes_tx"] >= 1 and row["no_tx"] == 0

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Canary rows awaited on a replica: by the module itself, or by a process that it leaves behind."""
+"""Canary rows awaited on a replica, by the module itself or by a process that it starts."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Standing
 
 POLL_SECONDS = 0.005
-# A row that came before the first poll is not older than this many others.
+# A row that arrived before the first poll has at most this many newer ones.
 LOOK_BACK = 1000
-# Errors that say that the schema or the table is not there (yet).
+# Errors for a missing schema or table; it may still arrive.
 MISSING = (1049, 1146)
-# Seconds a result waits to be asked for.
+# Seconds that a result is kept until it is fetched.
 HOLD_SECONDS = 60
-# Of what has to be known of every server of a cluster to say who is the source.
+# The variables of every server that are needed to tell which one is the source.
 STANDING = ("server_uuid", "server_id", "port", "read_only")
 
 
 def read_standing(server: Server, schema: str) -> Standing:
-    """Who a server is, whom it follows, whether it takes writes, and what its journal says.
+    """A server's identity, its source, whether it takes writes, and what its journal says.
 
     Args:
         server: the server.
@@ -118,12 +118,12 @@ def watch(module: AnsibleModule) -> dict[str, object]:
 
 
 def leave_behind(name: str, seconds: int, work: Callable[..., Any]) -> bool:
-    """Start a process of its own that does the work, and return once the work says that it is
+    """Start a separate process that does the work, and return once the work reports that it is
     ready.
 
     Args:
         name: result of address().
-        seconds: how long the work takes at most.
+        seconds: the longest time that the work takes.
         work: function that takes a function to call when it is ready, and returns a dictionary.
 
     Returns:
@@ -145,7 +145,7 @@ def serve(
 ) -> None:
     try:
         result = work(starting.ready)
-    except Exception as error:  # nothing else would hear of it
+    except Exception as error:  # there is no other way to report it
         result = not_known(f"the row could not be watched for: {error}")
     starting.close()
     connection = callers.accept(listener, seconds + HOLD_SECONDS)

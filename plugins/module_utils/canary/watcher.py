@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Asks the process that a module left on its host to watch for a row; wait.py starts it.
 
-The two meet at an abstract unix socket: there is no file to clean up, and the process ends by
-itself when it has been asked, or some seconds after its time is up.
+They connect by an abstract unix socket: there is no file to clean up, and the process ends when its
+result is fetched, or some seconds after its time is up.
 """
 
 from __future__ import annotations

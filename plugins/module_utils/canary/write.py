@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Canary rows written on a source: each is timed, and what it raised is counted."""
+"""Canary rows written on a source: each is timed, and its effect on the counters is recorded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def counters(server: Server, names: Names) -> Values:
 def timed_insert(
     server: Server, schema: str, table: str, text: str, timeout: float
 ) -> tuple[float, bool]:
-    """Insert one row; (seconds, confirmed). The server goes on with it when the time is up."""
+    """Insert one row; (seconds, confirmed). The server continues it when the time is up."""
     failures: list[ServerError] = []
 
     def work() -> None:
@@ -74,7 +74,7 @@ def timed_insert(
 def prepare(
     server: Server, schema: str, table: str, keep: int, check_mode: bool
 ) -> tuple[bool, list[str]]:
-    """Create the table where it is missing and delete our old rows; (created, missing columns)."""
+    """Create the table if it is missing and delete our old rows; (created, missing columns)."""
     present = columns(server, schema, table)
     if present:
         missing = missing_columns(present)
@@ -99,7 +99,9 @@ def followed(server: Server, names: Names) -> bool:
 def write_rows(
     module: AnsibleModule, server: Server, names: Names, texts: list[str]
 ) -> tuple[list[dict[str, Any]], Values]:
-    """Write rows until one is not confirmed in time; what each took, and the counters after."""
+    """Write rows until one is not confirmed in time; return each one's time, and the counters
+    afterwards.
+    """
     params = module.params
     watcher = Server(login.connect(module))
     before = counters(watcher, names)
@@ -131,7 +133,7 @@ def write_rows(
 def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     params = module.params
     schema, table, rows = params["schema"], params["table"], params["rows"]
-    # What is there before replication is would have to be brought to the replicas.
+    # A table that exists before replication does would have to be copied to the replicas.
     if (
         params["only_followed"]
         and not columns(server, schema, table)
@@ -169,7 +171,7 @@ def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, obje
 
 
 def nothing(server: Server, names: Names) -> dict[str, object]:
-    """The result where no row is written."""
+    """The result if no row is written."""
     return {
         "changed": False,
         "created": False,

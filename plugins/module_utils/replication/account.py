@@ -4,9 +4,9 @@
 """The replication account and its password: what a server has, whether it is the wanted one, and
 the statements.
 
-Where the server can (MySQL 8.0.14, MariaDB 10.4), the account accepts the old and the new password
-until every channel has the new one. No statement goes to the binary log: a replica without the
-account would stop at it.
+If the server can (MySQL 8.0.14, MariaDB 10.4), the account accepts the old and the new password
+until every channel has the new one. No statement is written to the binary log: a replica without
+the account would stop at it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 else:
     TypedDict = dict
 
-# Plugins whose accounts have a password that the server keeps; '' is the native one of old servers.
+# Plugins with a password that the server stores; '' is the native one of old servers.
 NATIVE, SHA2, SHA256 = "mysql_native_password", "caching_sha2_password", "sha256_password"
 PASSWORD_PLUGINS = ("", NATIVE, SHA2, SHA256, "ed25519", "parsec")
 # Places of a SHA-crypt digest's bytes, three at a time (Drepper, "Unix crypt using SHA-256 and
@@ -48,12 +48,12 @@ LETTERS = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 class UnfitError(ValueError):
-    """The account cannot be given another password this way; the text says why, and what to do."""
+    """The account cannot get a new password this way; the text says why, and what to do."""
 
 
 def native_hash(password: str) -> str:
-    """What mysql_native_password keeps of a password."""
-    # The servers' own way; nothing else is compared with what they keep.
+    """What mysql_native_password stores of a password."""
+    # The servers' own method; used only to compare with what they store.
     inner = hashlib.sha1(password.encode("utf-8")).digest()  # noqa: S324
     return "*" + hashlib.sha1(inner).hexdigest().upper()  # noqa: S324
 
@@ -92,7 +92,7 @@ def sixes(three: list[int], count: int) -> list[str]:
 
 
 def matches(plugin: str, stored: str, password: str) -> bool | None:
-    """Whether what the server keeps is this password's; None if only the server could say."""
+    """Whether the stored hash is of this password; None if only the server could tell."""
     if plugin in ("", NATIVE):
         return stored.upper() == native_hash(password)
     if plugin == SHA2 and stored.startswith("$A$") and len(stored) == 70:
@@ -113,8 +113,8 @@ def parse_row(row: Mapping[str, str | None]) -> Known:
     """One account of accounts_query(): its host, and what it accepts, the first one first:
     [(plugin, hash)].
 
-    MySQL keeps a second password in User_attributes, MariaDB further ways in Priv's auth_or, where
-    {} is the account's own one.
+    MySQL stores a second password in User_attributes, MariaDB further methods in Priv's auth_or,
+    where {} is the account's own.
     """
     if row.get("priv"):
         priv = json.loads(row["priv"] or "{}")
@@ -146,7 +146,7 @@ def accounts_query(names: Names) -> str:
     else:
         columns += ", u.plugin AS plugin, u.authentication_string AS hash, u.Password AS password"
     where = "u.User = %s AND u.Repl_slave_priv = 'Y'"
-    # All of it is written above; nothing comes from outside.
+    # All parts are constants above; none is input.
     return f"SELECT {columns} FROM {table} WHERE {where} ORDER BY u.Host"  # noqa: S608
 
 
@@ -154,8 +154,8 @@ def check(names: Names, user: str, accounts: list[Known]) -> None:
     """Refuse what cannot be rotated.
 
     Raises:
-        UnfitError: no account of that name, one that has no password, or one whose password this
-            version takes in plain text only.
+        UnfitError: there is no account of that name, it has no password, or this version takes its
+            password only in plain text.
     """
     if not accounts:
         raise UnfitError(
@@ -178,7 +178,7 @@ def check(names: Names, user: str, accounts: list[Known]) -> None:
 
 
 def has_only(account: Known, password: str) -> bool:
-    """Whether this password alone is accepted; False if unknown."""
+    """Whether only this password is accepted; False if unknown."""
     return len(account["accepts"]) == 1 and bool(matches(*(account["accepts"][0] + (password,))))
 
 
@@ -189,12 +189,12 @@ def statements(
     password: str,
     keep_old: bool,
 ) -> list[Step]:
-    """What makes an account accept the new password: [(statement, arguments)], none if it does
-    already.
+    """The statements that make an account accept the new password: [(statement, arguments)], empty
+    if it already does.
 
     Args:
         account: result of parse_row().
-        keep_old: whether it accepts its present one as well, where the server can.
+        keep_old: whether it still accepts its present one, if the server can.
 
     Raises:
         UnfitError: the account has two other passwords already.
@@ -223,7 +223,7 @@ def statements(
         ]
     if has_only(account, password):
         return []
-    # MySQL keeps the second one when the first changes.
+    # On MySQL the second one stays when the first changes.
     discard: list[Step] = (
         [("ALTER USER %s@%s DISCARD OLD PASSWORD", name)] if second and not names.mariadb else []
     )
@@ -233,8 +233,8 @@ def statements(
 
 
 def by_grant(names: Names) -> bool:
-    """Whether CREATE USER cannot say what an account needs, and GRANT makes it: which would give
-    one that exists the new password.
+    """Whether CREATE USER cannot express what an account needs, so that GRANT creates it; that
+    would give an existing account the new password.
     """
     return not (names.alter_user and names.if_not_exists)
 
@@ -247,7 +247,7 @@ def creation(
     require_ssl: bool,
     exists: bool = False,
 ) -> list[Step]:
-    """The statements that create an account with REPLICATION SLAVE alone; one that exists keeps its
+    """The statements that create an account with only REPLICATION SLAVE; an existing one keeps its
     password.
 
     Args:
@@ -256,10 +256,10 @@ def creation(
     name = (user, host)
     ssl = " REQUIRE SSL" if require_ssl else ""
     grant = "GRANT REPLICATION SLAVE ON *.* TO %s@%s"
-    # MySQL: since 8.0.4 the plugin can be named, for servers whose default is another.
+    # MySQL: since 8.0.4 the plugin can be named, for servers with another default.
     by = f"WITH {names.account_plugin} BY" if names.account_plugin else "BY"
     if names.mariadb:
-        # Its binary log has the statement as it was (seen on 11.8.6); MySQL writes a hash.
+        # Its binary log contains the statement as sent (seen on 11.8.6); MySQL writes a hash.
         by = "BY PASSWORD"
         password = native_hash(password)
     if by_grant(names) and exists:
@@ -273,8 +273,8 @@ def creation(
 
 
 def secret(plugin: str, password: str) -> str:
-    """What stands for the password in the statement: its hash where we can make it, which no log
-    could give away.
+    """What the statement has for the password: its hash if we can compute it, so that no log can
+    reveal it.
     """
     return native_hash(password) if plugin in ("", NATIVE) else password
 
@@ -298,7 +298,7 @@ def both(
 
 
 def show(statement: str, arguments: tuple[object, ...]) -> str:
-    """The statement for people: whose account it is, and nothing of what it accepts."""
+    """The statement for people: it names the account, without its password."""
     return statement % (
         tuple(repr(part) for part in arguments[:2]) + (HIDDEN,) * (len(arguments) - 2)
     )
@@ -315,19 +315,19 @@ def alone(names: Names, plugin: str) -> str:
 
 
 def new_way(plugin: str) -> str:
-    """How MariaDB is told a plugin and its password, which is an argument."""
+    """MariaDB's syntax for a plugin and its password, which is an argument."""
     return f"{plugin} USING {'%s' if plugin == NATIVE else 'PASSWORD(%s)'}"
 
 
 def drop_second(names: Names, user: str, account: Known) -> str:
-    """What a person runs to drop an account's second password."""
+    """The statement that an operator can run to drop an account's second password."""
     if names.mariadb:
         return f"ALTER USER '{user}'@'{account['host']}' IDENTIFIED VIA … with the first alone"
     return f"ALTER USER '{user}'@'{account['host']}' DISCARD OLD PASSWORD"
 
 
 def describe(user: str, accounts: list[Known], password: str) -> str:
-    """The accounts for a diff: which passwords they accept, without a word of them."""
+    """The accounts for a diff: which passwords they accept, without showing any."""
     words = {
         True: "the new password",
         False: "another password",

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Since when no commit has waited for its acknowledgement on a source: who waits now began later,
-and gives up no earlier than its timeout after that.
+"""Since when no commit has waited for its acknowledgement on a source: a commit that waits now
+began later, and gives up no earlier than its timeout after that.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Calm, State, Values
 
-# For how long, and how often, acknowledgements are waited for, in seconds.
+# How long, and how often, to look for acknowledgements, in seconds.
 LONGEST, PAUSE = 1.0, 0.02
-# Seconds for what stands behind a lock of commits.
+# Seconds for a statement that may wait for a lock of commits.
 ANSWER = 3
 AFTER_SYNC = "AFTER_SYNC"
 
@@ -41,17 +41,19 @@ def released(
     wait_point: str | None,
 ) -> bool:
     """Whether all commits that waited at the first of two looks had their acknowledgement by the
-    second; not if the server left one of the counters out.
+    second; False if the server lacks one of the counters.
 
-    An acknowledgement is of a place in the binary log and of all before it. Under AFTER_SYNC
-    commits come to the wait in the log's order (MySQL: the leader of a group, holding the lock of
-    its stage; MariaDB: the holder of LOCK_after_binlog_sync), so as many confirmed ones as waited
-    then are these. Under AFTER_COMMIT one that stands before them in the log may come later.
+    An acknowledgement covers a position in the binary log and all before it. Under AFTER_SYNC
+    commits begin to wait in the log's order (MySQL: the leader of a group, holding the lock of its
+    stage; MariaDB: the holder of LOCK_after_binlog_sync), so the next confirmed ones, as many as
+    waited then, are these. Under AFTER_COMMIT a commit that is before them in the log may begin to
+    wait later.
 
     Args:
         first: semi-sync's statuses on the source, by our keys.
         now: the same later.
-        wait_point: as the server says it; None before MySQL 5.7.2, which knows AFTER_COMMIT alone.
+        wait_point: as the server reports it; None before MySQL 5.7.2, which knows only
+            AFTER_COMMIT.
     """
     read = (first["no_tx"], now["no_tx"], first["yes_tx"], now["yes_tx"], first["wait_sessions"])
     known = [int(value) for value in read if value is not None]
@@ -68,9 +70,9 @@ def measure(
     wait_point: str | None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> float | None:
-    """Since when, by the server's clock; None if a commit waits on, or nothing tells."""
+    """Since when, by the server's clock; None if a commit still waits, or if unknown."""
     statuses = identify(server).statuses(SOURCE)
-    # Before the statuses: they are of this moment or later.
+    # Before the statuses, so that they are of this moment or later.
     clock = float(server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]["now"])
     first = now = by_key(statuses, server.semisync_status())
     for _turn in range(round(LONGEST / PAUSE)):
@@ -85,16 +87,17 @@ def measure(
 
 def read_ack_wait(module: AnsibleModule, info: State) -> Calm:
     """`calm_since` and `binlog_filters` of the module's server, which has been read; the first is
-    None if semi-sync is not at work on it as a source.
+    None if semi-sync is not active on it as a source.
 
-    Its GTIDs were read before, and whether it is calm is measured behind that: of what they hold
-    all was acknowledged, or given up, where it says calm. On MySQL gtid_executed has a transaction
-    only when its wait is over (under AFTER_SYNC); MariaDB's gtid_binlog_state has it before, and
-    of a group that commits together only the first waits, and is counted. So there the end of the
-    binary log, asked after the GTIDs, must have been committed as well.
+    Its GTIDs were read before, and calm is measured after that: if it is calm, all of those
+    transactions were acknowledged, or given up. On MySQL gtid_executed has a transaction only when
+    its wait is over (under AFTER_SYNC); MariaDB's gtid_binlog_state has it before, and of a group
+    that commits together only the first waits, and is counted. So there the end of the binary log,
+    asked after the GTIDs, must have been committed as well.
 
-    The binary log's end is asked behind a lock that commits hold for as long as they wait, and no
-    timeout ends that: only of a source whose commits are seen to go on, by a connection of its own.
+    Reading the binary log's end needs a lock that commits hold while they wait, and no timeout ends
+    that: so it is read only if the source's commits are seen to proceed, and on a separate
+    connection.
     """
     source = info["semisync"]["source"]
     facts: Calm = {"calm_since": None, "binlog_filters": None}
@@ -130,11 +133,11 @@ def committed(
 ) -> bool:
     """Whether a MariaDB server has committed all that its binary log held.
 
-    A consistent snapshot's place in the binary log is behind the last transaction that is committed
-    in the engine (MariaDB documentation, "Binlog_snapshot_position").
+    A consistent snapshot's position in the binary log is after the last transaction that is
+    committed in the engine (MariaDB documentation, "Binlog_snapshot_position").
 
     Args:
-        rows: of SHOW MASTER STATUS, then.
+        rows: of SHOW MASTER STATUS at that time.
     """
     if not rows:
         return False
@@ -151,8 +154,8 @@ def committed(
 
 
 def later(place: tuple[str, int], end: tuple[str, int]) -> bool:
-    """Whether a place in the binary log is the other or behind it. Files are numbered, with as many
-    digits as it takes.
+    """Whether a position in the binary log is the other or after it. Files are numbered, with as
+    many digits as needed.
     """
     numbers = [(int(name.rpartition(".")[2]), at) for name, at in (place, end)]
     return numbers[0] >= numbers[1]

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a replica has received and not applied, and how fast it applies: looked at more than
-once, if there is anything to apply.
+"""What a replica has received and not applied, and how fast it applies; read more than once if
+there is anything to apply.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, Channel
 
-# Seconds between the first look and the last, and if it has applied nothing meanwhile.
+# Seconds between the first look and the last, and the same if it has applied nothing by then.
 SECONDS = 1.0
 LONGEST = 3.0
-# Until the next look at one that may have applied all of it by then.
+# Seconds until the next look at a replica that may have applied everything by then.
 PAUSE = 0.1
 
 
@@ -36,7 +36,7 @@ class Look(NamedTuple):
     """A replica at one moment.
 
     Attributes:
-        channel: as server/channels.py has it.
+        channel: as server/channels.py returns it.
         applied: its GTIDs, empty if it replicates by file and position.
         at: by the monotonic clock.
     """
@@ -56,7 +56,7 @@ def look(server: Server, names: Names) -> Look | None:
 
 
 def left(names: Names, one: Look) -> int | None:
-    """What is received and not applied: transactions, or bytes of the source's binary log where it
+    """What is received and not applied: transactions, or bytes of the source's binary log if it
     replicates by file and position; None if they are in several files.
     """
     if one.channel["gtid"]:
@@ -119,9 +119,9 @@ def measure(
         sleep(max(0.0, first.at + looks * PAUSE - time.monotonic()))
         last = look(server, names) or last
         done = applied_between(names, first, last)
-        # What had been received at the first look is the yardstick: is some of it still to apply?
+        # Only what had been received at the first look counts: is some of it still to apply?
         rest = left(names, with_received_of(last, first))
-        # One that has applied all of it is not as fast as it can be, however long one looks.
+        # A replica that has applied all of it does not show its full speed, however long the look.
         if rest == 0 or last.at - first.at >= (SECONDS if done else LONGEST):
             break
     return {
@@ -143,7 +143,7 @@ def with_received_of(one: Look, first: Look) -> Look:
 
 
 def read(module: AnsibleModule) -> Backlog | None:
-    """measure() by a connection of its own; None if the server has gone meanwhile."""
+    """measure() on a separate connection; None if the server has gone meanwhile."""
     try:
         cursor = login.connect(module)
     except ServerError:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting on a replica until its applier has come to a GTID position, or to a place in its source's
+"""Waiting on a replica until its applier has reached a GTID position, or a position in its source's
 binary log.
 """
 
@@ -26,7 +26,7 @@ POLL_SECONDS = 0.1
 
 
 class Target(TypedDict):
-    """What a replica is to apply: a set of GTIDs, or else a place in its source's binary log."""
+    """What a replica must apply: a set of GTIDs, or else a position in its source's binary log."""
 
     target: str | None
     file: str
@@ -34,7 +34,7 @@ class Target(TypedDict):
 
 
 class Place(TypedDict):
-    """A place in a source's binary log."""
+    """A position in a source's binary log."""
 
     file: str
     position: int
@@ -44,7 +44,7 @@ class Look(TypedDict):
     """How far a replica is."""
 
     caught_up: bool
-    # Transactions; None if it is asked by file and position.
+    # Transactions; None if the target is a file and position.
     missing: int | None
     place: Place | None
     seconds_behind: int | None
@@ -81,10 +81,10 @@ def look(params: Target, server: Server, names: Names) -> Look:
 
 
 def wait(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Look until the replica is there, or time is up; what semisync_catch_up returns.
+    """Look until the replica is there, or time is up; return the result of semisync_catch_up.
 
     Raises:
-        ValueError: the applier has stopped, so that waiting is of no use.
+        ValueError: the applier has stopped, so that waiting is useless.
     """
     params = module.params
     begin = time.monotonic()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Certificates of authorities that a host has: its server's own, and the copy of its source's."""
+"""Certificates of authorities on a host: its server's own, and the copy of its source's."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END 
 
 
 def certificates(text: str) -> str | None:
-    """The certificates in a file's text, and nothing else that may be in it: a key stays on its
-    host.
-    """
+    """The certificates in a file's text, and nothing else in it: a key must stay on its host."""
     return "".join(part + "\n" for part in CERTIFICATE.findall(text)) or None
 
 
 def read_certificates(variables: Variables, read_text: Callable[[str], str]) -> Certificates:
-    """What a host has of authorities: the server's own (ssl_ca), and the copy of its source's.
+    """The authorities' certificates on a host: the server's own (ssl_ca), and the copy of its
+    source's.
 
     Args:
         variables: the server's ssl_ca and datadir.

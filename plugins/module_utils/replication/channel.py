@@ -58,21 +58,21 @@ def change_statement(names: Names, params: Mapping[str, object]) -> Step:
             words.append("MASTER_SSL_VERIFY_SERVER_CERT = 0")
     else:
         words += [f"{prefix}_RETRY_COUNT = {RETRY_FOREVER}", f"{prefix}_AUTO_POSITION = 1"]
-        # With TLS the password needs no key; without it, a host that answers in the source's place
-        # may give a key of its own.
+        # With TLS the password needs no key; without TLS, an impostor of the source could send its
+        # own key.
         if names.has_public_key_option and not params["source_ssl"]:
             words.append(f"GET_{prefix}_PUBLIC_KEY = 1")
     return f"{statement} {', '.join(words)}", tuple(arguments)
 
 
 def as_sql(value: object) -> object:
-    """A value as an argument of a statement: the servers know no booleans."""
+    """A value as an argument of a statement: the servers have no booleans."""
     return int(value) if isinstance(value, bool) else value
 
 
 def login_changes(params: Mapping[str, object], before: Channel, known: str | None) -> list[Any]:
-    """Options of a channel's login that differ from what is wanted: [(option, value)]; what is None
-    is left alone.
+    """Options of a channel's login that differ from what is wanted: [(option, value)]; None leaves
+    an option unchanged.
 
     Args:
         before: the channel.
@@ -92,7 +92,7 @@ def login_changes(params: Mapping[str, object], before: Channel, known: str | No
 
 
 def tls_of(channel: Channel) -> dict[str, bool | str]:
-    """What a channel says of its TLS, by the keys of TLS."""
+    """A channel's TLS settings, by the keys of TLS."""
     return {
         "tls": channel["tls"],
         "tls_ca": channel["tls_ca"],
@@ -101,7 +101,9 @@ def tls_of(channel: Channel) -> dict[str, bool | str]:
 
 
 def way_back(changes: list[Any], before: Channel, known: str | None) -> list[Any]:
-    """What login_changes() replaces, to put it back; without a password that could not be read."""
+    """The values that login_changes() replaces, to restore them; without a password that could not
+    be read.
+    """
     tls = tls_of(before)
     old = {option: as_sql(tls[key]) for dummy, option, key in TLS}
     old.update({} if known is None else {"PASSWORD": known})
@@ -109,9 +111,9 @@ def way_back(changes: list[Any], before: Channel, known: str | None) -> list[Any
 
 
 def login_steps(names: Names, changes: list[tuple[str, int | str]], before: Channel) -> list[Step]:
-    """The statements that change a channel's login, and stop no more than they must.
+    """The statements that change a channel's login, and stop only the threads that they must.
 
-    Where both threads must stop the server forgets what it has received: so that is applied first.
+    If both threads must stop, the server discards what it has received: so that is applied first.
     """
     stop = f"STOP {names.replica_word}"
     start = f"START {names.replica_word}"
@@ -124,7 +126,7 @@ def login_steps(names: Names, changes: list[tuple[str, int | str]], before: Chan
         tuple(value for dummy, value in changes),
     )
     if names.changes_channel_while_applying:
-        # With both threads stopped MySQL would forget its relay logs.
+        # With both threads stopped MySQL would discard its relay logs.
         applier: list[Step] = (
             [] if before["sql_running"] == "Yes" else [(start + " SQL_THREAD", None)]
         )
@@ -148,8 +150,8 @@ def login_steps(names: Names, changes: list[tuple[str, int | str]], before: Chan
 
 
 def gtid_steps(names: Names) -> list[Step]:
-    """The statements that make a channel follow by GTID. What was received is applied before,
-    because the server forgets it.
+    """The statements that make a channel follow by GTID. What was received is applied first,
+    because the server discards it.
     """
     word, (statement, prefix) = names.replica_word, names.change_source
     option = "MASTER_USE_GTID = slave_pos" if names.mariadb else f"{prefix}_AUTO_POSITION = 1"
@@ -164,7 +166,7 @@ def gtid_steps(names: Names) -> list[Step]:
 
 
 def position_steps(names: Names, stopped: Channel) -> list[Step]:
-    """The way back from that to where the channel stopped, by file and position."""
+    """The statements back to file and position, at which the channel stopped."""
     word, (statement, prefix) = names.replica_word, names.change_source
     option = "MASTER_USE_GTID = no" if names.mariadb else f"{prefix}_AUTO_POSITION = 0"
     return [
@@ -178,7 +180,7 @@ def position_steps(names: Names, stopped: Channel) -> list[Step]:
 
 
 def follows(before: Channel | None, params: Mapping[str, object]) -> bool:
-    """Whether the channel already points at this source, and has met it."""
+    """Whether the channel already points at this source, and has connected to it."""
     return (
         before is not None
         and before["source_host"] == params["source_host"]
@@ -189,14 +191,14 @@ def follows(before: Channel | None, params: Mapping[str, object]) -> bool:
 
 
 def waits_to_connect(channel: Channel | None) -> bool:
-    """Whether the IO thread runs and has no source: it lets connect_retry pass before it tries
-    again.
+    """Whether the IO thread runs and has no source: it waits connect_retry seconds before it
+    retries.
     """
     return channel is not None and channel["io_running"] not in ("Yes", "No")
 
 
 def reconnect_steps(names: Names) -> list[Step]:
-    """The statements that have an IO thread try its source at once; the applier goes on."""
+    """The statements that make an IO thread retry its source at once; the applier keeps running."""
     return [(f"{word} {names.replica_word} IO_THREAD", None) for word in ("STOP", "START")]
 
 
@@ -210,7 +212,7 @@ def steps(names: Names, params: Mapping[str, object], before: Channel | None) ->
     if params["state"] == "reconnected":
         return reconnect_steps(names) if waits_to_connect(before) else []
     if params["state"] in ("started", "updated") or follows(before, params):
-        # START does nothing to a thread that waits until it tries again.
+        # START has no effect on a thread that waits to retry.
         woken = reconnect_steps(names)[:1] if waits_to_connect(before) else []
         return [] if channels.running(before) else [*woken, (start, None)]
     first: list[Step] = [] if before is None else [(stop, None)]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A replica's server while its channel changes: statements, waits, and the way back."""
+"""A replica's server while its channel changes: statements, waits, and the rollback."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Channel
 
 POLL_SECONDS = 0.05
-# An error that stands so long after the start is none of before.
+# An error that is still there so long after the start is not an old one.
 REFUSED_SECONDS = 0.7
 LOOKS = 200
-# Between two tries to connect to a source that restarts.
+# Seconds between two attempts to connect to a source that restarts.
 AGAIN_SECONDS = 1.0
 
 
 class Replica:
-    """The replica's server. The module's parameter wait bounds every wait for it."""
+    """The replica's server. The module's parameter wait limits every wait for it."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Replica:
         return channel
 
     def run(self, steps: list[Step]) -> None:
-        """Run statements, in their order; fail if the server refuses one."""
+        """Run statements in order; fail if the server refuses one."""
         for statement, arguments in steps:
             if statement == DRAIN:
                 self.drain()
@@ -75,14 +75,14 @@ class Replica:
                 )
 
     def until(self, holds: Callable[[], Any]) -> bool:
-        """Whether it holds within the module's parameter wait."""
+        """Whether a condition holds within the module's parameter wait."""
         return bool(wait_until(holds, self.module.params["wait"], POLL_SECONDS))
 
     def drain(self) -> None:
-        """Wait until what was received by now is applied; with the channel running again where that
-        takes too long.
+        """Wait until what has been received by now is applied; if that takes too long, restart the
+        channel and fail.
 
-        More comes meanwhile, unless the IO thread is stopped.
+        More arrives meanwhile, unless the IO thread is stopped.
         """
         received = self.existing_channel()
 
@@ -106,7 +106,7 @@ class Replica:
             )
 
     def settle(self) -> Channel:
-        """The channel, once it runs or an error of it stands."""
+        """The channel, once it runs or has a lasting error."""
         begin = time.monotonic()
 
         def settled() -> bool:
@@ -118,10 +118,11 @@ class Replica:
         return self.existing_channel()
 
     def reconnect(self) -> None:
-        """Have the IO thread try its source until it is connected, whatever its connect_retry; fail
-        if it is not in time.
+        """Make the IO thread retry its source until it is connected, whatever its connect_retry;
+        fail if it is not in time.
 
-        After the first time only if a try has failed: one that goes on is left to end.
+        After the first time, only when an attempt has failed: an attempt in progress is not
+        interrupted.
         """
         tried = False
         due = time.monotonic()
@@ -147,7 +148,7 @@ class Replica:
         before: Channel,
         known: str | None,
     ) -> None:
-        """Change the login; back to the old one where the source does not take the new one.
+        """Change the login; restore the old one if the source refuses the new one.
 
         Args:
             changes: of login_changes().
@@ -173,8 +174,8 @@ class Replica:
         return self.server.applied(self.names)
 
     def begin(self) -> bool:
-        """Have both threads run, as a conversion that was interrupted may not have left them;
-        whether one did not.
+        """Start both threads, which an interrupted conversion may have left stopped; return whether
+        one was.
         """
         if channels.running(self.channel()):
             return False
@@ -189,13 +190,13 @@ class Replica:
 
     def place(self) -> dict[str, object]:
         """How far the applier is, by position and by GTID, at one moment: {'file', 'position',
-        'gtid'}. The IO thread goes on, and acknowledges.
+        'gtid'}. The IO thread keeps running, and acknowledges.
         """
         word = self.names.replica_word
         if not self.module.check_mode:
             self.run([(f"STOP {word} SQL_THREAD", None)])
         try:
-            # In check mode it may be at work all the time; then the last look counts.
+            # In check mode it may be busy all the time; then the last look counts.
             for _dummy in range(LOOKS):
                 now = self.existing_channel()
                 gtids = self.applied()
@@ -213,7 +214,7 @@ class Replica:
                 self.run([(f"START {word} SQL_THREAD", None)])
 
     def pass_by(self, place: dict[str, Any], seconds: float) -> None:
-        """Wait until the applier has passed a place of the source's binary log; fail if it does
+        """Wait until the applier has passed a position in the source's binary log; fail if it does
         not.
 
         Args:
@@ -240,8 +241,8 @@ class Replica:
             )
 
     def to_gtid(self) -> None:
-        """Follow by GTID; back to file and position where the source refuses that and nothing has
-        come yet.
+        """Follow by GTID; return to file and position if the source refuses that and nothing has
+        arrived yet.
         """
         steps = gtid_steps(self.names)
         self.run(steps[:-2])

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MODES = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 CONSISTENCY = ("OFF", "WARN", "ON")
-# Our step -> (the variable, its values in their order, the one that the step asks for), in the
-# order of the steps.
+# Our step -> (the variable, its values in order, the one that the step sets), in the order of the
+# steps.
 STEPS = (
     ("warn", "enforce_gtid_consistency", CONSISTENCY, "WARN"),
     ("consistent", "enforce_gtid_consistency", CONSISTENCY, "ON"),
@@ -27,7 +27,7 @@ WAY_OUT = "docs/existing-hosts.md has the way out"
 
 
 def statement(step: str, variables: Variables) -> str | None:
-    """The statement of a step, or None on a server that is as far or further."""
+    """The statement of a step, or None on a server that is already there or further."""
     name, values, target = next(row[1:] for row in STEPS if row[0] == step)
     current = str(variables.get(name) or "OFF").upper()
     current = {"0": "OFF", "1": "ON"}.get(current, current)
@@ -79,7 +79,7 @@ def quiet(
     """Seconds that the error log must still be watched, or None if a violation is too young.
 
     Args:
-        watch: seconds without a violation that are wanted.
+        watch: seconds without a violation that are required.
         uptime: of the server.
         set_ago: seconds since enforce_gtid_consistency was set; None if at the server's start, or
             before the seconds were counted.

@@ -27,7 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 POLL_SECONDS = 0.1
-# A module call that sleeps longer is lost with its connection.
+# A module call that sleeps longer may lose its connection.
 LONGEST_SECONDS = 600
 VIOLATION = "%violates GTID consistency%"
 WITHOUT_GTID = "ongoing_anonymous_transaction_count"
@@ -51,7 +51,7 @@ def seconds_warned(server: Server, uptime: int, watched: float) -> float:
 
     Args:
         uptime: seconds since it started.
-        watched: seconds that it was watched for; before 8.0 nothing tells more.
+        watched: seconds that it was watched; before 8.0 nothing else is known.
     """
     try:
         rows = server.rows(
@@ -127,7 +127,7 @@ def watch(module: AnsibleModule, server: Server) -> None:
 
 
 def drain(module: AnsibleModule, server: Server) -> None:
-    """Wait until no transaction without a GTID is under way; fail if some stay."""
+    """Wait until no transaction without a GTID is in progress; fail if some remain."""
 
     def under_way() -> int:
         status = server.pairs(f"SHOW GLOBAL STATUS LIKE '{WITHOUT_GTID}'")
@@ -152,7 +152,7 @@ def drain(module: AnsibleModule, server: Server) -> None:
 
 
 def change_mode(module: AnsibleModule, server: Server) -> dict[str, object]:
-    """Take a step of the modes, where the server has not come so far."""
+    """Take a step of the modes, if the server is not already there."""
     step = module.params["step"]
     statement = None
     variables = server.pairs("SHOW GLOBAL VARIABLES LIKE '%gtid\\_%'")
@@ -179,7 +179,7 @@ def change_mode(module: AnsibleModule, server: Server) -> dict[str, object]:
 
 
 def read_source(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """The GTIDs that belong to a place in this source's binary log."""
+    """The GTIDs that belong to a position in this source's binary log."""
     return {
         "changed": False,
         "statements": [],
@@ -188,14 +188,14 @@ def read_source(module: AnsibleModule, server: Server, names: Names) -> dict[str
 
 
 def source_place(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Its end on MySQL; on MariaDB the replica's place."""
+    """The log's end on MySQL; on MariaDB the replica's position."""
     if names.mariadb:
         place = module.params["replica_place"]
         position = single_value(
             server, "SELECT BINLOG_GTID_POS(%s, %s)", (place["file"], int(place["position"]))
         )
         return dict(place, gtid=None if position is None else text(position))
-    # The set is read before the position: it has no transaction that is not before that place.
+    # The set is read before the position, so that all of its transactions are before that position.
     status = {
         key.lower(): value for key, value in server.rows(names.show_binary_log_status)[0].items()
     }
@@ -207,7 +207,9 @@ def source_place(module: AnsibleModule, server: Server, names: Names) -> dict[st
 
 
 def read_replica(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Start a channel that was left stopped, and say how far it is; MySQL's is asked later."""
+    """Start a channel that was left stopped, and return how far it is; on MySQL that is read
+    later.
+    """
     replica = Replica(module, server, names)
     started = replica.begin()
     return {
@@ -218,15 +220,15 @@ def read_replica(module: AnsibleModule, server: Server, names: Names) -> dict[st
 
 
 def convert(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Have the channel follow by GTID, where that is proven to be right."""
+    """Make the channel follow by GTID, if that is proven to be correct."""
     replica = Replica(module, server, names)
     before = replica.channel()
     if before is None:
         raise ValueError("there is no replication channel on this host")
     statements = []
     if not before["gtid"]:
-        # A channel that stands in check mode was left so by a conversion that was interrupted, and
-        # will run then.
+        # In check mode a stopped channel was left so by an interrupted conversion; a real run would
+        # start it.
         stands = module.check_mode and not channels.running(before)
         reason = "" if stands else refusal(module, replica)
         if reason:
@@ -253,7 +255,7 @@ def refusal(module: AnsibleModule, replica: Replica) -> str:
         reason = gtid_mode.mismatch(params["replica_place"], params["source_place"]["gtid"])
         return f"{host} follows by file and position: {reason}" if reason else ""
     if module.check_mode and replica.server.variables().get("gtid_mode") != "ON":
-        # Nothing has a GTID yet: what could be proven was, when the conversion was planned.
+        # Nothing has a GTID yet: all that can be proven was, when the conversion was planned.
         return ""
     replica.pass_by(params["source_place"], params["catch_up"])
     executed = MysqlGtids.parse(params["source_place"]["gtid"])

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The journal of a cluster: a table with a row for every change of roles, which replicates with the
+"""The journal of a cluster: a table with a row for every role change, which replicates with the
 data. Rows are only inserted: a new state of an operation is a new row, and the newest one counts.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 TABLE = "semisync_journal"
 SWITCHOVER, FAILOVER, REJOIN = "switchover", "failover", "rejoin"
-# Not of a change of roles: a playbook changes what a source waits for. Every reader of roles passes
-# over it; a look that is older than the row `done` proves nothing any more.
+# Not a role change: a playbook changes what a source waits for. Readers of role changes skip it; a
+# look that is older than the row `done` no longer proves anything.
 SETTINGS = "settings"
 BEGUN, DONE, UNDONE = "begun", "done", "undone"
-# What became of an operation, or of a part of it, that has no row of its own.
+# The outcome of an operation, or of a part of it, that has no row of its own.
 REFUSED, UNKNOWN = "refused", "unknown"
 # Of a row, as it is written: the fields of journal_writing.Entry.
 COLUMNS = (
@@ -53,7 +53,7 @@ def table_name(schema: str) -> str:
 
 
 def identity(variables: Variables) -> str:
-    """What the journal knows a server by, from its variables."""
+    """A server's identity in the journal, from its variables."""
     return str(variables.get("server_uuid") or variables.get("server_id") or "")
 
 
@@ -63,8 +63,8 @@ def ends(row: JournalRow) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def newest(server: Server, schema: str) -> JournalRow | None:
-    """The newest row, its number as a number and everything else as text; None if no change of
-    roles was ever written.
+    """The newest row, its number as a number and everything else as text; None if no role change
+    was ever written.
 
     Raises:
         ServerError: it is there, and cannot be read.
@@ -88,7 +88,7 @@ def newest(server: Server, schema: str) -> JournalRow | None:
 
 
 def past(server: Server, schema: str) -> Past:
-    """`held`, the servers that a failover took the source's role from, and that are not back (see
+    """`held`, the servers that lost the source's role in a failover and have not rejoined (see
     left_by_failover()), `settings_row` and `settings_open` (see of_settings()).
 
     Raises:
@@ -133,7 +133,7 @@ def open_ones(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def left_by_failover(rows: list[dict[str, str]]) -> list[HeldRow]:
-    """Who was the source before a failover, and has had no part in a change of roles since.
+    """Servers that were the source before a failover, and are in no role change since.
 
     Args:
         rows: all of roles that are done, the oldest first.

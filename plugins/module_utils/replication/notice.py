@@ -1,9 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rows in the journal around a change of what a source waits for. The look of another controller
-proves nothing from the first row on, and the replicas know that; a look between the two proves
-nothing either.
+"""Rows in the journal around a change of what a source waits for. From the first row on, another
+controller's look proves nothing, and the replicas know that; nor does a look between the two rows.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Variables
 
-# Seconds that the row may wait for its acknowledgement. A source that gives up soon is waited for:
-# then it is degraded, and says so itself.
+# Seconds that the row may wait for its acknowledgement. If the source gives up soon, wait for that:
+# then it is degraded, and reports so itself.
 LONGEST, SOON, SPARE = 10.0, 60.0, 3.0
-# A row that is older was left by a run that was interrupted, in seconds.
+# Age in seconds from which an open row is taken as left by an interrupted run.
 STALE = 900
-# What load/kept.py has on a host as long as a benchmark's settings are in force there.
+# What load/kept.py has on a host while a benchmark's settings are in force there.
 IN_FORCE = "/run/dbre-semisync/kept.json"
 UNDER_WAY = (
     "a playbook began to change what it waits for, and may still be under way: a row of the last"
@@ -57,10 +56,10 @@ def give(
     names: Names,
     seconds: float | None = None,
 ) -> dict[str, object]:
-    """Write the row, in a table that may not be there yet: the RETURN section of semisync_spend.
+    """Write the row, in a table that may not exist yet; see the RETURN section of semisync_spend.
 
-    A change that no replica has heard of must not be made while the source promises anything: the
-    look of another controller would prove what is not so any more.
+    A change that no replica knows of must not be made while a look at the source can prove
+    anything: another controller's look would prove what is no longer true.
     """
     params = module.params
     row = {
@@ -73,7 +72,7 @@ def give(
     variables = server.variables()
     running = by_key(names.variables(SOURCE), variables)
     if not same_value(running.get("enabled"), "ON"):
-        # It promises nothing that a look could have seen. Its replicas may not even be set up.
+        # A look can have proved nothing about it. Its replicas may not even be set up.
         return dict(row, changed=False, written=False)
     row["row"] = params["token"]
     if module.check_mode:
@@ -112,11 +111,11 @@ def settle(
     names: Names,
     seconds: float | None = None,
 ) -> dict[str, object]:
-    """Close this run's row; without one, what interrupted runs have left: the RETURN section of
+    """Close this run's row, or without one, the rows of interrupted runs; see the RETURN section of
     semisync_spend. Looks count again from here on.
 
-    What may still be under way is left open: a row of the last quarter of an hour, and any while a
-    benchmark's settings are in force here, which its timer on this host is still to put back.
+    What may still be in progress stays open: a row of the last quarter of an hour, and any row
+    while a benchmark's settings are in force here, which its timer on this host will restore.
     """
     params = module.params
     row = {

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a replica's applier is: places in its source's binary log."""
+"""How far a replica's applier is: positions in its source's binary log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def stopped(channel: Channel | None) -> str:
-    """Why waiting is of no use, in words; empty while the applier works."""
+    """Why waiting is useless, in words; empty while the applier works."""
     if not channel:
         return "it has no replication channel"
     if channel["sql_running"] != "Yes":
@@ -29,7 +29,7 @@ def reached(
     target_file: str,
     target_position: int,
 ) -> bool:
-    """Whether an applier that is at one place of its source's binary log has passed another."""
+    """Whether an applier at one position of its source's binary log has passed another."""
     stem, _dot, number = (file or "").rpartition(".")
     target_stem, _dot, target = target_file.rpartition(".")
     if stem != target_stem or not number.isdigit() or not target.isdigit():
@@ -38,7 +38,7 @@ def reached(
 
 
 def passed(channel: Channel | None, file: str, position: int) -> bool:
-    """Whether a replica's channel has applied its source's binary log up to a place."""
+    """Whether a replica's channel has applied its source's binary log up to a position."""
     if channel is None:
         return False
     return reached(

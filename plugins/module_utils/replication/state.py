@@ -18,9 +18,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import State
 
-# A server that answers takes milliseconds; SHOW REPLICA STATUS may wait for a thread that stops.
+# A healthy server takes milliseconds; SHOW REPLICA STATUS may wait for a thread that is stopping.
 READ_SECONDS = 60
-# And a table that another session has locked, such as the journal's.
+# Also for a table that another session has locked, such as the journal's.
 LOCK_SECONDS = 10
 
 
@@ -28,7 +28,7 @@ def read_once(module: AnsibleModule) -> State:
     """The server's state.
 
     Raises:
-        ServerError: the server does not answer.
+        ServerError: the server does not respond.
     """
     cursor = login.connect(module)
     try:
@@ -36,7 +36,7 @@ def read_once(module: AnsibleModule) -> State:
         with answers_within(READ_SECONDS):
             schema = module.params["journal_schema"]
             server.rows(f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}")
-            # Before what a look vouches for: it has not seen a change that is made meanwhile.
+            # Read before what a look proves: the look has not seen a change that is made meanwhile.
             past = journal.past(server, schema)
             return {
                 **read.read(server),

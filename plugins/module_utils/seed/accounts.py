@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The accounts that a dump brings, as SQL: a dump of schemas has none."""
+"""The accounts to copy with a dump, as SQL: a dump of schemas has none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
-# Accounts that every server has of its own.
+# Accounts that every server has.
 OWN_ACCOUNTS = (
     "root",
     "mysql",
@@ -32,10 +32,10 @@ class Accounts(NamedTuple):
     """SQL of accounts and their privileges.
 
     Attributes:
-        ahead: what goes ahead of the data.
+        ahead: SQL before the data.
         behind: privileges on single tables and routines, which can only follow the data.
-        left_out: such privileges on what is not there: a server keeps them behind a DROP, and none
-            takes them.
+        left_out: such privileges on missing objects: a server keeps them after a DROP, but refuses
+            to grant them.
     """
 
     ahead: list[str]
@@ -47,8 +47,8 @@ NONE = Accounts([], [], [])
 
 
 def read_accounts(server: Server, names: Names) -> Accounts:
-    """All accounts of a server, but those that every server has of its own."""
-    # Names and texts are quoted as the replica's session is told to read them.
+    """All accounts of a server, except those that every server has."""
+    # Names and texts are quoted as the replica's session will read them.
     server.rows(copying.PLAIN_MODE)
     if names.hashes_as_hex:
         server.rows("SET SESSION print_identified_with_as_hex = 1")
@@ -87,7 +87,7 @@ def exists(
     schema: str,
     name: str,
 ) -> bool:
-    """Whether a table, or a routine of a kind, is there."""
+    """Whether a table, or a routine of a kind, exists."""
     if kind:
         query = (
             "SELECT 1 FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s AND ROUTINE_NAME ="

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A replica seeded by mariadb-backup: the files come by the stream, and replace the data directory
-once they are whole.
+"""A replica seeded by mariadb-backup: the files arrive by the stream, and replace the data
+directory once they are complete.
 
-What unpacks and prepares them runs as the data directory's owner: the files are what another host
-sent, and may say anything.
+The programs that unpack and prepare them run as the data directory's owner: the files come from
+another host and are not trusted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def seed(replica: Any) -> None:
         replica: see module_utils/seed/replica.
 
     Raises:
-        SeedError: it did not come to its end.
+        SeedError: it failed.
     """
     datadir = os.path.realpath(replica.variable("datadir"))
     replica.need_renames(datadir)
@@ -66,7 +66,7 @@ def replace(replica: Any, copy: folders.Folders, datadir: str) -> None:
         replica.marker.write(state="loading", stage="restarts")
         swap(replica, copy, datadir)
     finally:
-        # With old files still in it, it holds all there is.
+        # With the old files still in it, the folder holds the only copy of the data.
         if not os.listdir(copy.old) or replica.marker.facts.get("stage") == "follows":
             copy.remove()
     server = replica.wait()
@@ -105,8 +105,8 @@ def position_of(folder: int) -> str:
 
 
 def swap(replica: Any, copy: folders.Folders, datadir: str) -> None:
-    """Stop the server, put the copy in place of its data, start it; back to the old data where it
-    does not start.
+    """Stop the server, replace its data with the copy, start it; restore the old data if it does
+    not start.
     """
     replica.systemctl("stop")
     copy.swap()

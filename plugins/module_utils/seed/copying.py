@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a copy of a server consists of: where it ends in the binary log, its accounts, and tables
-that cannot be copied.
+"""What a copy of a server consists of: its end in the binary log, its accounts, and tables that
+cannot be copied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
     quote_text,
 )
 
-# The account a clone logs in with on the source, made for one seeding and dropped after it.
+# The account for a clone on the source, created for one seeding and dropped after it.
 DONOR = "dbre_semisync_seed"
 # How both ends quote names and texts in the statements of accounts.
 PLAIN_MODE = "SET SESSION sql_mode = ''"
@@ -34,11 +34,10 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 def unfit_tables(method: str, tables: list[str]) -> str:
-    """Why a method cannot copy tables of engines without transactions faithfully; empty if it
-    can.
+    """Why a method cannot copy tables of engines without transactions faithfully; empty if it can.
 
     Clone copies such tables empty (MySQL manual, "Clone Plugin Limitations"); a dump reads them at
-    another moment than the others. mariadb-backup locks them for the moment it needs.
+    another moment than the other tables. mariadb-backup locks them for the moment it needs.
 
     Args:
         tables: names of tables that are not InnoDB.
@@ -69,8 +68,8 @@ def parse_backup_position(text: str) -> str:
     """The MariaDB GTID position in xtrabackup_binlog_info: 'file<TAB>offset<TAB>0-1-42' gives
     '0-1-42'.
 
-    A source that has written nothing since its binary log is on has no position: the copy follows
-    from the beginning.
+    A source that has written nothing since its binary log was enabled has no position: the copy
+    follows from the beginning.
 
     Raises:
         ValueError: the text is no position.
@@ -85,10 +84,9 @@ def parse_backup_position(text: str) -> str:
 
 
 def parse_dump_position(head: str, tail: str) -> str | None:
-    """The MariaDB GTID position of a dump made with --master-data=2 --gtid, or None if it has
-    none.
+    """The MariaDB GTID position of a dump made with --master-data=2 --gtid, or None if it has none.
 
-    It was ahead of the data once, and is the last thing behind them since MDEV-15393.
+    Before MDEV-15393 it is ahead of the data, since then at the very end.
 
     Args:
         head, tail: the dump's first and last bytes, as text. What is in between may contain
@@ -102,12 +100,12 @@ def parse_dump_position(head: str, tail: str) -> str | None:
 
 
 def create_role(name: str, if_not_exists: bool) -> str:
-    """SQL that makes a role where it is missing."""
+    """SQL that creates a role if it is missing."""
     return f"CREATE ROLE {'IF NOT EXISTS ' if if_not_exists else ''}{quote(name)};\n"
 
 
 def create_user(row: dict[str, str], shown: str, names: Names) -> str:
-    """SQL that makes an account of mysql.user with its login, where it is missing.
+    """SQL that creates an account of mysql.user with its login, if it is missing.
 
     Args:
         row: of mysql.user, with lower-case keys.
@@ -118,7 +116,7 @@ def create_user(row: dict[str, str], shown: str, names: Names) -> str:
     if not shown:
         shown = f"CREATE USER {account}{login_of(row)}"
     elif not names.hashes_as_hex:
-        # It may have any bytes, an apostrophe among them; 5.7.23 escapes that one itself.
+        # It may contain any bytes, including an apostrophe, which 5.7.23 escapes itself.
         shown = shown.replace(f" AS '{stored}'", f" AS {quote_text(stored)}")
     if names.if_not_exists:
         return (
@@ -146,7 +144,7 @@ def login_of(row: dict[str, str]) -> str:
 
 
 def plain_grant(grant: str, row: dict[str, str]) -> str:
-    """A text of SHOW GRANTS as a statement that leaves alone how the account logs in.
+    """A text of SHOW GRANTS as a statement that does not change how the account logs in.
 
     MySQL 5.6 and 5.7 show an apostrophe in a name, or in a hash, as it is.
 
@@ -163,8 +161,7 @@ def plain_grant(grant: str, row: dict[str, str]) -> str:
 
 def object_of(grant: str) -> tuple[str, str, str] | None:
     """(kind of routine or '', schema, name) of the table or routine that a privilege is on, or None
-    if it is on more. The server takes such a privilege only if that exists (errors 1146,
-    1305).
+    if it is on more. The server accepts such a privilege only if that exists (errors 1146, 1305).
 
     Args:
         grant: of SHOW GRANTS.
@@ -180,8 +177,7 @@ def object_of(grant: str) -> tuple[str, str, str] | None:
 
 
 def account_statements(creates: list[str], grants: list[str]) -> list[str]:
-    """SQL that brings accounts to a replica which may have some of them already; those keep their
-    logins.
+    """SQL that creates accounts on a replica; existing ones keep their logins.
 
     Args:
         creates: of create_role() and create_user().

@@ -28,14 +28,14 @@ else:
     TypedDict = dict
 
 EVERYWHERE = "%"
-# Of a login that is refused, the host that it came from as accounts are compared with it.
+# In the refusal of a login, the client's host as the server compares it with accounts.
 REFUSED = re.compile(rf"'{copying.DONOR}'@'([0-9A-Za-z.:_-]+)'")
 REQUIRE = {"required": "SSL", "any": "NONE", "disabled": "NONE"}
 SEEN_SECONDS = 5
 
 
 class Amounts(TypedDict):
-    """What is to be copied; bytes as the server estimates them, unfit tables by name."""
+    """What must be copied; bytes by the server's estimate, unfit tables by name."""
 
     bytes: int
     tables: int
@@ -44,8 +44,8 @@ class Amounts(TypedDict):
 
 
 def measure(server: Server) -> Amounts:
-    """What is to be copied: {'bytes', 'tables', 'schemas', 'unfit'}; bytes as the server estimates
-    them.
+    """What must be copied: {'bytes', 'tables', 'schemas', 'unfit'}; bytes by the server's
+    estimate.
     """
     row = server.rows(
         "SELECT COUNT(*) AS tables, COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS bytes"
@@ -67,7 +67,7 @@ def measure(server: Server) -> Amounts:
 
 
 def dynamic_plugins(server: Server) -> dict[str, str]:
-    """Active plugins from a library: name -> library. A clone wants them on the replica, too."""
+    """Active plugins from a library: name -> library. A clone needs them on the replica, too."""
     return {
         row["name"]: row["dl"]
         for row in server.rows(
@@ -78,9 +78,9 @@ def dynamic_plugins(server: Server) -> dict[str, str]:
 
 
 def seen_as(params: Mapping[str, object]) -> str:
-    """As which host a source sees this one; empty if it does not tell.
+    """As which host a source sees this one; empty if the refusal does not name it.
 
-    The account is not there, or has another password: the refusal names the host.
+    The account does not exist, or has another password: the refusal names the host.
     """
     try:
         login.connect_to(
@@ -104,9 +104,9 @@ def donor_statements(
     password: str,
     tls: str,
 ) -> list[Step]:
-    """What makes a MySQL server a donor: [(statement, arguments)].
+    """The statements that make a MySQL server a donor: [(statement, arguments)].
 
-    Outside the binary log: the other replicas have no use for the account.
+    Outside the binary log, because the other replicas do not need the account.
 
     Args:
         plugins: what is active already.
@@ -114,7 +114,7 @@ def donor_statements(
         tls: required, any or disabled.
     """
     account = account_name(copying.DONOR, host)
-    # The password is an argument of the statement; so its account has a doubled per cent sign.
+    # The statement has an argument, the password, so a per cent sign in the account is doubled.
     escaped = account.replace("%", "%%")
     statements: list[Step] = [
         ("SET SESSION sql_log_bin = 0", None),
@@ -128,11 +128,11 @@ def donor_statements(
 
 
 def end_statements(hosts: list[str], uninstall: bool) -> list[Step]:
-    """What takes that back: [(statement, no arguments)]. Into the binary log: the clone has the
-    account too.
+    """The statements that undo that: [(statement, no arguments)]. Into the binary log, because the
+    clone has the account too.
 
     Args:
-        hosts: of the accounts that are there.
+        hosts: of the existing accounts.
     """
     drop: list[Step] = [
         (f"DROP USER IF EXISTS {account_name(copying.DONOR, host)}", None) for host in hosts
@@ -141,7 +141,7 @@ def end_statements(hosts: list[str], uninstall: bool) -> list[Step]:
 
 
 def donor_hosts(server: Server) -> list[str]:
-    """Where the accounts of clones may log in from."""
+    """The hosts that the accounts of clones may log in from."""
     rows = server.rows(
         "SELECT Host AS host FROM mysql.user WHERE User = %s ORDER BY Host", (copying.DONOR,)
     )
@@ -149,7 +149,8 @@ def donor_hosts(server: Server) -> list[str]:
 
 
 def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
-    """Say how much there is to copy, and let the replica in; see part prepare of semisync_seed.
+    """Return how much there is to copy, and create the replica's account; see part prepare of
+    semisync_seed.
 
     Raises:
         ValueError: the source has tables that this method cannot copy faithfully.
@@ -166,7 +167,7 @@ def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, ob
         donor_statements(plugins, host, params["password"], params["tls"]) if clones else []
     )
     if installs and not module.check_mode:
-        # Whose plugin it is, is noted before it is there.
+        # The note that the plugin is ours is written before the plugin is installed.
         note(server).write()
     execute(module, server, statements)
     result: dict[str, object] = {
@@ -176,7 +177,7 @@ def prepare(module: AnsibleModule, server: Server, names: Names) -> dict[str, ob
         "changed": bool(statements),
     }
     if params["method"] == "dump":
-        # The sender reads them again when it sends: what it says is seen where it fails, alone.
+        # The sender reads them again when it sends; its own output is only seen if it fails.
         left_out = accounts.read_accounts(server, names).left_out
         result["left_out"] = left_out
         if left_out:

@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folders of a data directory that is replaced with a copy.
+"""The folders of a data directory that a copy replaces.
 
-The server's user may write in one or the other of them, and rename what lies there while root
-works. So root holds them open: what it moves or removes is in the folder that it has made or
-looked at, whatever has its name by now.
+The server's user may write in some of them, and rename entries while root works. So root keeps them
+open: what it moves or removes is in the folder that it has made or checked, whatever has its name
+by now.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 
-# Where a copy lies until it is whole, beside the data directory or in it.
+# Where a copy is until it is complete, beside the data directory or in it.
 WORK = "dbre-semisync-seed"
 # What a copy never replaces in a data directory.
 KEPT = ("lost+found", WORK)
@@ -42,7 +42,7 @@ def move(source: int, target: int) -> None:
 
 
 def read_in_folder(folder: int, name: str) -> str:
-    """The text of a file in an open folder; OSError if it is a link, or none that is read."""
+    """The text of a file in an open folder; OSError if it is a link, or cannot be read."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with open(os.open(name, flags, dir_fd=folder), "rb") as stream:
         return stream.read(MOST_BYTES).decode("utf-8", "replace")
@@ -101,7 +101,7 @@ class Folders:
         return folder
 
     def swap(self) -> None:
-        """The copy in place of the data."""
+        """Put the copy in place of the data."""
         move(self.datadir, self.old)
         move(self.new, self.datadir)
 

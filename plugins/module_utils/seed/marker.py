@@ -1,9 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a seeding writes down on its host: a run that was interrupted is recognised by it, and
-progress is read from it.
-"""
+"""The record of a seeding on its host: it shows the progress, and identifies an interrupted run."""
 
 from __future__ import annotations
 
@@ -20,12 +18,12 @@ if TYPE_CHECKING:
 Connected = TypeVar("Connected")
 
 FOLDER = "/var/lib/dbre-semisync"
-# Seconds that a server may be away because a seeding restarts it with its new data.
+# Seconds that a server may be down because a seeding restarts it with its new data.
 AWAY_SECONDS = 300
 
 
 def marker_path(port: int | str | None) -> str:
-    """Where the marker of the server with this port lies."""
+    """The path of the marker of the server with this port."""
     return os.path.join(FOLDER, f"seed-{int(port or 3306)}.json")
 
 
@@ -39,13 +37,13 @@ def read_marker(port: int | str | None) -> SeedMarker | None:
 
 
 def ended_since(facts: SeedMarker | None, moment: float) -> bool:
-    """Whether what is written down is a seeding that ended well after a moment."""
+    """Whether the record is of a seeding that ended well after a moment."""
     return facts is not None and facts.get("state") == "done" and facts["at"] > moment + 0.001
 
 
 def under_way(folder: str = FOLDER) -> bool:
     """True while a server of this host is being seeded."""
-    # Only root sees who seeds: for others nothing is waited for.
+    # Only root sees a running seeding: other users do not wait.
     for name in os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []:
         if not name.endswith(".lock"):
             continue
@@ -63,7 +61,7 @@ def patiently(
     pause: float = 1,
     folder: str = FOLDER,
 ) -> Connected:
-    """What connect() returns. A server that is away because it is being seeded is waited for: an
+    """What connect() returns. Waits for a server that is down because it is being seeded: an
     earlier run was killed.
     """
     deadline = time.monotonic() + seconds
@@ -71,7 +69,7 @@ def patiently(
         busy, last = under_way(folder), time.monotonic() > deadline
         try:
             return connect()
-        except Exception:  # whatever it is, the restart may end it
+        except Exception:  # the restart may resolve any error
             if not busy or last:
                 raise
         time.sleep(pause)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes what a seeding notes down on its host; marker.py reads it."""
+"""Writes the record of a seeding on its host; marker.py reads it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
 
 
 def caught_up(port: str) -> None:
-    """Note that the replica has caught up since it was seeded, where it was."""
+    """Record that the replica has caught up since it was seeded, if it was."""
     facts = read_marker(port)
     if facts and facts.get("state") == "done" and not facts.get("caught_up"):
         marker = Marker(port, **facts)
@@ -27,7 +27,9 @@ def caught_up(port: str) -> None:
 
 
 class Donor:
-    """A note on a source: the clone plugin was installed for a seeding, and has to go with it."""
+    """A note on a source: the clone plugin was installed for a seeding, and must be removed with
+    it.
+    """
 
     def __init__(self, port: int | str, folder: str = FOLDER) -> None:
         self.folder, self.path = folder, os.path.join(folder, f"donor-{int(port or 3306)}")
@@ -59,12 +61,12 @@ class Marker:
     def hold(self) -> None:
         """Wait until no other seeding of this server runs, and keep others waiting."""
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-        # Open, and so held, as long as the marker is.
+        # Open, and so locked, as long as the marker is.
         self.lock = open(self.path + ".lock", "w")  # noqa: SIM115
         fcntl.flock(self.lock, fcntl.LOCK_EX)
 
     def write(self, **facts: Any) -> None:
-        """Add to what is written down; on disk when this returns."""
+        """Add to the record; on disk when this returns."""
         self.facts.update(facts, at=time.time())
         with open(self.path + ".new", "w") as handle:
             json.dump(self.facts, handle)

@@ -28,7 +28,7 @@ def ending(path: str) -> str:
         with open(path) as handle:
             result = json.load(handle)
     except (OSError, ValueError):
-        return ""  # it is just being written
+        return ""  # it is being written at this moment
     if not result.get("finished") and not result.get("failed"):
         return ""
     words = [result.get("msg"), result.get("module_stderr"), result.get("stderr")]

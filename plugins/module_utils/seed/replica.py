@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The replica's part of a seeding: take the copy, put it in place, set the position that
-replication goes on from.
+"""The replica's part of a seeding: take the copy, put it in place, set the position from which
+replication continues.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import qu
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 POLL_SECONDS = 1
-# For a connection to the source's stream, which is offered already.
+# Seconds for a connection to the source's stream, which is already offered.
 WAIT_SECONDS = 10
-# Without a word of it the server tries TLS first.
+# By default the server tries TLS first.
 CLONE_TLS = {"required": " REQUIRE SSL", "any": "", "disabled": " REQUIRE NO SSL"}
-# Of a dump, what is looked at: the accounts are ahead of it, a little of its own and privileges on
-# single tables stand behind its data.
+# Bytes of a dump's ends that are read: the accounts are at the beginning, a trailer and privileges
+# on single tables after the data.
 HEAD_BYTES, TAIL_BYTES = 1 << 22, 1 << 20
 
 
 def client_words(program: str, path: str, engine: str) -> list[str]:
-    """The client that loads a dump. root runs it, and the dump is what another host sent: of the
-    client's own commands, which run programs and open files, it takes none.
+    """The client that loads a dump. root runs it, and the dump comes from another host: so the
+    client's own commands, which run programs and open files, are disabled.
 
     Args:
         program: path of mysql or mariadb.
@@ -99,7 +99,7 @@ class Replica:
         return self.server().rows(f"SELECT @@GLOBAL.{name} AS value")[0]["value"]
 
     def systemctl(self, verb: str) -> str:
-        """What systemctl says of the server's unit; SeedError where it fails."""
+        """What systemctl prints for the server's unit; SeedError if it fails."""
         code, output, errors = command.run(self.module, ["systemctl", verb, self.unit])
         if code != 0 and verb != "is-active":
             raise SeedError(f"systemctl {verb} {self.unit}: {(errors or output).strip()}")
@@ -178,7 +178,7 @@ class Replica:
                 (copying.DONOR, self.params["source_host"], self.params["password"]),
             )
         except ServerError as error:
-            # 3707: no supervisor restarts the server; 2006, 2013: it restarts already.
+            # 3707: no supervisor restarts the server; 2006, 2013: it is already restarting.
             if error.number not in (3707, 2006, 2013):
                 if self.params["tls_ca"]:
                     self.set_authority(server, authority)
@@ -190,8 +190,8 @@ class Replica:
         self.settle_clone(before)
 
     def verify_donor(self, server: Server) -> str:
-        """Have the clone believe one authority; the one that was believed before. A server that has
-        restarted with its clone has forgotten it.
+        """Make the clone trust one authority; return the one that was trusted before. A server that
+        has restarted with its clone has lost the setting.
         """
         before = text(self.variable("clone_ssl_ca") or "")
         if self.params["tls_ca"]:
@@ -202,7 +202,7 @@ class Replica:
         server.rows("SET GLOBAL clone_ssl_ca = %s", (path,))
 
     def watch_clone(self, server: Server, ended: threading.Event) -> None:
-        """Write progress down until the clone has ended or the server restarts."""
+        """Record progress until the clone has ended or the server restarts."""
         while not ended.wait(POLL_SECONDS):
             try:
                 self.count_clone(server)
@@ -210,7 +210,7 @@ class Replica:
                 return
 
     def count_clone(self, server: Server) -> None:
-        """Write down how much has come."""
+        """Record how much has arrived."""
         row = server.rows(
             "SELECT SUM(DATA) AS done, SUM(ESTIMATE) AS whole FROM"
             " performance_schema.clone_progress"
@@ -221,7 +221,9 @@ class Replica:
         )
 
     def settle_clone(self, before: Mapping[str, str]) -> None:
-        """After the restart: was it a whole clone, and the replica's own plugins back in place."""
+        """After the restart, check that the clone is complete, and restore the replica's own
+        plugins.
+        """
         server = self.wait()
         status = server.rows(
             "SELECT STATE AS state, ERROR_NO AS number, ERROR_MESSAGE AS message"
@@ -231,7 +233,7 @@ class Replica:
             raise SeedError(
                 f"the clone ended as {status[0] if status else 'unknown to the server'}"
             )
-        # The watcher has not seen the last of it.
+        # The watcher has not seen the final amount.
         self.count_clone(server)
         now = {row["name"]: row["dl"] for row in server.rows("SELECT name, dl FROM mysql.plugin")}
         for name in sorted(set(now) - set(before)):
@@ -259,7 +261,7 @@ class Replica:
     ) -> int:
         """Write the stream to a program; how many bytes it took.
 
-        A program that takes no more says why when it ends.
+        A program that stops reading says why when it ends.
         """
         received, written = 0, 0.0
         with contextlib.suppress(BrokenPipeError):
@@ -287,7 +289,7 @@ class Replica:
             incoming: the stream's blocks.
         """
         with tempfile.TemporaryFile() as errors:
-            # run_command takes its input whole, and this is gigabytes.
+            # run_command takes its whole input at once, and this is gigabytes.
             tool = subprocess.Popen(  # noqa: S603 # pylint: disable=ansible-bad-function
                 words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, cwd="/"
             )
@@ -317,7 +319,7 @@ class Replica:
         server = self.server()
         mariadb = self.names.mariadb
         self.need_space(self.variable("datadir"))
-        # Nothing is touched before the source's program is seen at work.
+        # Nothing is changed before the source's program is seen to work.
         incoming = itertools.chain([next(incoming, b"")], incoming)
         self.marker.write(state="loading", stage="clears")
         self.clear(server)
@@ -345,7 +347,7 @@ class Replica:
             self.server().rows("SET GLOBAL gtid_slave_pos = %s", (position,))
 
     def clear(self, server: Server) -> None:
-        """Empty a replica that a seeding was interrupted on, or that may be overwritten."""
+        """Empty a replica after an interrupted seeding, or if it may be overwritten."""
         server.rows("SET SESSION sql_log_bin = 0")
         for name in server.schemas():
             server.rows(f"DROP DATABASE {quote(name)}")

@@ -33,7 +33,9 @@ WAIT_SECONDS = 120
 
 
 class Serving(TypedDict):
-    """A stream that waits for its replica: paths of certificate and key, the replica's token."""
+    """A stream that waits for its replica: paths of certificate and key, and the replica's
+    token.
+    """
 
     port: int
     certificate: str
@@ -42,7 +44,7 @@ class Serving(TypedDict):
 
 
 class Copied(NamedTuple):
-    """What the program that copies is given.
+    """What the copying program gets.
 
     Attributes:
         program: its path.
@@ -91,14 +93,14 @@ def command(
         "--hex-blob",
         "--max-allowed-packet=1G",
     ]
-    # After "--" a schema's name is never an option, whatever a client has called it.
+    # After "--" a schema's name is never an option, whatever it is.
     return [*words, *info.options, "--databases", "--", *info.schemas]
 
 
 def start(words: list[str], errors: IO[bytes], caller: ssl.SSLSocket) -> subprocess.Popen[bytes]:
     """Start the program that copies; the replica is told if it cannot be run."""
     try:
-        # run_command returns its output whole, and this is gigabytes.
+        # run_command returns its whole output at once, and this is gigabytes.
         return subprocess.Popen(  # noqa: S603 # pylint: disable=ansible-bad-function
             words, stdout=subprocess.PIPE, stderr=errors, cwd="/"
         )
@@ -111,7 +113,7 @@ def start(words: list[str], errors: IO[bytes], caller: ssl.SSLSocket) -> subproc
 
 
 def last_words(errors: IO[bytes]) -> str:
-    """The end of what the program has complained of."""
+    """The end of the program's error output."""
     errors.seek(0)
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     return " | ".join(lines[-4:])
@@ -169,13 +171,13 @@ def serve(
 
     Args:
         params: port, certificate, key and token of the stream.
-        head: what goes ahead of the program's output.
+        head: bytes before the program's output.
         words: the program and its arguments.
         folder: an empty folder.
-        tail: what goes after it, if the program did not fail.
+        tail: bytes after it, if the program did not fail.
 
     Raises:
-        StreamError: the stream did not come about or was cut off, or the program failed.
+        StreamError: the stream failed or was cut off, or the program failed.
     """
     context = stream.server_context(params["certificate"], params["key"])
     with stream.listen(params["port"], WAIT_SECONDS) as listener:
@@ -196,7 +198,7 @@ def serve(
 
 @contextlib.contextmanager
 def scratch() -> Iterator[str]:
-    """Path of an empty folder, gone afterwards."""
+    """Path of an empty folder, removed afterwards."""
     folder = tempfile.mkdtemp(prefix="dbre-semisync-")
     try:
         yield folder
@@ -209,7 +211,7 @@ def send(module: AnsibleModule) -> dict[str, object]:
     semisync_seed.
 
     Raises:
-        StreamError: it was not sent whole.
+        StreamError: it was not sent completely.
     """
     params = module.params
     server = connection.Server(login.connect_or_fail(module))
@@ -222,7 +224,7 @@ def send(module: AnsibleModule) -> dict[str, object]:
     )
     brought = accounts.read_accounts(server, names) if params["method"] == "dump" else accounts.NONE
     head, tail = ("".join(part).encode("utf-8") for part in (brought.ahead, brought.behind))
-    # The copy may take longer than the server leaves a connection alone.
+    # The copy may take longer than the server keeps an idle connection.
     del server
     with client_login.client_file(params) as path, scratch() as folder:
         words = trust.words(command(params["method"], info, path, folder))

@@ -1,8 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stream from source to replica over TLS with a certificate made for it, needing nothing but
-Python on both.
+"""A stream from source to replica over TLS with its own certificate. It needs only Python on both.
 
 The replica trusts that one certificate; the source serves the one caller that knows the token.
 Blocks carry their length, and a last one of length 0 is followed by how it ended: a stream that is
@@ -30,16 +29,16 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.client_login 
 BLOCK = 1 << 18
 RUN = "/run/dbre-semisync"
 HANDSHAKE_SECONDS = 10
-# Callers who are asked for the token at the same time; how often one that knew it is looked for.
+# Callers that are asked for the token at the same time; how often to look for one that knew it.
 CALLERS, ROUND_SECONDS = 32, 0.1
-# The same on a host of its own, where another program may have the port and say nothing.
+# The same on the local host, where another program may have the port and never respond.
 OWN_HOST_SECONDS = 1
 KEEPALIVE_SECONDS = 10
 POLL_SECONDS = 0.5
 
 
 class StreamError(Exception):
-    """The stream did not come about, or did not come to its end. The text says why."""
+    """The stream failed or was cut off. The text says why."""
 
 
 class NoAnswerError(StreamError):
@@ -70,10 +69,10 @@ def listen(port: int, seconds: float) -> Iterator[socket.socket]:
 
 
 def claimed(claim: socket.socket, port: int) -> bool:
-    """Whether the port is this seeding's; the claim goes with it.
+    """Whether the port is this seeding's; the claim ends with the context.
 
-    It is a lock on a file that only root can have, or else a name in the kernel, which any user of
-    the host may take.
+    The claim is a lock on a file that only root can have, or else an abstract socket name, which
+    any user of the host may take.
     """
     try:
         if os.geteuid() == 0:
@@ -110,8 +109,8 @@ def bound(port: int) -> socket.socket:
 
 
 def server_context(certificate: str, key: str) -> ssl.SSLContext:
-    """TLS of the source; the key touches the disk only as long as the library needs to read it, for
-    root alone.
+    """TLS of the source; the key is on disk only while the library reads it, and only root can read
+    it.
 
     Args:
         certificate, key: both as PEM.
@@ -132,11 +131,11 @@ def accept(
     token: str,
     seconds: float,
 ) -> ssl.SSLSocket:
-    """The caller that knows the token; others are hung up on, each after HANDSHAKE_SECONDS at most,
-    and none keeps the one that knows it waiting.
+    """The caller that knows the token. Other connections are closed, each after at most
+    HANDSHAKE_SECONDS, and none delays the right one.
 
     Raises:
-        StreamError: it did not come within that time.
+        StreamError: it did not connect within that time.
     """
     deadline, known = time.monotonic() + seconds, queue.Queue()  # type: ignore[var-annotated]
     asked: list[Caller] = []
@@ -179,7 +178,7 @@ class Caller(threading.Thread):
             self.socket.shutdown(socket.SHUT_RDWR)
 
     def run(self) -> None:
-        # A byte now and then is no answer: the whole has its time.
+        # The time limit is for the whole token, so that single bytes cannot prolong it.
         timer = threading.Timer(HANDSHAKE_SECONDS, self.end)
         timer.daemon = True
         timer.start()
@@ -218,8 +217,8 @@ def handshake(
 
 
 def answers(port: int, certificate: str) -> bool:
-    """Whether the stream with this certificate is offered on this host. Its sender hangs up on who
-    knows no token, and goes on waiting.
+    """Whether the stream with this certificate is offered on this host. Its sender closes
+    connections without the token, and keeps waiting.
     """
     try:
         handshake("127.0.0.1", port, certificate, OWN_HOST_SECONDS).close()
@@ -235,10 +234,10 @@ def connect(
     token: str,
     seconds: float,
 ) -> ssl.SSLSocket:
-    """The source's stream, which the source offers already.
+    """The source's stream, which the source already offers.
 
     Raises:
-        NoAnswerError: it is not to be had within that time.
+        NoAnswerError: there is no connection within that time.
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -258,7 +257,7 @@ def connect(
 
 
 def watch_over(stream: socket.socket) -> None:
-    """Have the kernel end a connection whose other host has gone without a word."""
+    """Let the kernel end a connection whose other host has died."""
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (
         (socket.TCP_KEEPIDLE, KEEPALIVE_SECONDS),
@@ -269,7 +268,7 @@ def watch_over(stream: socket.socket) -> None:
 
 
 def exactly(stream: Any, count: int) -> bytes:
-    """So many bytes; StreamError where the stream ends before."""
+    """Exactly this many bytes; StreamError if the stream ends before."""
     parts = []
     while count:
         part = stream.recv(min(count, BLOCK))
@@ -286,13 +285,13 @@ def send(stream: Any, data: bytes) -> None:
 
 
 def finish(stream: Any, error: str = "") -> None:
-    """The end: an empty text says that everything was sent."""
+    """Send the end: an empty text means that everything was sent."""
     text = error.encode("utf-8", "replace")[-BLOCK:]
     stream.sendall(struct.pack("!II", 0, len(text)) + text)
 
 
 def blocks(stream: Any) -> Iterator[bytes]:
-    """Every block of a stream; StreamError where it was cut off or its source failed."""
+    """Every block of a stream; StreamError if it was cut off or its source failed."""
     while True:
         length = struct.unpack("!I", exactly(stream, 4))[0]
         if length:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run of a seeding on its replica: held by one at a time, written down, and not done twice."""
+"""One run of a seeding on its replica: one at a time, recorded, and not done twice."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def decline(params: Mapping[str, object]) -> None:
     """
     if params["method"] == "clone":
         return
-    # It may have given up already.
+    # It may already have given up.
     with contextlib.suppress(stream.StreamError):
         stream.connect(
             str(params["source_host"]),
@@ -83,7 +83,7 @@ def take(module: AnsibleModule) -> dict[str, object]:
     """Replace the replica's data with a copy of the source's; see part take of semisync_seed.
 
     Raises:
-        SeedError: it did not come to its end.
+        SeedError: it failed.
     """
     params = module.params
     login.require_driver(module)
