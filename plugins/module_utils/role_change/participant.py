@@ -116,13 +116,23 @@ class Participant(ABC):
 
         Raises:
             ServerError: there is none.
+            AbortError: see place().
         """
-        peer = self.plan.peer(host)
-        there = Address(peer.address, peer.port, peer.tls)
-        server = log_in(self.module, self.plan.user, there, ANSWER)
+        server = log_in(self.module, self.plan.user, self.place(host), ANSWER)
         # If this host loses its power, its connections stay open there, and so would its locks.
         server.rows("SET SESSION wait_timeout = %s", (self.lifetime(),))
         return server
+
+    def place(self, host: str) -> Address:
+        """Where another member listens.
+
+        Raises:
+            AbortError: it is none any more: a lost host was taken out of the inventory.
+        """
+        if host not in [one.host for one in self.plan.members]:
+            raise AbortError(f"{host} is not in the inventory")
+        peer = self.plan.peer(host)
+        return Address(peer.address, peer.port, peer.tls)
 
     def lifetime(self) -> int:
         """Seconds in which every part has ended."""

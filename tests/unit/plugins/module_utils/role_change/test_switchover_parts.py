@@ -80,6 +80,7 @@ class Play:
                 raise Killed
 
         def connect(this: Any, host: str) -> Any:
+            this.place(host)
             return play.connection(this, host)
 
         monkeypatch.setattr(participant.Participant, "local", local)
@@ -306,6 +307,20 @@ def test_a_source_that_let_nobody_open_is_open_again_without_the_target(monkeypa
     world["db1"].read_only, world["db1"].source = True, "db2"
     play.one("db1")
     assert world.writers() == [] and play.results["db1"]["outcome"] == "unknown"
+
+
+def test_a_target_that_is_out_of_the_inventory_keeps_no_source_closed(monkeypatch):
+    world = World("db1", "db2", "db3")
+    world["db1"].read_only = True
+    world["db2"].crash()
+    play = Play(world, monkeypatch, "undo")
+    members = [one for one in play.plan("db1").to_dict()["members"] if one["host"] != "db2"]
+    play.more = {"without_target": True, "members": members}
+    for host in ("db1", "db3"):
+        play.one(host)
+    assert world.writers() == ["db1"], play.results
+    assert world["db1"].journal == ["undone"]
+    assert {play.results[host]["outcome"] for host in ("db1", "db3")} == {"undone"}
 
 
 def test_a_source_that_is_open_again_says_where_the_journal_does_not_have_it(monkeypatch):

@@ -291,6 +291,29 @@ def test_the_source_takes_its_role_back_without_the_target():
     assert "db2" in [one["host"] for one in mine["members"]]
 
 
+def test_the_source_takes_its_role_back_though_the_target_has_left_the_inventory():
+    evidence = lost_target("mysql", attached=False)
+    members = [member for member in evidence.members if member.host != "db2"]
+    for member in members:
+        member.info["tls"] = {"on": False}
+    wanted = samples.settings(
+        switchover_to="db3",
+        switchover_timeout=10,
+        switchover_drain=0,
+        switchover_long_transactions="refuse",
+        switchover_max_lag=10,
+    )
+    row = row_of("mysql")
+    assert switchover_plan.unread(members, row) == []
+    assert switchover_plan.mode_of(members, row, {}, "db3") == "undo"
+    assert switchover_plan.interrupted_problems(members, row, {}) == []
+    plan = switchover_plan.make("default", members, {}, wanted, "other", "undo", row)
+    mine = plan["hosts"]["db1"]
+    assert (mine["target"], mine["without_target"]) == ("db2", True)
+    # The part is to know that it cannot ask it.
+    assert [one["host"] for one in mine["members"]] == ["db1", "db3"]
+
+
 def test_a_replica_that_is_lost_as_well_does_not_keep_it_from_being_finished():
     """Both servers of the switchover were read."""
     evidence = lost_target("mysql")
