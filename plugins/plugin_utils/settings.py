@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, overload
 
+import yaml
 from ansible.module_utils.common.validation import (
     check_type_bool,
     check_type_float,
@@ -32,7 +33,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.setting_rows import 
     ROWS,
     Setting,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.task_files import unusable_tasks
 
 ROLES = os.path.join(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "roles"
@@ -193,6 +193,26 @@ def misshapen(row: Setting, value: str) -> str:
         return "a schema that is not the server's own"
     if row.tasks and value:
         return unusable_tasks(value)
+    return ""
+
+
+def unusable_tasks(path: str) -> str:
+    """What a file of tasks must be that it is not, in words; empty if it can be included."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            # Not constructed: tags such as !unsafe and !vault are Ansible's business.
+            node = yaml.compose(stream, Loader=yaml.SafeLoader)
+    except OSError as error:
+        return f"a file that can be read on the controller ({error.strerror})"
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return f"a file of tasks ({' '.join(str(error).split())})"
+    tasks = getattr(node, "value", None)
+    if (
+        not isinstance(node, yaml.SequenceNode)
+        or not tasks
+        or not all(isinstance(task, yaml.MappingNode) for task in tasks)
+    ):
+        return "a file of tasks: a list, as in a role's tasks/main.yml"
     return ""
 
 

@@ -23,7 +23,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     option_lines,
     problems,
     seed,
-    spends,
     tls,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
@@ -36,6 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes im
     OptionFileStep,
     Plan,
     ServerPart,
+    Spending,
     StagePart,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
@@ -48,6 +48,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info, Side, WaitFor
+# What a source waits for, under the collection's keys.
+WAITS_BY = ("enabled", "timeout", "wait_no_replica", "wait_point", "wait_for_replica_count")
 
 
 def option_file_step(member: Member, text: str | None) -> OptionFileStep:
@@ -244,7 +246,7 @@ def server_part(
         "option_file": option_file,
         "restart": bool(reasons),
         "restart_reasons": reasons,
-        **spends.of_plan(member, drift, reasons),
+        **spending(member, drift, reasons),
         "opens": opens,
         "set_global": set_global,
         "restart_io": restart_io,
@@ -252,6 +254,31 @@ def server_part(
             stage["install"] or option_file["changed"] or reasons or set_global or restart_io
         ),
     }
+
+
+def spending(member: Member, drift: Drift, reasons: list[str]) -> Spending:
+    """`spends`, see spends(), and `settles`: whether the journal must record such a change as made,
+    one of this run or one that an interrupted run began.
+    """
+    words = spends(member, drift, reasons)
+    begun = member.side == "source" and member.facts.get("settings_open")
+    return {"spends": words, "settles": bool(words or begun)}
+
+
+def spends(member: Member, drift: Drift, reasons: list[str]) -> str:
+    """Why a plan invalidates the last look at a source, in words: it changes what the source waits
+    for, or shuts it down cleanly, which confirms waiting commits. Empty if it does neither.
+
+    Args:
+        drift: variable -> (what it is, what is wanted), of what is set on the running server too.
+        reasons: of restart_reasons().
+    """
+    if member.side != "source":
+        return ""
+    names = member.facts["names"]["source"]["variables"]
+    waiting = sorted(names[key] for key in WAITS_BY if key in names and names[key] in drift)
+    words = [f"{name} goes from {drift[name][0]} to {drift[name][1]}" for name in waiting]
+    return "; ".join(words + (["its server is restarted"] if reasons else []))
 
 
 def differing(info: Info, options: list[Line], opens: bool) -> Drift:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.spends import of_plan, spends
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import spending, spends
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
@@ -32,11 +32,11 @@ def test_what_a_source_waits_for_spends_the_look_at_it_and_a_replicas_does_not(e
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_change_is_closed_by_the_run_that_made_it_or_by_the_next(engine):
     source, replica = samples.pair(engine)
-    assert of_plan(source, {}, ["x"]) == {"spends": "its server is restarted", "settles": True}
-    assert not of_plan(source, {}, [])["settles"]
+    assert spending(source, {}, ["x"]) == {"spends": "its server is restarted", "settles": True}
+    assert not spending(source, {}, [])["settles"]
     for member in (source, replica):
         member.info["settings_open"] = 7
-    assert of_plan(source, {}, []) == {"spends": "", "settles": True}
-    assert not of_plan(replica, {}, [])["settles"]
+    assert spending(source, {}, []) == {"spends": "", "settles": True}
+    assert not spending(replica, {}, [])["settles"]
     plans = samples.plans([source, replica])
     assert [plan["changes"] for plan in plans.values()] == [True, False]
