@@ -47,7 +47,7 @@ def up(opts: Namespace) -> None:
 
 
 def _up(opts: Namespace, clock: Clock) -> None:
-    """What up() does, with nobody else making or removing hosts."""
+    """What up() does, while no other process makes or removes hosts."""
     server = servers.chosen(opts)
     need_docker()
     tag = docker_image.ensure(server)

@@ -39,7 +39,7 @@ CLIENTS, BEFORE, AFTER = 50, 5, 3
 # Seconds until a client that was refused tries again. At 10 ms, as other tests have it, fifty take
 # one of this machine's cores for themselves.
 RETRY = 0.1
-# No client is told of a commit that nobody acknowledged.
+# No client is told of an unacknowledged commit.
 TIMEOUT_MS = 3600000
 PROFILE = {"ANSIBLE_CALLBACKS_ENABLED": "ansible.posix.profile_tasks"}
 TASK = re.compile(r"^(?:dbre\.semisync\.)?(\S.*?) -{2,} *([\d.]+)s$", re.MULTILINE)

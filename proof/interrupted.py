@@ -185,7 +185,7 @@ def some_tasks(opts, kind: Kind) -> int:
     """Kill after the tasks that were asked for, or drawn; 1 where one did not converge."""
     what, last, wanted = kind.server, FEWEST_TASKS, None
     if kind.tarball:
-        # Nobody else says what a run without an interruption leaves on this server.
+        # Only this shows what a run without an interruption leaves on this server.
         with tempfile.TemporaryDirectory() as folder:
             tasks, wanted, seconds = converge(kind, pathlib.Path(folder))
         what, last = pathlib.Path(kind.tarball).name, max(t["number"] for t in tasks if t["ran"])

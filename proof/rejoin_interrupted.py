@@ -60,10 +60,10 @@ def words_for(cluster: Cluster, old, way: str) -> tuple[str, ...]:
 
 
 def between(old, new, behind: str) -> None:
-    """What holds at any time: nobody but the new source takes writes.
+    """What holds at any time: only the new source takes writes.
 
     Raises:
-        NotAsItWasError: somebody does, or it does not.
+        NotAsItWasError: another server does, or it does not.
     """
     if answers(old, "SELECT @@GLOBAL.read_only") not in (None, "1"):
         raise NotAsItWasError(f"behind {behind}, {old.name} takes writes")

@@ -46,7 +46,7 @@ POINTS = {
     "target": ("armed", "ready", "asks", "open"),
     "replica": ("begun", "redirected", "done"),
 }
-# Told to nobody before the journal is, and only MySQL lists everybody's locks.
+# No host learns of it before the journal does, and only MySQL lists the locks of all sessions.
 MYSQL_ONLY = "armed"
 KILLED = ("module", "server", "host")
 # Where the controller is killed while the parts run.
@@ -342,7 +342,7 @@ def document(results: list[dict[str, Any]]) -> str:
             for word in ("lost", "unexpected", "twice")
         }
         order = len(cases(one["server"], one["hosts"]))
-        # Where nobody was killed there is nothing to tell.
+        # If nothing was killed there is nothing to report.
         rows = sorted((row for row in one["rows"] if " at " in row["killed"]), key=place)
         lines += [
             f"{one['version']}, {one['hosts']} hosts, {len(rows)} of {order} kills; rows"

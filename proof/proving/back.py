@@ -30,7 +30,7 @@ ASK = PROJECT / "tests" / "support" / "clients" / "ask_often.py"
 # Seconds between two questions, for which they are put once it is back, and until all have applied
 # all.
 OFTEN, ASKED, APPLIED = 0.3, 5.0, 240
-# How a server is told of that lives, and whose clients wait for what nobody acknowledges.
+# How a server is told of that lives, and whose clients wait for acknowledgements that never come.
 WAITS = "wait for an acknowledgement"
 # Seconds until HAProxy has heard of one that lived all the time that it is the source no more.
 NOTICED = 10.0
@@ -117,7 +117,7 @@ class Back:
         """The record of it: the verdict, the way, and whether all hosts are equal in the end."""
         for replica in [host for host in self.scene.gone if host is not self.former]:
             _verdict, self.record["replica"], wrong = self.bring(replica)
-            # Whoever was left alone waits for nobody until then.
+            # A source without replicas waits for no acknowledgement until then.
             wrong = wrong or self.site()
             if wrong:
                 return self.failed(f"{replica.name}: {wrong}")
@@ -146,8 +146,8 @@ class Back:
             return {}, "", f"no verdict: {said[-300:]}"
         verdict = kept
         taken: list[str] = []
-        # MariaDB may take back more than nobody acknowledged, which its log does not tell before;
-        # rejoin.yml says so, and what is left then.
+        # MariaDB may roll back more than the unacknowledged commits, which its log does not tell
+        # before; rejoin.yml says so, and what is left then.
         while kept.get("outcome") != DONE:
             opened = {way["name"] for way in kept["ways"] if not way["closed"]}
             way = next((name for name in WAYS if name in opened and name not in taken), "")
@@ -162,7 +162,7 @@ class Back:
         return verdict, ", ".join(taken), ""
 
     def site(self) -> str:
-        """Why site.yml fails, or empty; nobody lets a former source take writes meanwhile."""
+        """Why site.yml fails, or empty; meanwhile a former source must not take writes."""
         if not self.scene.by_files:
             self.former.sql("SET GLOBAL read_only = 1")
         begin = time.time()

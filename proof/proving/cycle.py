@@ -102,8 +102,8 @@ class Cycle:
         self.ends = contextlib.ExitStack()
         self.whole = seed % WHOLE == 0 or (bool(self.mutant) and MUTANTS[case].back)
         self.returns = bool(self.fault.back) and self.whole
-        # A server that lives nobody can leave alone, and under a mutant it always starts by itself.
-        # Of the others it is drawn, and not by what draws the moment of the fault.
+        # A live server cannot be left out, and under a mutant it always starts by itself. Of the
+        # others it is drawn, and not by what draws the moment of the fault.
         either = self.returns and not self.fault.lives and not self.mutant
         self.scene.by_files = either and seed // WHOLE % 2 == 0
         self.environment: dict[str, str] = {}
@@ -260,7 +260,7 @@ class Cycle:
         begin = time.time()
         words = ("-e", "semisync_verify_canary=false")
         limit = ("timeout", str(PLAYBOOK))
-        # A fault's own inventory may have a source that nobody reaches.
+        # A fault's own inventory may have an unreachable source.
         done = playbook("verify", self.machines.inventory(), *words, before=limit)
         self.write("verify", begin, done.stdout + done.stderr)
         return done
@@ -353,7 +353,7 @@ class Cycle:
 
     def caught_up(self, there: list[Machine]) -> list[Machine]:
         """Those that have what the new source has. One that does not come so far is left out, and
-        said to be; of a mutant nobody waits for it.
+        said to be; with a mutant there is no wait for it.
         """
         patience = CAUGHT_UP_LONG if self.returns else CAUGHT_UP
         until = time.monotonic() + (0 if self.mutant else patience)
@@ -368,7 +368,7 @@ class Cycle:
         return [host for host in there if host not in behind]
 
     def measure(self, times: list[float], started: float) -> None:
-        """How long nobody's row was confirmed."""
+        """How long no row was confirmed."""
         gaps = [
             (later - before, later)
             for before, later in itertools.pairwise(times)

@@ -14,18 +14,18 @@ from proving.scene import EVERY, Attempt, Done, Fault, Scene
 from support.dying import UNITS, forbid_restart, kill
 
 LATE = {REPLICAS[0]: 10, REPLICAS[1]: 600}
-# Where the controller reaches nobody.
+# An address that the controller cannot reach.
 NOBODY = "10.99.0.99"
 # Seconds for which the source confirms again on a line that came back before the failover goes on,
 # and that it may take to do so: its kernel tries again ever more rarely.
 HEALED, HEALING = 3, 90
 # Seconds: of a source that lives, half of the clients wait for what becomes of their row.
 MIXED = "3,60"
-# Connections of a source that lives, so that there is one left for whoever asks it.
+# Connections of a source that lives, so that one is left for the run.
 MANY = 2000
 # Milliseconds; of a source that gives its replicas up, and the seconds that this takes here.
 SHORT, GIVEN_UP = 2000, 8
-# Seconds between attempts, and how many there are: whoever held a lock may need a minute.
+# Seconds between attempts, and how many there are: the holder of a lock may need a minute.
 AGAIN, ATTEMPTS = 15, 6
 
 
@@ -114,7 +114,7 @@ def part_from_replicas(scene: Scene) -> None:
     """No packet of the source reaches a replica any more, and clients still reach it."""
     scene.grow_up()
     scene.died = time.time()
-    # Whoever waits in vain comes again, and the other session stays.
+    # A session that waited in vain returns, and the other session stays.
     scene.source.sql(f"SET GLOBAL max_connections = {MANY}")
     routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
     scene.source.shell(" && ".join(routes))
@@ -172,7 +172,7 @@ def shorten(scene: Scene) -> None:
 
 
 def controller_dies(scene: Scene, attempt: Attempt) -> Done:
-    """The controller is killed in the middle; then the same again, until nobody is in the way."""
+    """The controller is killed in the middle; then the same again, until it is not blocked."""
     done = attempt(strike=scene.strike(lambda kill_it: kill_it()))
     return again(attempt) if done.returncode else done
 
@@ -287,7 +287,7 @@ FAULTS = {
     "candidate": Fault(
         "power cut of the source; of the candidate during the failover, then another failover",
         cut_source,
-        # Where it had taken over already, nobody has looked at it as a source.
+        # If it had already taken over, no run has looked at it as a source.
         accept=(f"unread:{REPLICAS[0]}", f"unread:{SOURCE}", "alone", "unwatched"),
         may_lose=EVERY,
         takeover=candidate_dies,

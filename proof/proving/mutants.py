@@ -27,7 +27,7 @@ class Mutant(NamedTuple):
         fault: under which it shows.
         servers: on which it is one.
         held: seconds for which appliers are held behind the failover's lock, if that is not the
-            fault's own; one who waits for nobody stops them, which frees them before.
+            fault's own; one that does not wait stops them, which frees them before.
         back: whether it shows when the former source comes back, so that each cycle goes so far.
     """
 
@@ -51,14 +51,15 @@ MUTANTS = {
         "the candidate by what was applied, not by what was received",
         (Patch(SURVIVORS, LACKING, EXECUTED),),
         "late",
-        # On MariaDB whoever has received more cannot follow (1236), and all of it is undone.
+        # On MariaDB a replica that has received more cannot follow (1236), and all of it is undone.
         ("mysql",),
     ),
     "no-wait": Mutant(
         "what was received is not applied before the opening",
         (Patch(APPLYING, "    while left:\n", "    while left < 0:\n"),),
         "backlog",
-        # Whoever is to follow waits longer than the candidate, and would have applied all by then.
+        # A replica that must follow waits longer than the candidate, and would have applied all by
+        # then.
         held=120,
     ),
     "both-threads": Mutant(

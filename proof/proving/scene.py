@@ -160,8 +160,8 @@ class Fault:
         delay: milliseconds from the source to each replica.
         accept: cases that failover.yml is told to accept.
         variables: for the inventory.
-        may_lose: the servers on which confirmed rows may be lost: there is no promise that they
-            are not, and the certificate must not say so. No row may be there that nobody wrote.
+        may_lose: the servers on which confirmed rows may be lost: there is no promise that they are
+            not, and the certificate must not say so. No row may be there that no writer wrote.
         patience: seconds for which the clients wait for an answer, one after the other.
         takeover: runs failover.yml, given what does it once; None for once.
         back: brings the former source's host back; None if no cycle goes so far.

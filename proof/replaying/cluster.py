@@ -143,7 +143,7 @@ class Cluster:
             f"rm -rf {path}/..?* {path}/.[!.]* {path}/* && cp -a /snapshot{path}/. {path}/"
             for path in KEPT
         )
-        # Nobody starts a server again that is dead, also behind a host's start.
+        # A dead server stays dead, even after its host starts.
         folder = f"/etc/systemd/system/{self.unit}.service.d"
         lines = [
             f'timeout {BOOTED} sh -c "{RUNNING}"; true',

@@ -223,7 +223,7 @@ def test_15_without_waiting_for_replicas_it_is_off_at_once(fresh):
         assert seconds >= TIMEOUT_MS / 1000 and rise == NO
     seconds, rise = source.write()
     assert seconds < IMMEDIATE_SECONDS and rise == NO
-    # MariaDB's status does not tell: it stays ON while nobody acknowledges.
+    # MariaDB's status does not show it: it stays ON without acknowledgements.
     assert source.status("status") == ("OFF" if source.words["plugins"] else "ON")
 
 

@@ -24,7 +24,7 @@ NUMBERS = {name: number for number, name in tarball.MACHINES.items()}
 
 
 def elf(machine=None, order="little"):
-    """The beginning of a program for a machine, this one where none is named."""
+    """The beginning of a program for a machine, this one if none is named."""
     number = NUMBERS[machine or platform.machine()].to_bytes(2, order)
     return b"\x7fELF\x02" + (b"\x01" if order == "little" else b"\x02") + bytes(12) + number
 

@@ -61,7 +61,7 @@ def fixture_cluster(request, tmp_path_factory):
 
 
 def asked(host, target="/source"):
-    """(HTTP status, what was said) by a host, to somebody on it."""
+    """(HTTP status, what was said) by a host, to a client on it."""
     program = (
         f"import http.client; c = http.client.HTTPConnection('127.0.0.1', {PORT}, timeout=5);"
         f" c.request('GET', '{target}'); r = c.getresponse(); print(r.status, r.read().decode())"

@@ -1,5 +1,5 @@
 """A replica that has received more than it has applied: verify.yml and candidate.yml say how long a
-failover would take, and failover.yml says how far it is, applies faster where it may, and is as
+failover would take, and failover.yml says how far it is, applies faster if it may, and is as
 careful as before when it opens.
 """
 
@@ -136,7 +136,7 @@ def test_where_the_run_dies_all_is_put_back_within_a_minute(cluster):
     while [io_thread(host) for host in cluster.replicas] != ["Connecting"] * 2:
         assert time.monotonic() < deadline
         time.sleep(1)
-    # Nobody took over: the source comes back as it was.
+    # No replica took over: the source returns unchanged.
     for host in cluster.replicas:
         slow(host, 0)
     cluster.source.shell(f"systemctl start {UNITS[cluster.source.server]}")

@@ -1,5 +1,5 @@
 """A server that dies in the middle of a playbook: which one, and that it died, is what the run
-says; nobody else is blamed; and with the server back the same command ends well.
+says; no other host is blamed; and with the server back the same command ends well.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Tree:
         return result.returncode, self.drills(), words(result)
 
     def drills(self):
-        """The drills of the newest run; none where it has none, or there was no new run."""
+        """The drills of the newest run; none if it has none, or there was no new run."""
         path = self.folder / "results/default/latest"
         before, self.last = self.last, path.resolve()
         file = path / "drill.json"

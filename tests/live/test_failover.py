@@ -115,7 +115,7 @@ def test_a_second_source_that_dies_in_the_same_night_is_failed_over_from(cluster
         assert "has no attribute" not in words(said), words(said)
     assert certificate(cluster.folder)["to"] == follower.name
     assert follower.value("SELECT @@GLOBAL.read_only") in ("0", "OFF")
-    # Whoever is alone waits for nobody, and takes writes behind its next start as well.
+    # A source without replicas does not wait, and takes writes after its next start as well.
     assert done.returncode == 0, done.stdout + done.stderr
     follower.shell(f"systemctl restart {UNITS[follower.server]}")
     follower.wait()

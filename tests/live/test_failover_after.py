@@ -1,6 +1,6 @@
 """A source that confirmed rows alone and died: salvage brings them from its binary log. Behind the
 failover the cluster is the user's to go on with, and the source that failed is left alone, gone,
-without a server or back by itself, until somebody brings it back by name.
+without a server or back by itself, until the operator rejoins it by name.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def test_a_source_that_came_back_by_itself_is_named_and_left_alone(cluster):
         own = source.value("SELECT @@GLOBAL.gtid_binlog_pos")
         assert own in heir.value("SELECT @@GLOBAL.gtid_binlog_state").split(",")
     assert contents(source) == contents(heir)
-    # Its host was there at the failover: it lets nobody in.
+    # Its host was up at the failover: it lets no client in.
     assert source.value("SELECT @@GLOBAL.read_only") == "1"
     goes_on(cluster)
     source.sql("SET GLOBAL read_only = OFF")

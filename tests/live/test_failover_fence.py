@@ -135,7 +135,7 @@ def test_a_source_that_lives_is_ended_and_nothing_that_it_confirmed_is_lost(clus
     writers.prepare(source)
     writers.start()
     time.sleep(5)
-    # Nobody has run verify.yml: the last look at it is this run's own.
+    # verify.yml was never run: the last look at it is this run's own.
     said = cluster.failover(
         *CONSENT,
         fence=cluster.hook("fence", hooks.POWER),

@@ -48,8 +48,7 @@ NOTES = {
 # Has two known defects, with AFTER_COMMIT and with wait_no_slave=OFF.
 BAD_VERSION = "10.6.16"
 READER = "reader"
-# A server can only be brought to it where it has plugins, or where it can give itself another
-# version.
+# A server can only be brought to it if it has plugins, or if it can give itself another version.
 IMPOSSIBLE = {
     "mysql": {"known_bad_version"},
     "mariadb": {"plugin_mix", "plugin_not_loaded_at_start"},
@@ -194,7 +193,7 @@ def test_values_that_differ_from_the_inventory(pair):
 
 
 def test_option_files_that_the_server_itself_could_not_read(pair):
-    """The running server is as it was; what its next start would bring, nobody knows."""
+    """The running server is as it was; what its next start would bring is unknown."""
     # A broken file in an included folder stops no MariaDB; a folder that is not there stops both.
     trouble = BROUGHT["no-option-files"]
     trouble.bring(pair.source)
@@ -331,7 +330,7 @@ def test_routers_that_are_told_something_else_than_what_is(pair):
     )  # fmt: skip
     assert playbook("site", answering).returncode == 0
     assert pair.verify()[:2] == (0, set())
-    # Whoever cannot log in knows nothing.
+    # Without a login nothing is known.
     for host in pair.hosts.values():
         host.shell(
             "echo wrong > /etc/dbre-semisync/answer-3306.password; systemctl restart"
@@ -491,7 +490,7 @@ def test_every_kind_of_exit(pair):
     status, found, said = pair.verify()
     assert status == 2 and "P0 on " + name in said
     assert ("not_read", "replica", "warning") in found, said
-    # Nobody has seen that anything of it is wrong.
+    # Nothing of it was seen to be wrong.
     outcomes = {row["outcome"] for row in pair.checkpoints() if row["host"] == name}
     assert outcomes == {"unknown"}, said
     pair.replica.shell("systemctl start " + pair.replica.server)

@@ -2,7 +2,7 @@
 sockets, and no root login.
 
 One pair a server. Its source has one server under a name of old, its replica two of a template
-unit, the second of which is somebody else's.
+unit, the second of which is not ours.
 """
 
 import pytest

@@ -74,7 +74,7 @@ class Night:
         (place / "shop.json").write_text(json.dumps({"shop": shop}), encoding="utf-8")
 
     def reader(self, name):
-        """Whoever follows a page, and has done what earlier tests did of it."""
+        """An operator who follows a page, and has done the steps of earlier tests."""
         return self.readers.setdefault(name, Reader(self, name))
 
     def type(self, step):
@@ -151,7 +151,7 @@ class Night:
 
 
 class Reader:
-    """Somebody who follows a page, section by section."""
+    """An operator who follows a page, section by section."""
 
     def __init__(self, night, name):
         self.night, self.steps, self.done, self.wrong = night, pages.steps(name), set(), []
@@ -185,8 +185,8 @@ class Reader:
         return said
 
     def left(self):
-        """What is wrong with the page: what did not happen as it says, and commands that nobody has
-        run.
+        """What is wrong with the page: what did not happen as it says, and commands that no test
+        has run.
         """
         unread = [step for number, step in enumerate(self.steps) if number not in self.done]
         return self.wrong + unread
@@ -311,7 +311,7 @@ def test_two_sources(night):
     night.db1_is_the_source()
     page = night.reader("night-two-sources")
     db1, db2, db3 = (night.hosts[name] for name in NAMES)
-    # As somebody does who takes db1 for dead.
+    # As an operator does who takes db1 for dead.
     moves.promote(db2)
     moves.follow(db3, db2)
     db2.sql("INSERT INTO app.t VALUES (500)")

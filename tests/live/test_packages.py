@@ -53,7 +53,7 @@ def test_nothing_is_installed_that_nobody_wanted(pair, tmp_path, arguments, vari
 
 @pytest.mark.long
 def test_the_package_is_installed_and_a_second_run_changes_nothing(pair, tmp_path):
-    """The replica's list of packages is empty, as where nobody has looked at it for long."""
+    """The replica's list of packages is empty, as on a host without updates for long."""
     pair[1].shell(
         "apt-get -qq update && apt-get -qq install -y --no-install-recommends python3-apt && rm -r"
         " /var/lib/apt/lists/*"

@@ -1,5 +1,5 @@
 """semisync_promise=lossless on real servers: writers wait while no replica acknowledges, a source
-that starts lets nobody in before site.yml does, and available takes all of it back.
+that starts lets no client in before site.yml does, and available reverts all of it.
 """
 
 from __future__ import annotations

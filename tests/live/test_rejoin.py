@@ -156,7 +156,7 @@ def test_one_that_was_started_plainly_is_judged_by_its_connection(cluster):
         assert "is held" in cluster.run(name, good=False)
     assert old.fingerprint() == before
     if not cluster.mariadb:
-        # Which of the two is right nobody can tell but people.
+        # Only people can tell which of the two is right.
         new.sql("UPDATE app.keyed SET words = 'other' WHERE id = 3")
         there = new.value("SELECT @@gtid_executed")
         for arguments in (("--check",), ()):

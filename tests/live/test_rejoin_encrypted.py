@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Servers that encrypt their binary logs: nobody reads the log of one that died but its server. So
-salvage and the verdict by the files say that they cannot, and the server is asked once it runs.
+"""Servers that encrypt their binary logs: only the server itself can read the log of one that died.
+So salvage and the verdict by the files say that they cannot, and the server is asked once it runs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def untouched(host):
 
 
 def started(host):
-    """As the refusal says: the failover's option file lets nobody in."""
+    """As the refusal says: the failover's option file lets no client in."""
     host.shell(f"systemctl start {UNITS[host.server]}.service")
     host.wait()
     assert host.value("SELECT @@GLOBAL.read_only") == "1"

@@ -111,7 +111,7 @@ def test_a_source_that_is_lost_when_it_had_begun_does_not_keep_the_others_closed
     cluster.move(target, good=False)
     assert "server at begun" in process.stdout.read()
     assert cluster.writable() == []
-    # The journal says on both that it began, and nobody else can say more.
+    # The journal says on both that it began, and nothing else can say more.
     for host in (target, other):
         newest = "SELECT state FROM important.semisync_journal ORDER BY number DESC LIMIT 1"
         assert host.value(newest) == "begun"

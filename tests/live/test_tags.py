@@ -85,7 +85,7 @@ def test_each_part_of_site_can_be_run_by_its_tag_in_their_order(tmp_path):
         assert done.returncode == 0, done.stdout
         for host in pair:
             assert "server_id" in host.shell(LINES).stdout
-        # No replica could acknowledge yet, and nobody asked for replication.
+        # No replica could acknowledge yet, and replication was not requested.
         assert source.value("SELECT @@GLOBAL.rpl_semi_sync_source_enabled") == "0"
         assert replica.value("SHOW REPLICA STATUS") == ""
 

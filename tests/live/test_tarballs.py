@@ -138,7 +138,7 @@ class Cluster:
         eventually(runs, "both replicas follow the source")
 
     def semisync(self, host, what="status"):
-        """A variable or status of semi-sync on its side; empty where there is none."""
+        """A variable or status of semi-sync on its side; empty if there is none."""
         side = "master" if host is self.source else "slave"
         kind = "VARIABLES" if what == "enabled" else "STATUS"
         said = host.value(f"SHOW GLOBAL {kind} LIKE 'rpl_semi_sync_{side}_{what}'").split()
@@ -418,7 +418,7 @@ ORDER = [name_of(step) for step in STEPS]
 
 
 def chosen(wanted):
-    """The steps of these names, and those that they need; all of them where none is named."""
+    """The steps of these names, and those that they need; all of them if none is named."""
     picked = [step for step in STEPS if step.__name__ in wanted or name_of(step) in wanted]
     for step in picked:
         needed = STEPS[step]

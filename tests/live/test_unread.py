@@ -155,7 +155,7 @@ class Ground:
 
 
 def pairs(server: str, troubles: list[str], shared: bool, folder: pathlib.Path) -> Iterator[Ground]:
-    """Pairs that replicate, each then brought into its trouble; one for all where it is not the
+    """Pairs that replicate, each then brought into its trouble; one for all if it is not the
     servers that are in trouble.
     """
     wanted = ["well"] if shared else [f"{trouble}-{side}" for trouble in troubles for side in SIDES]
@@ -234,7 +234,7 @@ def judge(ground: Ground, name: str, trouble: str, side: str) -> None:
         about = [line for line in run.lines if troubled in line and cause in line]
         assert about, (cause, said)
     for text in said[one.host(other_side(side))]:
-        # Nobody else is blamed.
+        # No other host is blamed.
         assert troubled in text or "Refused with the rest of its cluster" in text, text
     if name not in WRITE_A_ROW:
         assert [run.counted[host]["changed"] for host in its] == [0, 0]

@@ -71,7 +71,7 @@ def never_opened() -> None:
 
 
 def read_whole() -> None:
-    """An interrupted switchover is ended only where every host was read."""
+    """An interrupted switchover is ended only if every host was read."""
     put(interrupted_switchover, "half_done", lambda *_known: False)
 
 

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whoever runs the playbooks: what each decides on the controller by its own code, of servers in
-memory, with every consent that it asks for by name.
+"""The operator who runs the playbooks: what each decides on the controller by its own code, of
+servers in memory, with every consent that it asks for by name.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def captured() -> str:
 
 
 def read(server: Server) -> Any:
-    """What semisync_info returns of a server; None where it, or its host, is gone."""
+    """What semisync_info returns of a server; None if it, or its host, is gone."""
     if not server.up:
         return None
     info: dict[str, Any] = json.loads(captured())
@@ -207,7 +207,7 @@ class Person:
         raise DeadEndError("; ".join(self.story))
 
     def once(self) -> bool:
-        """One playbook; False where there is nothing to do."""
+        """One playbook; False if there is nothing to do."""
         members = members_of(self.world)
         decided = sides.decide(members)
         row = decided.row

@@ -34,7 +34,7 @@ OURS = "ansible_collections.dbre.semisync.plugins.module_utils."
 STATEMENT, SERVER_BACK, HOST_BACK = 0.001, 1.0, 20.0
 # Whatever still runs then waits for something that does not come.
 LONGEST = 120.0
-# The parts' own, in seconds: who polls asks less often, and nobody waits as long.
+# The parts' own, in seconds: a part that polls asks less often, and none waits as long.
 SHORTER = {"PAUSE": 0.02, "LOOK": 0.05, "MEET": 6, "BACK": 6, "CLIENTS": 3, "ANSWERED": 2}
 PART, BOTH, SERVER, POWER, LOST = "part", "part and guard", "server", "power", "lost"
 FAULTS = (PART, BOTH, SERVER, POWER, LOST)

@@ -7,8 +7,8 @@ and what a person can do then. Breadth first, equal states once.
     python -m model.protocol_search [--short] [--hosts 3] [--seconds N]
 
 Invariants: two servers never take writes; from every state with at most one host lost for good some
-playbook, with consents by name, leads to one that does; what is called proven is; and as long as
-nobody lost power, nothing that a client was told is missing.
+playbook, with consents by name, leads to one that does; what is called proven is; and as long as no
+host lost power, nothing that a client was told is missing.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Search:
             if server.up:
                 server.role = "source" if host in world.writers() else "replica"
             else:
-                # What lost its role without a fence is the business of whoever starts it.
+                # A server that lost its role without a fence is up to the operator who starts it.
                 server.lost, server.fenced = False, True
                 server.start()
         for _turn in range(20):

@@ -68,7 +68,7 @@ def of_last(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def remember() -> None:
-    """Once for a process; whoever has imported a function by its name is given the kept one too."""
+    """Once for a process; modules that imported a function by name get the cached one too."""
     if hasattr(gtids.MysqlGtids.minus, "cache_info"):
         return
     import sys

@@ -61,7 +61,7 @@ FIRST = TOLD + MOST
     EPOCH,  # grows when a look follows a start of its applier, or the reverse
     APPLIER,  # the epoch in which its applier was started
     OUTSIDE,  # 1 while the inventory does not have it
-    OPEN,  # 1 once somebody let writers in
+    OPEN,  # 1 once writers were let in
     DUMP_A,  # 1 where the error log says, since A's look, that a dump to it was started
     DUMP_B,
     HELD,  # 1 while a session on it holds a lock that its applier waits for
@@ -167,7 +167,7 @@ def blocks(rules: Rules) -> range:
 
 
 def on_disk(s: Moment) -> int:
-    """How many transactions whoever reads a dead source's binary log finds there."""
+    """How many transactions a reader of a dead source's binary log finds there."""
     return s[DISK] if s[SRC] == POWERLESS else s[LOG]
 
 

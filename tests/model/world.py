@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What can happen to a source and its replicas, and what is true then: who was told OK, and when.
 
-Each event is a function of a moment (state.py) that gives the next one, or None where it cannot
+Each event is a function of a moment (state.py) that gives the next one, or None if it cannot
 happen. Events within a minute take no time. Where servers may do one thing or another, they do what
 is worse for the judge: an orderly stop confirms all that waits, a power cut takes all that it may.
 """
@@ -103,7 +103,7 @@ def write(s: Moment, rules: Rules, row: bool = False) -> bytearray | None:
     if row:
         n[ROWS] |= 1 << number
     if n[STATUS]:
-        # Since when it waits matters only where that can end within the world.
+        # Since when it waits matters only if that can end within the world.
         n[TOLD + number] = mark(n[NOW] if n[TIMEOUT] == MEDIUM else 0, SINCE)
     else:
         n[TOLD + number] = mark(n[NOW], OK)

@@ -112,7 +112,7 @@ def address(container: str) -> str:
 
 
 def free_port() -> int:
-    """A port on loopback that nobody uses."""
+    """An unused port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -79,7 +79,7 @@ def rows_of(host: Host) -> Counter:
 
 
 def judge(known: dict[str, Any], there: Counter) -> dict[str, list]:
-    """K1: what was lost, what nobody wrote, what is there twice; each empty where all is well.
+    """K1: what was lost, what no writer wrote, what is there twice; each empty if all is well.
 
     A row that was refused may not be there; one whose outcome is unknown may be either.
     """

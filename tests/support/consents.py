@@ -36,7 +36,7 @@ class Consents:
 
 
 def consents(done: Done) -> dict[str, str]:
-    """The variables, and the names of cases, by which a refusal can be overridden; empty where it
+    """The variables, and the names of cases, by which a refusal can be overridden; empty if it
     names none.
     """
     return dict(CONSENT.findall(" ".join((done.stdout + done.stderr).split())))

@@ -21,7 +21,7 @@ def forbid_restart(host: Host) -> None:
 
 
 def kill(host: Host) -> None:
-    """End a server by SIGKILL; nobody starts it again where that was forbidden."""
+    """End a server by SIGKILL; it is not started again if that was forbidden."""
     host.shell(f"systemctl kill --signal=KILL {UNITS[host.server]}.service")
 
 

@@ -41,7 +41,7 @@ def write(folder: pathlib.Path, name: str, client: str, more: str = "") -> pathl
 
 
 def failing(folder: pathlib.Path, condition: str) -> pathlib.Path:
-    """The file of one that fails where a condition holds."""
+    """The file of one that fails if a condition holds."""
     file = folder / "failing.yml"
     file.write_text(FAILING.format(condition=condition), encoding="utf-8")
     return file

@@ -74,7 +74,7 @@ class Mha:
             assert well in done.stdout, done.stdout
 
     def failover(self, dead: Host) -> subprocess.CompletedProcess[str]:
-        """Its own failover from a dead source, as somebody starts it."""
+        """Its own failover from a dead source, as an operator starts it."""
         return run(
             "docker",
             "exec",

@@ -53,7 +53,7 @@ def follow(host: Host, source: Host, password: str = PASSWORD) -> None:
 
 
 def promote(host: Host) -> None:
-    """Make a replica follow nobody and take writes."""
+    """Make a replica follow no source and take writes."""
     word = "SLAVE" if host.server == "mariadb" else "REPLICA"
     host.sql(f"STOP {word}; RESET {word} ALL; SET GLOBAL read_only = 0")
 

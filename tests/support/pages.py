@@ -1,5 +1,5 @@
-"""A page of docs/ as somebody at a keyboard reads it: the commands in its fenced blocks, in order,
-each with what the page says that it prints and how it ends.
+"""A page of docs/ as an operator at a keyboard reads it: the commands in its fenced blocks, in
+order, each with what the page says that it prints and how it ends.
 
 A `console` block has `$ COMMAND` for the controller and `HOST# COMMAND` for a host; a `sql` block
 begins with `-- on HOST`. A `text` block behind one has parts of what its last command prints, a

@@ -8,7 +8,7 @@ import time
 from support.dying import forbid_restart, io_thread, kill
 from support.live_hosts import inventory, playbook, words
 
-# What nobody acknowledges: the first waits, and the second is in the log behind it.
+# Unacknowledged rows: the first waits, and the second is in the log after it.
 WAITING = [
     "BEGIN; INSERT INTO app.keyed VALUES (901, 'phantom'); UPDATE app.bare SET words = 'phantom'"
     " WHERE id = 2; DELETE FROM app.keyed WHERE id = 3; COMMIT",
@@ -55,7 +55,7 @@ class Cluster:
 
     @property
     def source(self):
-        """Whoever takes writes and runs."""
+        """The server that runs and takes writes."""
         (host,) = [one for one in self.hosts if answers(one, "SELECT @@read_only") == "0"]
         return host
 
@@ -83,7 +83,7 @@ class Cluster:
         for statement in alone:
             old.sql(statement)
         for statement in waiting:
-            # It stays at the acknowledgement: nobody is there to hear of its end.
+            # It stays at the acknowledgement: no client is there to hear of its end.
             old.shell(f'nohup {old.client} --execute="{statement}" >/dev/null 2>&1 </dev/null &')
             time.sleep(1)
         status = "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_%_wait_sessions'"

@@ -82,28 +82,28 @@ class Server:
         return [line.split("\t") for line in said.stdout.splitlines()]
 
     def value(self, statement: str) -> str | None:
-        """The first column of the only row, None where there is no row."""
+        """The first column of the only row, None if there is no row."""
         rows = self.sql(statement)
         return rows[0][0] if rows else None
 
     def variable(self, name: str) -> str | None:
-        """A global variable, None where there is no such one."""
+        """A global variable, None if there is no such one."""
         rows = self.sql(f"SHOW GLOBAL VARIABLES LIKE '{name}'")
         return rows[0][1] if rows else None
 
     def semisync(self, name: str, side: str | None = None) -> str | None:
-        """One of semi-sync's variables of this host's side, None where there is no such one."""
+        """One of semi-sync's variables of this host's side, None if there is no such one."""
         return self.variable(f"rpl_semi_sync_{self.words[side or self.role]}_{name}")
 
     def status(self, name: str, side: str | None = None) -> str | None:
-        """One of semi-sync's statuses of this host's side, None where there is no such one."""
+        """One of semi-sync's statuses of this host's side, None if there is no such one."""
         rows = self.sql(
             f"SHOW GLOBAL STATUS LIKE 'rpl_semi_sync_{self.words[side or self.role]}_{name}'"
         )
         return rows[0][1] if rows else None
 
     def channel(self) -> dict[str, str]:
-        """The row of SHOW REPLICA STATUS as a dict; empty where there is none."""
+        """The row of SHOW REPLICA STATUS as a dict; empty if there is none."""
         said = self.host.run(
             "%s --vertical --execute=%s", self.words["client"], self.words["replica_status"]
         )

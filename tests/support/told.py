@@ -10,13 +10,13 @@ PROVEN = "proven"
 
 
 def longest_wait(waits: list[list[float]], begin: float, end: float) -> float | None:
-    """The longest that a client waited for a row that it began in a time; None where none did."""
+    """The longest that a client waited for a row that it began in a time; None if none did."""
     return max((seconds for moment, seconds in waits if begin <= moment <= end), default=None)
 
 
 def without(times: list[float], moment: float) -> tuple[float, float] | None:
     """Of the longest time behind a moment in which no row was confirmed: (its length, its end);
-    None where none was confirmed behind it.
+    None if none was confirmed behind it.
     """
     pairs = itertools.pairwise(times)
     gaps = [(later - before, later) for before, later in pairs if later > moment]
@@ -54,7 +54,7 @@ def figures(known: dict[str, Any], by_host: dict[str, dict[str, list[Any]]]) -> 
 
 
 def complaints(counted: dict[str, Any], verdict: str) -> list[str]:
-    """What is not as it should be; empty where the story ends well."""
+    """What is not as it should be; empty if the story ends well."""
     found = [
         f"{'it is not known how many' if counted[word] is None else counted[word]} {words}"
         for word, words in WRONG.items()

@@ -56,7 +56,7 @@ class Trouble:
         cause: how it is told.
         variables: what the inventory says of the host.
         bring, mend: what is done to it.
-        answers: whether whoever comes to it by other ways gets an answer of its server.
+        answers: whether its server answers by other ways.
     """
 
     cause: str
@@ -138,7 +138,7 @@ def look(host: Host) -> str:
 
 
 def position(host: Host) -> str:
-    """How far a server's binary log has got; empty where it does not answer."""
+    """How far a server's binary log has got; empty if it does not answer."""
     ask = f"timeout 5 {host.client} --batch --skip-column-names"
     statement = f"SELECT @@GLOBAL.{POSITIONS[host.server]}"
     return host.shell(ask, input=statement, check=False).stdout.strip()

@@ -1,5 +1,5 @@
 """What clients write to a server, for a round trip by its binary log: by hand what is meant to fool
-a reader, and by Hypothesis what nobody thinks of.
+a reader, and by Hypothesis what no reader thinks of.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def load(path: Path) -> dict:
-    """A YAML file's mapping; empty where there is no such file."""
+    """A YAML file's mapping; empty if there is no such file."""
     return (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
 
 

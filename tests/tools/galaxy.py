@@ -174,7 +174,7 @@ def environment(installed: Path) -> None:
 
 
 def compiles(installed: Path) -> None:
-    """What runs on hosts is valid in the oldest Python, where one is on this machine."""
+    """What runs on hosts is valid in the oldest Python, if one is on this machine."""
     for version in OLDEST:
         python = next(
             (

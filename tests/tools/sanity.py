@@ -1,7 +1,7 @@
 """Run `ansible-test sanity` on a copy of the checkout: every test, no ignore file.
 
 What runs on hosts is compiled and imported with the oldest Python that this ansible-core manages as
-well, where one is on this machine: on the PATH, or pyenv's.
+well, if one is on this machine: on the PATH, or pyenv's.
 
 ansible-test wants a git repository at …/ansible_collections/dbre/semisync, keeps its environments
 in the home folder and takes pip from a web site. Here it has a tree and a home folder in the cache,
@@ -117,7 +117,7 @@ def oldest() -> tuple[str, str]:
         shutil.which(f"python{version}"),
         *map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}")),
     ]
-    # A pyenv shim is there also where its version is not chosen.
+    # A pyenv shim is there even if its version is not chosen.
     return version, next(
         (
             path

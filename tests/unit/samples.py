@@ -376,7 +376,7 @@ def bare(engine, replicas=1, version=None):
 
 
 def earlier(engine):
-    """The captured pair as a version set it up that prepared nobody for the other side."""
+    """The captured pair as set up by a version that prepared no host for the other side."""
     members = pair(engine)
     for one in members:
         files, other = one.info["option_files"], OTHER_SIDE[one.side]
@@ -404,7 +404,7 @@ def earlier(engine):
 
 
 def replicating(engine, replicas=1, version=None):
-    """A cluster that somebody else set up: it replicates, without semi-sync."""
+    """A cluster that the collection did not set up: it replicates, without semi-sync."""
     members = bare(engine, replicas, version)
     for number, one in enumerate(members):
         one.info["variables"].update(server_id=str(101 + number), log_bin="ON", bind_address="*")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What AWX imports: no field and no value that AWX does not have, names that lead somewhere, no
-cluster cut in two, and nothing moves a role before a check and somebody's approval.
+cluster cut in two, and nothing moves a role before a check and an approval.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def test_what_can_change_something_only_shows_it_unless_a_workflow_says_otherwis
     for name, template in TEMPLATES.items():
         verifies = name == "semisync verify"
         assert template["job_type"] == ("run" if verifies else "check")
-        # A node's kind of job counts only where the template asks for it.
+        # A node's kind of job counts only if the template asks for it.
         assert template["ask_job_type_on_launch"] is not verifies
 
 

@@ -15,7 +15,7 @@ import yaml
 
 PROJECT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# Words that say nothing to whoever has not read it, and a name of no file that anybody has.
+# Words that mean nothing to a reader who has not seen it, and a file name that does not exist.
 UNEXPLAINED = re.compile(r"\bthe\s+document\b", re.IGNORECASE)
 NAMELESS = re.compile(r"\b[0-9]{3}_[0-9a-f]{16}\b")
 # Sentences that a reader stopped at once, and their like.

@@ -152,7 +152,9 @@ def test_gtids_are_read_and_written_in_one_place() -> None:
 
 
 def test_no_engine_is_handed_on_as_a_boolean() -> None:
-    """Who compares GTIDs is given values of them, anybody else the engine or the server's names."""
+    """Code that compares GTIDs gets values of them, all other code the engine or the server's
+    names.
+    """
     handed = [
         f"{name}:{node.lineno}"
         for name, tree in trees().items()

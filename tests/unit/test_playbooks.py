@@ -43,7 +43,7 @@ LONGEST_TASK_FILE = 100
 
 
 def load(path: Path) -> Any:
-    """A YAML file's content; an empty mapping where there is no such file."""
+    """A YAML file's content; an empty mapping if there is no such file."""
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 

@@ -1,6 +1,6 @@
-"""Keeps a replica's applier from a table: until somebody waits for that applier to end, or for a
-while behind the moment at which a run takes the lock of its part on this server. Whoever fails over
-finds a backlog that way, and it is free again before anybody gives up or hangs.
+"""Keeps a replica's applier from a table: until a session waits for that applier to end, or for a
+while behind the moment at which a run takes the lock of its part on this server. So a failover
+finds a backlog, and the table is free again before any session gives up or hangs.
 
     hold.py TABLE LOCK SECONDS LIMIT
 
@@ -17,7 +17,7 @@ import time
 import pymysql
 
 SOCKETS = ("/run/mysqld/mysqld.sock", "/tmp/mysql.sock")
-# Seconds between two looks; how long it takes somebody who waits to be seen.
+# Seconds between two looks; how long it takes until a waiting session is seen.
 LOOK = 0.1
 STOPS = ("STOP SLAVE", "STOP REPLICA")
 
@@ -28,7 +28,7 @@ def connect():
 
 
 def stops(cursor) -> bool:
-    """Whether somebody stops the applier, and waits for it."""
+    """Whether a session stops the applier, and waits for it."""
     cursor.execute("SHOW FULL PROCESSLIST")
     said = [str(row[7] or "").upper() for row in cursor.fetchall()]
     return any(

@@ -3,7 +3,7 @@ switchover's row `begun` is there; runs on that host.
 
     hold_journal.py SOCKET SECONDS
 
-A target that cannot write its row `done` is open, and nobody's journal says so.
+A target that cannot write its row `done` is open, and no journal says so.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ ADDRESSES are host:port, separated by commas. A client that is refused asks the 
 keeps its connections, and makes a new one where the old one broke. Account app with password app.
 PAUSE is between a client's rows, RETRY between two attempts to write one, PATIENCE how long a
 client waits for an answer, all in seconds (of several, separated by commas, each client has one in
-turn); with them nobody connects before there is something to write, and it is said when each client
-has a row. STOP_FILE - stands for the end of standard input, RESULT_FILE - for standard output.
+turn); with them no client connects before there is something to write, and it is said when each
+client has a row. STOP_FILE - stands for the end of standard input, RESULT_FILE - for standard
+output.
 """
 
 from __future__ import annotations

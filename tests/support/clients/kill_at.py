@@ -54,7 +54,7 @@ class Server:
         return number, state, holder is not None
 
     def source(self) -> str:
-        """Whom the server follows; empty for nobody."""
+        """The host that the server follows; empty for none."""
         for statement in ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS"):
             try:
                 self.cursor.execute(statement)

@@ -3,7 +3,8 @@ makes again where it broke; runs on the router's host.
 
     through_router.py HOST PORT CLIENTS STOP_FILE RESULT_FILE
 
-A row that was confirmed must be there, once. One whose commit nobody answered may be there or not.
+A row that was confirmed must be there, once. A row without an answer to its commit may be there or
+not.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ description:
   - Counts the tasks of a run. Before the one that follows the given number, the controller sends
     itself SIGKILL, or has a command run and goes on.
   - Or behind the first task that a host ran and that a file does not have yet, which gets it. So
-    runs with the same file are each ended at another task, also where the next has other tasks.
+    runs with the same file are each ended at another task, even if the next has other tasks.
   - Writes the tasks that began, each with its time and what came of it, one JSON value a line.
 options:
   after:

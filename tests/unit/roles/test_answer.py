@@ -262,7 +262,7 @@ def test_who_asks_over_http_is_not_told_the_words_of_the_driver(number, capsys):
         # One that knows better is believed, whatever the others say.
         ([False, True], False, False),
         ([None, True], True, False),
-        # Just started, and nobody is there who would know: not yet.
+        # Just started, and no peer that would know is up: not yet.
         ([None, None], True, False),
         ([None, None], False, True),
         ([], True, True),

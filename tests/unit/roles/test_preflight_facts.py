@@ -1,4 +1,4 @@
-"""What a host that was broken into may set of the collection: nothing, also where Ansible makes
+"""What a host that was broken into may set of the collection: nothing, even if Ansible makes
 variables of facts, as it does unless it is told otherwise.
 """
 

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The space on the server's disk while a load runs: a server that finds none may wait for it
-without a word, or end.
+"""The space on the server's disk while a load runs: a server that finds none may wait silently, or
+end.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ PAUSE = 0.5
 
 
 class DiskWatch:
-    """Looks at the disk of the server's data until the block ends, where the server is on this
-    host. Space that was freed since does not make a run valid, and a server that has ended cannot
-    be asked where its data was: so it looks all the while.
+    """Watches the disk of the server's data until the block ends, if the server is on this host.
+    Space that was freed since does not make a run valid, and a server that has ended cannot be
+    asked where its data was: so it looks all the while.
     """
 
     def __init__(self, server: Server) -> None:
@@ -35,7 +35,7 @@ class DiskWatch:
         self.thread = threading.Thread(target=self.watch, daemon=True)
 
     def look(self) -> None:
-        """Keep the least free space seen, in bytes."""
+        """Record the least free space seen, in bytes."""
         try:
             disk = os.statvfs(self.folder)
         except OSError:  # the server may be on another host
@@ -64,7 +64,7 @@ class DiskWatch:
         self.look()
 
     def words(self) -> str:
-        """What follows a reason where the disk was full; empty if it was not, or unknown."""
+        """What follows a reason if the disk was full; empty if it was not, or unknown."""
         if self.least is None or self.least >= FULL:
             return ""
         return f"; the disk of {self.folder} was full ({self.least // 2**20} MB left)"

@@ -43,14 +43,14 @@ class SettingError(ValueError):
 
 
 class SettingsRollback:
-    """What the host keeps to put everything back, and the timer that does it."""
+    """What the host keeps to restore everything, and the timer that does it."""
 
     def __init__(self, module: AnsibleModule) -> None:
         self.module = module
         self.timer = RollbackTimer(module, TIMER_PREFIX)
 
     def kept(self) -> Kept:
-        """What must be put back; empty if nothing is. After a reboot, what was created.
+        """What must be restored; empty if nothing. After a reboot, what was created.
 
         Raises:
             SettingError: that cannot be read, so nothing may be changed or forgotten.

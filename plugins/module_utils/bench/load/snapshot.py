@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A source at one moment of its work: what is read before and after a load, and whether it
-replicates as a measurement wants it.
+replicates as a measurement requires.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def restarted(before: Snapshot, after: Snapshot) -> bool:
 
 
 def unready(wanted: Mode, snapshot: Snapshot) -> str:
-    """Why a source is not in the replication mode that is wanted; empty when it is.
+    """Why a source is not in the wanted replication mode; empty if it is.
 
     Args:
         wanted: replication (none, async, semisync or None for any) and replicas, how many are

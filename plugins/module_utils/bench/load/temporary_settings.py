@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings for the length of a measurement: the statements that bring them about, and those that
-take them back.
+"""Settings for the length of a measurement: the statements that make them, and those that undo
+them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
 
-# Where a host keeps what must be put back: in memory, because a reboot undoes the settings too.
+# Where a host keeps what must be restored: in memory, because a reboot undoes the settings too.
 FOLDER = "/run/dbre-semisync"
 # A reboot drops no schema and no account; what was created is named here too, and nothing secret.
 LASTING = "/var/lib/dbre-semisync-benchmark.json"
 TIMER_PREFIX = "semisync-setting-"
 # How often the rollback asks a server that does not answer, and seconds in between.
 ATTEMPTS, PAUSE = 60, 5
-# What may be set on the source alone, under our keys; durability may on both sides.
+# What may be set on the source only, by our keys; durability may be set on both sides.
 SOURCE_ONLY = ("timeout", "wait_point", "wait_for_replica_count")
 WORDS = ("AFTER_SYNC", "AFTER_COMMIT", "ON", "OFF")
 
@@ -165,19 +165,19 @@ def restore_statements(
     statements += [f"DROP DATABASE IF EXISTS {quote(schema)}" for schema in kept.get("schemas", [])]
     for user, host in kept.get("accounts", []):
         statements += drop_user_statements(names, account_name(user, host))
-    # Last, so that no DROP waits for an acknowledgement where no replica is back yet.
+    # Last, so that no DROP waits for an acknowledgement while no replica is connected again.
     return statements + changes(now, switches)
 
 
 def drop_user_statements(names: Names, account: str) -> list[str]:
-    """Statements that drop an account where it is there, and may be repeated.
+    """Statements that drop an account if it exists, and may be repeated.
 
     Args:
         account: as account_name() writes it.
     """
     if names.if_not_exists:
         return [f"DROP USER IF EXISTS {account}"]
-    # Makes it where it is gone already, with a hash that no password has.
+    # Creates it if it is already gone, with a hash that no password has.
     return [
         f"GRANT USAGE ON *.* TO {account} IDENTIFIED BY PASSWORD '*{'0' * 40}'",
         f"DROP USER {account}",
@@ -204,8 +204,8 @@ def account_statements(
 
 
 def restore_script(client: str) -> str:
-    """Shell lines that put everything back by themselves, and try again until the server does it.
-    The statements may be repeated.
+    """Shell lines that restore everything by themselves, and retry until the server does it. The
+    statements may be repeated.
 
     Args:
         client: path of mysql or mariadb.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a user asks of netem, checked; and what a host must have for it, as text where it lacks
+"""What a user asks of netem, checked; and what a host needs for it, as text if it lacks
 something.
 """
 
@@ -60,7 +60,7 @@ def number(
     most: float,
     unit: str,
 ) -> float:
-    """The value, where it is in its range.
+    """The value, if it is in its range.
 
     Raises:
         RefusedError: it is not, or is no number at all.

@@ -311,7 +311,7 @@ class NetemHost:
     # What it takes, and the timer.
 
     def require_timer(self) -> None:
-        """Refuse if a delay could not be taken off again by itself."""
+        """Refuse if a delay could not be removed automatically."""
         # A sleeping process could be killed unseen, and then nothing would ever end the delay.
         if not systemd_runs():
             raise RefusedError(
@@ -410,9 +410,7 @@ class NetemHost:
         )
 
     def undo(self, wanted: Delay) -> bool:
-        """Take off everything that is ours; True when that worked. The timer stays if it did
-        not.
-        """
+        """Remove everything that is ours; True if that worked. The timer stays if it did not."""
         try:
             self.execute(plan_absent(self.read()), wanted)
             gone = is_clean(self.read())

@@ -78,7 +78,7 @@ def plan_present(
 
 
 def plan_absent(state: NetState) -> Plan:
-    """Take off whatever is ours."""
+    """Remove everything that is ours."""
     plan = Plan(state)
     plan.clear_redirect()
     plan.clear_trees()

@@ -307,7 +307,7 @@ def test_hosts_put_everything_back_soon_after_the_last_sign_of_life(cluster, lif
         "semisync-setting-",
         "semisync-netem-rollback-",
     ]
-    # Somebody's own delay on a replica is nothing of ours.
+    # A delay on a replica that is not ours.
     assert cluster.last.lifeline("db2").prefixes == ["semisync-setting-"]
     for host in ("db1", "db2"):
         cluster.call(host, "restore")

@@ -44,7 +44,7 @@ def test_behind_a_failover_whoever_could_not_be_read_is_left_out(plan, engine):
     asked = {"info_from": "info"}
     assert "db2: was not read" in plan("db1", asked, members=members)["msg"]
     left = plan("db1", dict(asked, alone=True), members=members)
-    # Nobody is there to acknowledge, also after its next start.
+    # No replica is left to acknowledge, also after its next start.
     enabled = members[0].info["names"]["source"]["variables"]["enabled"]
     assert f"{enabled} = 0" in left["option_file"]["content"]
 

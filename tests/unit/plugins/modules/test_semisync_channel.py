@@ -14,7 +14,7 @@ OTHER = {"Channel_name": "other", "User_password": "of another channel"}
 
 
 class Server:
-    """A replica with a table of channels, or without where there is none."""
+    """A replica with a table of channels, or without if there is none."""
 
     def __init__(self, rows=None):
         self.channels = rows

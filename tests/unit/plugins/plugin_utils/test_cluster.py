@@ -352,7 +352,7 @@ def test_a_cluster_goes_on_without_the_source_that_a_failover_left_behind(tmp_pa
         variables = cluster.TaskVariables(left_behind("a1"), NoTemplar())
         plan = goals.GOALS[goal](variables, "info", {"hold_back": True})
         assert plan["side"] == "held" and not plan.get("cluster_changes")
-    # Whoever may overwrite what it has needs to see it as a member.
+    # A run that may overwrite its data needs to see it as a member.
     members = cluster.members(left_behind("a1", semisync_seed_overwrite=True), "info")[1]
     assert "a1" in [one.host for one in members]
 

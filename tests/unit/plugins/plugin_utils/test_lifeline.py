@@ -113,7 +113,7 @@ def ended_with_its_commands(action):
 def test_signs_of_life_end_with_the_run_that_is_killed(line, action, run):
     assert line.hold(action, 60)
     assert grows(action) and not line.lapsed()
-    # Nobody waits for it: a zombie is no life.
+    # Its parent does not wait for it: a zombie is not alive.
     os.kill(run.pid, signal.SIGKILL)
     assert silent(action) and soon(line.lapsed)
 

@@ -95,7 +95,7 @@ def test_a_source_that_started_by_itself_is_opened_by_the_next_run(engine):
     assert members[0].info["variables"]["read_only"] == "ON"
     plan = samples.plans(members, LOSSLESS)["db1"]
     assert (plan["set_global"], plan["restart"]) == ({"read_only": "OFF"}, False)
-    # Nobody else is opened, and no source that promised something else.
+    # No other server is opened, and no source with another promise.
     assert samples.plans(members, LOSSLESS)["db2"]["set_global"] == {}
     assert samples.plans(members)["db1"]["set_global"].get("read_only") is None
 

@@ -158,7 +158,7 @@ def running(module):
     ],
 )
 def test_what_is_in_the_way_is_named(module, monkeypatch, change, case):
-    # Of this process nobody would think that it is a server.
+    # This process does not look like a server.
     monkeypatch.setattr(log_access.process, "is_server", lambda _pid: True)
     change(module)
     assert log_access.check_access(module, module.files)["case"] == read(module)["case"] == case

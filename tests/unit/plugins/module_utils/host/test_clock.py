@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 
 @pytest.fixture
 def passing(monkeypatch):
-    """A clock that passes only where somebody sleeps; the pauses so far."""
+    """A clock that advances only by sleeping; the pauses so far."""
     pauses = []
     monkeypatch.setattr(clock.time, "monotonic", lambda: 1000.0 + sum(pauses))
     monkeypatch.setattr(clock.time, "sleep", pauses.append)

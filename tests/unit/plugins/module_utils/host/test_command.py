@@ -22,7 +22,7 @@ def fixture_module():
 
 @pytest.fixture
 def busy_host(monkeypatch):
-    """Whoever waited in vain gets the processor only after the command has ended."""
+    """A poll that timed out gets the processor only after the command has ended."""
     select = selectors.PollSelector.select
 
     def late(self, timeout=None):

@@ -460,7 +460,7 @@ def test_a_users_file_stays_byte_for_byte(tmp_path, blockinfile):
         ([("a", "2"), ("a", "2")], "[mysqld]\na = 2\n", {"a": "2"}),
         ([("a", "2"), ("a", "3")], "[mysqld]\na = 2\n", {"a": "3"}),
         ([("rpl_semi_sync_source_enabled", "1")], "loose_rpl_semi_sync_source_enabled = 1\n", {}),
-        # Written, and not read by the server: somebody else's value is the one that counts.
+        # Written, and not read by the server: another file's value is the one that counts.
         ([("a", "7")], "a = 2\n", {"a": "7"}),
     ],
 )

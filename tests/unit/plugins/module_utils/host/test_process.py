@@ -62,7 +62,7 @@ def test_a_reader_of_option_files_is_given_the_servers_own_choice(cmdline, argum
 
 @pytest.fixture
 def proc(monkeypatch):
-    """Processes as the kernel tells them, by number: (command line, program or None where it is
+    """Processes as the kernel tells them, by number: (command line, program or None if it is
     hidden).
     """
     table = {}

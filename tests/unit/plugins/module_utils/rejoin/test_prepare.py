@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is done on a former source's host before it is a replica: its data are kept where there is
+"""What is done on a former source's host before it is a replica: its data are kept if there is
 room, and it starts read-only.
 """
 

@@ -28,7 +28,7 @@ def statuses(yes, no, waiting, status="ON"):
         (statuses(10, 0, 2), statuses(12, 0, 5), "AFTER_SYNC", True),
         # One that came later may have been confirmed without a wait.
         (statuses(10, 0, 2), statuses(12, 0, 2), "AFTER_COMMIT", False),
-        # Somebody was let go without an acknowledgement.
+        # A commit was confirmed without an acknowledgement.
         (statuses(10, 0, 1), statuses(12, 1, 0), "AFTER_SYNC", False),
         (statuses(10, 0, 1), statuses(12, 0, 0, "OFF"), "AFTER_SYNC", False),
         # FLUSH STATUS in between.
@@ -84,7 +84,7 @@ MARIADB = Names("mariadb", (10, 11, 19), ())
 
 class Log:
     """A MariaDB source whose commits are behind its binary log's end for so many looks; one that
-    hangs answers nobody who asks for that end.
+    hangs does not answer a query for that end.
     """
 
     def __init__(self, behind=0, hangs=False, names=MARIADB):

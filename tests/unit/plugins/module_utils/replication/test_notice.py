@@ -57,7 +57,7 @@ class Cursor:
     "cursor,expected,words",
     [
         (Cursor(), (True, True), ""),
-        # It went on alone: nobody acknowledged the row.
+        # It continued alone: no replica acknowledged the row.
         (Cursor(status="OFF"), (True, False), ""),
         # A new cluster promises nothing yet, and its replicas do not follow.
         (Cursor(enabled="OFF"), (False, False), ""),

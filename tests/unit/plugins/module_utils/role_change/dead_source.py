@@ -126,7 +126,7 @@ class DeadConnection(Connection):
         if words[0] == "CREATE":
             assert fake.sides["source"] or not fake.read_only
         if statement.startswith("INSERT") and not fake.sides["source"]:
-            # Nobody acknowledges, and somebody has accepted that.
+            # No replica acknowledges, and the operator has accepted that.
             fake.commit()
             fake.journal.append(arguments[2])
             return []

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A round of applying, on a server that is none: there is always somebody who puts back what was
+"""A round of applying, on a simulated server: there is always a process that restores what was
 relaxed, and starts the IO thread again.
 """
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a replica tries the others before anybody knows where they listen."""
+"""The addresses at which a replica tries the others before it is known where they listen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_each_place_is_tried_once_and_the_source_where_it_is_followed():
     found = failover_facts.places_of(others, INFO)
     assert [(one.address, one.port) for one in found] == [("db1", 3306), ("10.0.0.1", 3307)]
     assert {one.tls for one in found} == {True}
-    # One that follows nobody has no such place.
+    # One that follows no source has no such place.
     assert failover_facts.places_of([], dict(INFO, channel=None)) == []
 
 

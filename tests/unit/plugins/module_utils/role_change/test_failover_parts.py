@@ -208,7 +208,7 @@ def test_a_replica_with_a_longer_backlog_than_the_candidate_s_is_waited_for(monk
     play = Play(there, monkeypatch, timeout=0.2, catch_up=10)
     begin = time.monotonic()
     assert play.run() == {"db2": "done", "db3": "done"}
-    # The backlog is longer than the time that is left to it where nobody waits.
+    # The backlog takes longer than the time that is left to it if no part waits.
     assert time.monotonic() - begin > 0.6
     assert (there["db3"].source, there["db3"].executed[1]) == ("db2", 1000)
 
@@ -239,7 +239,7 @@ def test_a_replica_that_takes_long_to_stop_is_waited_for_as_long_as_a_server_may
 
 
 def torn(there: DeadSource) -> DeadSource:
-    """The source died while it sent a transaction: nobody stops quickly."""
+    """The source died while it sent a transaction: no applier stops quickly."""
     for host in ("db2", "db3"):
         there[host].half, there[host].stops_in = f"{SOURCE}:121", 5.0
     return there
@@ -478,7 +478,7 @@ def test_a_replica_waits_while_somebody_works_on_the_target_and_no_longer(monkey
         waited = time.monotonic() - begin
         assert play.results["db3"]["outcome"] == "refused"
         assert waits_again(there["db3"])
-        # The time that applying may take, or that somebody may be away.
+        # The time that applying may take, or that a part may be away.
         assert (waited > 2) is works
         said = play.results["db3"]["reason"]
         assert ("no run works on db2" in said) is not works

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real process that starts the IO thread again where nobody comes, and is sent away."""
+"""A real process that restarts the IO thread when time is up, and is dismissed."""
 
 from __future__ import annotations
 

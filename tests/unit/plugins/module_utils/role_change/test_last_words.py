@@ -80,7 +80,7 @@ def test_a_stop_in_order_is_heard_and_a_start_that_switches_semisync_on_is_only_
             {"started": True},
         ),
         ("Stopping MariaDB 10.5.29 database server...", {"shutdown": True}),
-        # Somebody's name or text is no word of the server's.
+        # A user's name or text is not the server's message.
         (
             "2026-11-24 10:00:00 7 [Warning] Access denied for user 'Semi-sync replication switched"
             " OFF'@'localhost'",

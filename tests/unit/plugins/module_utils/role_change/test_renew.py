@@ -28,7 +28,7 @@ VERSIONS = {"mysql": "9.7.4", "mariadb": "10.11.19-MariaDB"}
 class Server:
     """A replica with a backlog; on MariaDB it loses that where both threads stand and one starts.
 
-    Its applier may be one that does not run, whoever starts it.
+    Its applier may be one that never runs, even if it is started.
     """
 
     def __init__(self, engine: str, io: str, sql: str, broken: bool) -> None:

@@ -197,7 +197,7 @@ def test_a_part_that_is_killed_leaves_one_that_takes_writes(monkeypatch, hosts, 
     play.run()
     writers = world.writers()
     if event == "granted":
-        # Decided by whoever is first; never by both.
+        # Decided by the first; never by both.
         assert writers in (["db1"], ["db2"]), play.results
     else:
         assert writers == (["db2"] if event == "open" else ["db1"]), play.results
@@ -293,7 +293,7 @@ def test_a_target_that_dies_after_the_word_leaves_the_source_frozen(monkeypatch)
 
 
 def test_a_source_that_let_nobody_open_is_open_again_without_the_target(monkeypatch):
-    """Nobody holds the target's flags; it follows nobody, so that nothing was granted."""
+    """No session holds the target's flags; it follows no source, so that nothing was granted."""
     world = World("db1", "db2", "db3")
     world["db1"].read_only = True
     world["db2"].crash()
@@ -395,7 +395,9 @@ def test_a_target_whose_server_dies_when_it_is_open_says_so_and_claims_nothing(m
 
 
 def test_locks_on_another_server_do_not_outlive_a_host_that_lost_its_power(monkeypatch):
-    """Nobody closes its connections; the other server does, when no part can need them."""
+    """Its connections are not closed on it; the other server does that, when no part can
+    need them.
+    """
     world = World("db1", "db2")
     play = Play(world, monkeypatch)
     monkeypatch.undo()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long a failover would take is said, and what nobody knows is not made up."""
+"""How long a failover would take is reported, and unknown figures are not made up."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ DEFAULT_IDS = {"server_id": "1"}
 
 
 def promoted(engine, gtids, state="done", **variables):
-    """A pair whose replica was told to follow nobody and to take writes; gtids is of both."""
+    """A pair whose replica was told to follow no source and to take writes; gtids is of both."""
     members = samples.pair(engine)
     source, replica = (member.info for member in members)
     replica.update(channel=None)

@@ -28,7 +28,7 @@ ALL = ("db1", "db2", "db3")
     [
         ("auto", ALL, True, ""),
         ("required", ALL, True, ""),
-        # A new source whose server has no TLS could let nobody in: the account replicates.
+        # A new source without TLS could let no replica in: the account replicates.
         ("auto", ("db1", "db3"), False, "the server of db2 has no TLS"),
         ("auto", ("db1",), False, "the server of db2, db3 has no TLS"),
         # A source without TLS needs no words: its channels have none.

@@ -293,7 +293,7 @@ def test_a_servers_identity(running, explicit, fresh, expected):
     assert option_lines.server_id("m1", explicit, info, fresh) == expected
 
 
-# A pair that somebody else set up.
+# A pair that the collection did not set up.
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Behind the failover of a pair: a source without replicas takes writes, and waits for nobody."""
+"""After the failover of a pair: a source without replicas takes writes, and does not wait."""
 
 from __future__ import annotations
 

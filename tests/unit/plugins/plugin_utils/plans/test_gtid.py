@@ -27,7 +27,7 @@ ALL = [
 
 
 def pair(engine="mysql", mode="OFF", consistency="OFF"):
-    """The captured pair, as somebody set it up who replicates by file and position."""
+    """The captured pair, as set up by hand by file and position."""
     members = samples.pair(engine)
     for number, member in enumerate(members):
         info = member.info

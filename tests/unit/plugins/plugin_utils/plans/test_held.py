@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A source that a failover left behind is no part of its cluster, until somebody brings it back."""
+"""A source that a failover left behind is no part of its cluster until it has rejoined."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_it_is_back_when_it_follows_a_member_and_is_read_only(engine):
     cluster = after_failover(engine, old)
     old["channel"] = dict(cluster[2].info["channel"])
     assert held.apart(cluster)[1] == []
-    # What is left of a channel of its time as a replica counts for nothing where it takes writes.
+    # What is left of a channel of its time as a replica counts for nothing if it takes writes.
     old["variables"]["read_only"] = "OFF"
     assert len(held.apart(cluster)[1]) == 1
 
@@ -181,7 +181,7 @@ def test_a_replica_that_was_away_follows_who_lost_its_role(engine, there):
     assert (entry["host"], entry["severity"]) == ("db3", "critical")
     assert "its channel is to db1, whose role went to db2" in entry["evidence"]
     if engine == "mariadb" and not there:
-        # Since its server started it has met nobody, and only knows an address.
+        # It has not connected since its server started, and only knows an address.
         away.info["channel"]["source_server_id"] = 0
         assert held.missed(away, cluster)["host"] == "db1"
     away.info["channel"] = None
@@ -192,7 +192,7 @@ def test_a_replica_that_was_away_follows_who_lost_its_role(engine, there):
 def test_where_a_replica_was_away_it_is_said_who_brings_it_back(engine):
     cluster = after_failover(engine)
     away = who_was_away(cluster)
-    # Since its server started it has met nobody: MariaDB knows an address then, and no number.
+    # It has not connected since its server started: MariaDB then knows an address, and no number.
     away.info["channel"]["source_server_id"] = 0
     members, _apart = held.apart(cluster)
     members[0].side = "source"

@@ -255,7 +255,7 @@ def test_mariadb_waits_for_one_acknowledgement_only():
     )
 
 
-# Replicas that follow somebody else
+# Replicas that follow another server
 
 
 def test_a_mysql_replica_of_another_source():

@@ -357,7 +357,7 @@ def test_a_drill_as_text(change, words):
             "Switchover from db1 to db2: unknown; the source did not see a server take writes"
             " again.",
         ),
-        # The old source's part said nothing: not even that nobody was kept out.
+        # The old source's part said nothing: not even that no writer was kept out.
         (
             {"outcome": "unknown", "writers_waited_ms": None, "froze_at": None},
             "Switchover from db1 to db2: unknown.",
@@ -573,7 +573,7 @@ def test_nothing_hostile_becomes_markup(tmp_path):
     [
         ({"outcome": "undone", "reason": "it hung", "writable": BACK}, True),
         ({"outcome": "unknown", "writers_waited_ms": None, "writable": BACK[:1]}, True),
-        # Nobody was kept out, or nobody knows.
+        # No writer was kept out, or it is unknown.
         (
             {"outcome": "refused", "writable": [], "froze_at": None, "writers_waited_ms": None},
             False,

@@ -97,7 +97,7 @@ def test_a_switchover_and_a_failover_make_one_timeline():
 @pytest.mark.parametrize(
     "record,expected",
     [
-        # Nobody has looked at it since it opened.
+        # No run has looked at it since it opened.
         (
             certificate(60, 62),
             [(10.3, 60, UNSEEN, "db2"), (60, 62, CLOSED, None), (62, None, WRITES, "db3")],
@@ -137,7 +137,7 @@ def test_what_nobody_saw_of_a_dead_source_is_not_known(record, expected):
             [(None, 10, WRITES, "db1"), (10, None, UNSEEN, None)],
         ),
         (switchover(10, outcome="refused", froze_at=None, writers_waited_ms=None), []),
-        # The rest of one that was interrupted: nobody saw when it opened.
+        # The rest of an interrupted one: it was not seen when it opened.
         (
             switchover(10, froze_at=None, writers_waited_ms=None, writable=[]),
             [(None, 0, UNSEEN, None), (0, None, WRITES, "db2")],

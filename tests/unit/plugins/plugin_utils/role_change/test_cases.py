@@ -85,7 +85,7 @@ def all_gone(evidence):
 MYSQL = [
     (read_source, "source_answers", False),
     (answers, "source_answers", False),
-    # Neither unreachable nor without a server: nobody knows.
+    # Neither unreachable nor without a server: its state is unknown.
     (source(failed=True, reason="login", msg="access denied"), "source_unclear", False),
     # It listens, and hangs.
     (source(failed=True, reason="silent", msg="no answer"), "source_unclear", False),
@@ -133,7 +133,7 @@ MYSQL = [
         "errant:db2",
         True,
     ),
-    # Another takes over, and nobody is left to follow it.
+    # Another takes over, and no replica is left to follow it.
     (
         change("db2", channel__last_sql_error="duplicate key", channel__sql_running="No"),
         "alone",
@@ -185,7 +185,7 @@ def test_a_source_that_may_live_can_be_left_to_a_hook_that_ends_it_and_to_nothin
     failed = found(survivors.BEHIND, lambda evidence: evidence._replace(unfenced=("db1",)))
     assert (failed[0].name, failed[0].acceptable) == (name, False)
     assert "must not return before it is dead" in behind.remedy
-    # Nobody is ended for a failover that would be refused behind it.
+    # No session is ended for a failover that would be refused after that.
     lost = [case.name for case in found(survivors.AHEAD, lambda evidence: gone(evidence, "db2"))]
     assert lost == [name, "unread:db2", "alone"]
 

@@ -121,9 +121,9 @@ def test_a_verdict_says_no_more_than_what_was_shown(changed, verdict, because):
     [
         ({"timeout": "10000"}, LOOK + 10, False),
         ({"wait_no_replica": "OFF"}, LOOK, False),
-        # Somebody waited already: for how long is not known.
+        # A commit waited already: for how long is not known.
         ({"wait_sessions": "1", "calm_at": None, "timeout": "10000"}, LOOK, False),
-        # But not earlier than somebody saw nobody wait.
+        # But not earlier than the look at which no commit waited.
         (
             {"wait_sessions": "1", "timeout": "310000", "calm_at": survivors.stamp(LOOK - 300)},
             LOOK + 10,
@@ -145,7 +145,7 @@ def test_a_window_begins_where_the_source_may_first_have_confirmed_alone(changes
     words = certificate.in_words(record(evidence))
     assert f"from {survivors.stamp(begin)} to {survivors.stamp(NOW)}" in words
     assert "how many commits is not known" in words
-    # Nobody has seen it dead.
+    # It was not seen dead.
     assert "and longer if its server was not dead by then" in words
 
 
@@ -170,7 +170,7 @@ def end(how, ended_ago, started_ago=86400.0, stopping_ago=None):
         # Stopped in order it confirms what waits, whatever its timeout is.
         (end("exited", 299, stopping_ago=300), 3600, (NOW - 300, NOW - 299)),
         (end("exited", 300), 3600, (NOW - 300, NOW - 300)),
-        # Started since the last look: how it ended before that nobody knows.
+        # Started since the last look: how it ended before that is unknown.
         (end("killed", 100, started_ago=400), 3600, (LOOK, NOW - 100)),
     ],
 )

@@ -41,11 +41,11 @@ def mariadb(old: str, new: str, first: str | None = "", **more: Any) -> errant.J
         # The new source has the same, or more.
         (f"{A}:1-100", f"{A}:1-100", ""),
         (f"{A}:1-100", f"{A}:1-100,{B}:1-7", ""),
-        # Nobody acknowledged the last two.
+        # No replica acknowledged the last two.
         (f"{A}:1-102", f"{A}:1-100,{B}:1-7", f"{A}:101-102"),
         # Not the last ones: what a client wrote beside others that were acknowledged.
         (f"{A}:1-102", f"{A}:1-100:102", f"{A}:101"),
-        # A UUID of nobody who is left, of the new source itself, and several.
+        # A UUID of no remaining server, of the new source itself, and several.
         (f"{A}:1-9,{C}:1-4", f"{A}:1-9,{C}:1-3", f"{C}:4"),
         (f"{A}:1-9,{B}:1-4", f"{A}:1-9,{B}:1-3", f"{B}:4"),
         (f"{A}:1-10,{C}:1", f"{A}:1-9", f"{A}:10,{C}:1"),

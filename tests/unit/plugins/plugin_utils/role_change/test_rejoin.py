@@ -484,7 +484,7 @@ def test_of_several_that_missed_the_failover_one_run_brings_one_over(run):
     run.values["db4"] = {"info": fourth, LOOKED: {}}
     judged = run.step("judge", rejoin="db3")
     assert (judged["go"], judged["behind"], judged["away"]) == (True, ["db4"], ["db1", "db4"])
-    # For the rest of that run nobody counts it.
+    # The rest of that run does not count it.
     run.values["db4"][cluster.BEHIND] = True
     variables = {"hostvars": run.values, "inventory_hostname": "db2"}
     groups = {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3", "db4"]}
@@ -509,7 +509,7 @@ def test_who_lost_its_role_after_another_leaves_what_is_left_of_its_channel_to_t
     own = judged["hosts"]["db3"]
     assert (judged["way"], own["missed"], own["leaves"]) == ("attach", False, True)
     assert judged["hosts"]["db2"]["entry"]["from_id"] == number
-    # A channel to anybody else is somebody's.
+    # A channel to any other server is not ours.
     info["channel"].update(source_host="10.9.9.9", source_uuid="elsewhere", source_server_id=99)
     assert not run.step("judge", "db2", rejoin="db3")["hosts"]["db3"]["leaves"]
 

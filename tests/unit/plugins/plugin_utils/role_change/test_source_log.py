@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When the end of a dead source's binary log makes up for what nobody saw of it."""
+"""When the end of a dead source's binary log makes up for what no look saw."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_is_in_its_way_is_a_case_of_its_own(engine, seen, last, strict, cas
     made = evidence(engine, seen, last, **strict)
     assert f"salvage_{case}" in names(made)
     assert not source_log.covers(made) and source_log.summary(made) is None
-    # Whoever accepts it has to accept the window as well.
+    # To accept it means to accept the window as well.
     accepted = [f"salvage_{case}"]
     assert cases.decide(made, accepted).refused
     assert not cases.decide(made, [*accepted, "degraded", "unwatched"]).refused

@@ -177,7 +177,7 @@ def lines(events):
         (MOVED, [("db1", None, 0.0), ("db2", 60.0, None)]),
         (TAKEN_BACK, [("db1", None, 0.0), ("db1", 50.0, None)]),
         (SEEN_OPEN, [("db1", None, 0.0), ("db2", 70.0, None)]),
-        # Nobody was seen to take writes again.
+        # No server was seen to take writes again.
         (MOVED[:2], [("db1", None, 0.0)]),
         # It was not frozen, or that is not known.
         ([("met", "db1", None)], []),

@@ -331,7 +331,7 @@ def test_a_new_source_that_was_restarted_is_opened_before_it_is_settled():
     members, seen = astray()
     members[0].info["variables"]["read_only"] = "ON"
     assert mode(members, DONE, "db1", seen) == "finish"
-    # Nothing is left of the switchover: somebody else made it read-only.
+    # Nothing is left of the switchover: it was made read-only by hand.
     seen["db2"]["fence"] = False
     assert mode(members, DONE, "db1", seen) == "switch"
 

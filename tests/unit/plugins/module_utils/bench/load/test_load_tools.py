@@ -31,7 +31,7 @@ CSV = ",mixed,0.400,0.400,0.400,1,20\n"
 
 
 class Server:
-    """Keeps what it is asked; a query takes a while, and fails where it is told to."""
+    """Keeps what it is asked; a query takes a while, and fails if it is told to."""
 
     def __init__(self, fails_after=None, takes=0.0):
         self.asked, self.done, self.basedir = [], 0, "/nowhere"
@@ -154,7 +154,7 @@ def test_mysqlslap_says_why_its_run_does_not_count(answer, words):
 
 
 def test_mysqlslap_of_the_server_counts_more_than_one_on_the_path(tmp_path):
-    # As under /usr/local/mysql, where somebody unpacked a tarball.
+    # As under /usr/local/mysql, with a manually unpacked tarball.
     program = tmp_path / "bin" / "mariadb-slap"
     program.parent.mkdir()
     program.touch(mode=0o755)

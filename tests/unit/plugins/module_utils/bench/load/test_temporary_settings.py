@@ -148,7 +148,7 @@ def test_everything_is_put_back_and_semi_sync_last_so_that_no_drop_waits_for_it(
 
 @pytest.mark.parametrize("version", [(5, 5, 62), (5, 6, 21), (5, 7, 7)])
 def test_an_account_goes_also_where_no_statement_knows_whether_it_is_there(version):
-    # DROP USER alone fails where it is gone, and a rollback may run twice.
+    # DROP USER alone fails if it is gone, and a rollback may run twice.
     old = names.Names("mysql", version)
     assert temporary_settings.restore_statements(old, {"accounts": [["o'b", "%"]]}) == [
         f"GRANT USAGE ON *.* TO 'o''b'@'%' IDENTIFIED BY PASSWORD '*{'0' * 40}'",
