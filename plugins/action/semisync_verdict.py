@@ -36,6 +36,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultS
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import HEALTHY, PASSED
 
 display = Display()
+UNREACHABLE = "unreachable"
 
 OBSERVATION = {
     "id": {"type": "str", "choices": ["P2.1", "P3.5"], "required": True},
@@ -60,6 +61,19 @@ SPEC = {
     "results_dir": {"type": "path", "default": "results"},
     "run": {"type": "str"},
 }
+
+
+def reached(members: list[Member]) -> list[Member]:
+    return [member for member in members if member.unread != UNREACHABLE]
+
+
+def silent(mine: Member) -> dict[str, Any]:
+    """The result of a host for which another one speaks. An unreachable one says so once more: the
+    look ignored it to judge the others, and Ansible would not end with 4.
+    """
+    if mine.unread == UNREACHABLE:
+        return {"unreachable": True, "msg": f"{mine.host} was not reached: {mine.error}"}
+    return {"skipped": True, "skip_reason": "another host of the cluster speaks for it"}
 
 
 class ActionModule(ActionBase):
@@ -101,8 +115,8 @@ class ActionModule(ActionBase):
             result.update(self.judge_drill(shelf, arguments["drill"]))
         elif wrong := cluster.inventory_problems(task_vars, arguments["info_from"], name, members):
             result.update(cluster.refused("; ".join(wrong), task_vars["inventory_hostname"]))
-        elif not cluster.speaks(task_vars, members, self._task):
-            result.update(skipped=True, skip_reason="another host of the cluster speaks for it")
+        elif not cluster.speaks(task_vars, reached(members) or members, self._task):
+            result.update(silent(cluster.of_host(task_vars, members)))
         else:
             result.update(self.judge(shelf, arguments, members, task_vars))
         return result

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import json
 import pathlib
+import types
 
 import pytest
 import yaml
@@ -65,6 +66,24 @@ def test_a_healthy_pair_passes_and_leaves_its_rows_findings_and_state(verdict):
     assert all(row["at"] for row in result["checkpoints"])
     assert json.loads((verdict.folder / RUN / "findings.json").read_text()) == result["findings"]
     assert json.loads((verdict.folder / "state.json").read_text())["server"]
+
+
+@pytest.mark.parametrize(("gone", "speaks"), [("db1", "db2"), ("db2", "db1")])
+def test_a_host_that_was_not_reached_is_unreachable_at_the_end_too(
+    monkeypatch, tmp_path, gone, speaks
+):
+    run = runner(semisync_verdict.ActionModule, monkeypatch, tmp_path)
+    lost = {"unreachable": True, "msg": "ssh: connect to host: Connection refused"}
+    members = [
+        types.SimpleNamespace(host=one.host, info=lost if one.host == gone else one.info)
+        for one in samples.pair("mysql")
+    ]
+    arguments = {"info_from": "info", "results_dir": str(tmp_path / "results")}
+    said = run(gone, arguments, members=members)
+    # Ansible reads `failed` first, and would end with 2.
+    assert said["unreachable"] and "failed" not in said and gone in said["msg"]
+    judged = run(speaks, arguments, members=members)
+    assert judged["failed"] and "unreachable" not in judged
 
 
 def test_one_host_speaks_for_its_cluster(verdict):
