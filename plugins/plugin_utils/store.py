@@ -88,7 +88,7 @@ class ResultStore:
                 os.unlink(path)
 
     def keep_look(self, members: list[Member]) -> None:
-        """Keep a look at the source after a change of roles: a failover asks for the last."""
+        """Keep a look at the source after a role change: a failover asks for the last."""
         self.keep_state(history.look_back(self.last_state(), members, self.at)[0])
 
     def spend(self, reason: str) -> str | None:

@@ -75,8 +75,8 @@ class Description(NamedTuple):
     """What the first event of a file says of the others.
 
     Attributes:
-        summed: whether each has a checksum behind it.
-        heads: by type, less 1: how many bytes are the fixed part behind its header.
+        summed: whether each has a checksum after it.
+        heads: by type, less 1: how many bytes are the fixed part after its header.
         engine: whose server wrote it, mysql or mariadb.
     """
 
@@ -146,8 +146,8 @@ def read_events(
 
     Args:
         end: how far the file is whole.
-        begin: where the first one is that is wanted behind the description.
-        stop: where the first one is that is not wanted any more.
+        begin: where the first wanted one after the description is.
+        stop: where the first one is that is no longer wanted.
 
     Raises:
         EventError, UnknownError: what is wrong.

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 PLAIN, ENCRYPTED = b"\xfebin", b"\xfdbin"
 # Timestamp, type, server_id, size, next position, flags.
 HEADER = struct.Struct("<IBIIIH")
-# MariaDB writes it behind the description of a file whose events are encrypted.
+# MariaDB writes it after the description of a file whose events are encrypted.
 START_ENCRYPTION = 164
 # So much at the end of a file may be zeros, where its size was on disk before its bytes.
 ZEROS = 1 << 20
@@ -27,8 +27,8 @@ class Whole(NamedTuple):
     """How far a file can be read.
 
     Attributes:
-        end: behind its last whole event.
-        torn: bytes behind that.
+        end: after its last whole event.
+        torn: bytes after that.
         problem: encrypted, damaged, or "".
         words: what was found, if there is a problem.
         kind, time: of its last whole event; kind is None if there is none.

@@ -191,8 +191,8 @@ class Reader:
         # were passed over, by what it sets.
         self.ahead: list[bytes] = []
         self.lasting: dict[bytes, bytes] = {}
-        # The transaction that is being read, what comes behind it and is of the next, and how far
-        # it is.
+        # The transaction that is being read, what comes after it and is of the next, and how far it
+        # is.
         self.gtid = ""
         self.own: list[bytes] = []
         self.texts: list[bytes] = []

@@ -21,13 +21,13 @@ MARIADB_BEGIN = re.compile(rb"#\d{6} .*\tGtid list \[")
 
 
 class History:
-    """What is known of a binary log when its files were printed one behind the other.
+    """What is known of a binary log when its files were printed one after the other.
 
     Args:
         kind: of the server that wrote them.
 
     Attributes:
-        before: the GTIDs that the first file says it comes behind; None if it does not say.
+        before: the GTIDs that the first file says came before it; None if it does not say.
         gtids: of its whole transactions, in their order.
         torn: of the one that the log ends within, which no server commits, or "".
         anonymous: how many transactions have none.

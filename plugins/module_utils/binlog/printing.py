@@ -80,7 +80,7 @@ def printed(
 def of_files(
     words: Sequence[str], parts: Sequence[Part], hidden: disguise.Disguise
 ) -> Generator[bytes]:
-    """The lines of all files, an empty one behind each.
+    """The lines of all files, an empty one after each.
 
     Raises:
         SalvageError: it has not come to its end.

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 ERRORS = (offline_server.PlaceError, log_access.SalvageError, log_transactions.TailError)
 WITHOUT_ROWS = ("--base64-output=DECODE-ROWS",)
-# Behind the description of a file and the GTIDs before it, in every version.
+# After the description of a file and the GTIDs before it, in every version.
 HEAD = 300
 
 

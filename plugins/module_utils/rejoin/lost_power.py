@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover
     kernel_seconds,
 )
 
-# What a server writes last that ends in order (MySQL Internals, "Binlog Event Type").
+# What a server writes last in a clean shutdown (MySQL Internals, "Binlog Event Type").
 STOP = 3
 
 

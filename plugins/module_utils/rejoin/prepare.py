@@ -61,7 +61,7 @@ HELD = (
 )
 # Truncates unacknowledged transactions from the binary log at the start; see Names.truncates.
 TRUNCATE = ("init_rpl_role = SLAVE", "loose_rpl_semi_sync_slave_enabled = ON")
-# Seconds that the statement which keeps writers out may wait for commits that are under way.
+# Seconds that the statement which keeps writers out may wait for commits in progress.
 PATIENCE = 20
 POLL = 0.5
 # What is free must hold the old data, and what comes in their place.
@@ -93,7 +93,7 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
     if not down:
         if plan.leaves:
             take_no_more(module, plan)
-        # A stop in order would confirm what came to wait for an acknowledgement since it was read.
+        # A clean shutdown would confirm what came to wait for an acknowledgement since it was read.
         close(module, plan)
     if plan.keep:
         if not down:
@@ -276,7 +276,7 @@ def close(module: AnsibleModule, plan: RejoinPlan) -> list[str]:
     """Keep writers out of the server that runs; the statements.
 
     Raises:
-        ReadyError: it refuses, or a commit that is under way does not end.
+        ReadyError: it refuses, or a commit in progress does not end.
     """
     try:
         server = Server(login.connect(module))

@@ -218,8 +218,8 @@ def primary_keys(server: Server, written: list[row_conflicts.Row]) -> dict[str, 
 class Scan:
     """The new source's binary log, read for rows that both have written.
 
-    Who commits behind us has waited for our rows' locks; who committed before is in the log by the
-    time that we have them. So what is read when the locks are held decides.
+    A client that commits after us has waited for our rows' locks; who committed before is in the
+    log by the time that we have them. So what is read when the locks are held decides.
 
     Args:
         program: prints its files.

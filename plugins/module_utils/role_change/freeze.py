@@ -73,7 +73,7 @@ def end_statement(other: Server, number: int, thread: threading.Thread) -> str:
     """End a session's statement, or the session if that does not help.
 
     Returns:
-        What was under way at that time, in words.
+        What was in progress at that time, in words.
     """
     waiting = in_words(busy(other, number))
     kill(other, number, "QUERY ")
@@ -92,8 +92,8 @@ def freeze(
 ) -> str:
     """Keep writers out; the statement that did it.
 
-    It waits for every commit that is under way, and so for acknowledgements that may not come
-    (MySQL bug 96644). It has a thread of its own, and is ended when its time is up.
+    It waits for every commit in progress, and so for acknowledgements that may not come (MySQL bug
+    96644). It has a thread of its own, and is ended when its time is up.
 
     Args:
         server: the connection that freezes.

@@ -30,7 +30,7 @@ class Words(NamedTuple):
 
     Attributes:
         kind: what it means.
-        pattern: how the line has it, behind its level.
+        pattern: how the line has it, after its level.
         whose: engines and versions that say so, and the source file that has the words.
     """
 
@@ -74,7 +74,7 @@ SYSTEMD = re.compile(r"Stopping \S.*\.\.\.\Z")
 LEVEL = re.compile(r"\[(?:Note|Warning|System|ERROR)\] (?:\[MY-\d+\] \[\w+\] )?")
 PATTERNS = [(words.kind, re.compile(words.pattern)) for words in WORDS]
 
-# Of a file, so many bytes behind the place are read, from both ends where it is more.
+# Of a file, so many bytes after the position are read, from both ends where it is more.
 MOST = 8 * 1024 * 1024
 # And of a journal so many lines, the last.
 LINES = 20000
@@ -101,7 +101,7 @@ def read_log(
 
 
 def of_file(path: str, inode: int | None, size: int | None) -> tuple[str, bool] | None:
-    """(what a log says behind a place, whether that is all of it); None if it cannot be read.
+    """(what a log says after a position, whether that is all of it); None if it cannot be read.
 
     A file that was rotated has another inode, or is shorter; then NAME.1 may be the one. Otherwise
     what is there now is all there is.
@@ -146,7 +146,7 @@ class Open:
             os.close(self.handle)
 
     def since(self, place: int) -> tuple[str, bool]:
-        """(its text behind a place, whether that is all of it)."""
+        """(its text after a position, whether that is all of it)."""
         left = (self.size or 0) - place
         if left <= MOST:
             return self.piece(place, left), True

@@ -69,7 +69,7 @@ class RoleChangePlan:
         option_file: this host's.
         verdict: the certificate's, for the journal; empty in a switchover.
         ends_lock: whether another run's lock is taken away, because the operator said that no other
-            run is under way.
+            run is in progress.
     """
 
     mode: str

@@ -35,7 +35,7 @@ ELSEWHERE = ("SLAVESIDE_DISABLED", "REPLICA_SIDE_DISABLED")
 
 
 def freeze_statement(names: Names) -> str:
-    """Keeps writers out. It waits for the commits that are under way."""
+    """Keeps writers out. It waits for the commits in progress."""
     return set_statement("super_read_only" if names.super_read_only else "read_only", 1)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Seconds by which two readings of one start may differ: an uptime is in whole seconds.
 SAME_START = 2.5
-# And by which the clocks of two hosts that are in order may.
+# And by which the clocks of two healthy hosts may.
 CLOCKS = 1.0
 
 

@@ -288,7 +288,7 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
     """Case 1: what the source confirmed alone, unless its binary log has it."""
     ahead = evidence.fence == survivors.AHEAD and of_living(evidence)
     if ahead and evidence.settings.get("failover_salvage"):
-        # Its log can be read behind the fence, and this is judged once more then.
+        # Its log can be read after the fence, and this is judged once more then.
         return
     wrong = source_log.problem(evidence)
     if wrong:

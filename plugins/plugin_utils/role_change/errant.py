@@ -203,7 +203,7 @@ def lacks(old: Has, wanted: Gtids) -> Gtids:
 def with_copied(old: Has, there: Gtids) -> Gtids:
     """What the former source has, with what came with a copy as far as its log shows that; MySQL.
 
-    A log that was read begins behind the copy: the numbers before the first that it names of a
+    A log that was read begins after the copy: the numbers before the first that it names of a
     server came with that, and so did its own before its first. Of a server that it never names
     nothing is assumed.
 
@@ -254,7 +254,7 @@ def from_info(
     Args:
         info: result of semisync_info.
         first_gtids: where a MariaDB server's binary logs begin.
-        follows: whether it is a replica: behind a copy of its source its own log is empty until
+        follows: whether it is a replica: after a copy of its source its own log is empty until
             something comes.
     """
     mariadb, variables, known = info["engine"] == "mariadb", info["variables"], info["gtid"]

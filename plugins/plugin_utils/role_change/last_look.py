@@ -39,7 +39,7 @@ class Window(NamedTuple):
         begin, end: in seconds since 1970, by the controller's clock.
         known: whether it is known that it did, and not only that nothing rules it out.
         ended: whether its host says that its server had ended then. If not, the end is when that
-            was judged, and a server that lives on a broken line goes on.
+            was judged, and a live server that is cut off goes on.
     """
 
     begin: float

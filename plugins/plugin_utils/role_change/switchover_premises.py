@@ -299,7 +299,7 @@ def purged(
 
 
 def lock_words(looked: SwitchoverLook) -> str:
-    """Whether the lock of a change of roles is free, and who has it."""
+    """Whether the lock of a role change is free, and which connection holds it."""
     if not looked.get("running"):
         return "free"
     return f"held by {looked.get('lock_of') or 'a connection'}"

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Answers a router over HTTP whether the MySQL or MariaDB server of this host takes writes.
 
-GET /source is 200 only if the server takes writes, follows no server, and the journal of changes of
-roles names it; GET /replica only where it follows a source. Everything else is 503, above all
+GET /source is 200 only if the server takes writes, follows no server, and the journal of role
+changes names it; GET /replica only if it follows a source. Everything else is 503, above all
 whatever is not known: each answer is asked of the server while the router waits, and nothing is
 remembered. One that takes writes asks the other hosts, at GET /left, whether it lost the role while
 it was away.
@@ -83,7 +83,7 @@ def named(row: dict[str, Any]) -> str:
 
 
 def runs(channel: dict[str, Any]) -> bool:
-    """True where a thread of a channel runs or tries to."""
+    """Whether a thread of a channel runs or tries to."""
     return any(channel.get(thread) not in (None, "No") for thread in ("io", "sql"))
 
 
@@ -98,7 +98,7 @@ def judge_source(
     Args:
         variables: name -> value.
         channels: what each replication channel's threads do: [{'io': …, 'sql': …, 'behind': …}].
-        row: the newest row of the journal, or None where there was no change of roles.
+        row: the newest row of the journal, or None if there was no role change.
         begins: whether the cluster began with this server as its source, which counts until then.
     """
     for name in ("read_only", "super_read_only", "innodb_read_only", "offline_mode"):
@@ -183,7 +183,7 @@ def ask_all(peers: list[str], target: str) -> list[Any]:
 
 def judge_peers(judged: dict[str, Any], said: list[bool | None], young: bool) -> dict[str, Any]:
     """What a server that takes writes says, where each of the others has said whether its journal
-    has it that this one lost the role, None where there was no answer.
+    has it that this one lost the role, None if there was no answer.
     """
     if any(said):
         return answer(False, "it takes writes, but another host's journal says it lost the role")
@@ -231,7 +231,7 @@ class Server:
             return list(cursor.fetchall())
 
     def journal(self, columns: str, rest: str, arguments: Any = None) -> list[dict[str, Any]]:
-        """Rows of the journal; none where there is no journal."""
+        """Rows of the journal; none if there is no journal."""
         try:
             return self.rows(f"SELECT {columns} FROM {self.settings['journal']} {rest}", arguments)  # noqa: S608
         except pymysql.Error as error:
@@ -248,7 +248,7 @@ class Server:
         return variables, channels, newest[0] if newest else None
 
     def left(self, number: str) -> list[Any] | None:
-        """The last row by which a server lost the role: [number, run]; None where there is none."""
+        """The last row by which a server lost the role: [number, run]; None if there is none."""
         where = "WHERE from_id = %s AND to_id <> from_id AND state = 'done' AND operation <>"
         rows = self.journal("number, run", f"{where} 'rejoin' ORDER BY number DESC LIMIT 1", number)
         return [rows[0]["number"], rows[0]["run"]] if rows else None
