@@ -288,7 +288,10 @@ def complaint(kept: Certificate, parts: Parts) -> str:
     """Why the run fails; empty if the replica took over, and all others follow it."""
     where, target = f"Cluster {kept['cluster']!r}", kept["to"]
     if kept["outcome"] == REFUSED and not target:
-        return f"Every IO thread that was stopped was started again. {kept['reason']}"
+        return (
+            "Every IO thread that was stopped is started again, by this run or within a minute by"
+            f" its own host. {kept['reason']}"
+        )
     if kept["outcome"] in (UNDONE, REFUSED):
         return f"{where}: everything was undone, no replica took over: {kept['reason']}"
     if kept["outcome"] != DONE:

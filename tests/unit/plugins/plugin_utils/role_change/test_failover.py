@@ -375,7 +375,8 @@ def test_what_was_stopped_is_started_where_the_judge_refuses(run):
     assert run.step("thaw", "db2") == {"ran": "thaw"}
     assert run.step("thaw", "db1")["skipped"]
     result = run.step("report", "db1")
-    assert result["failed"] and "started again" in result["msg"]
+    # Whether that came about on each host is not known here; a process there sees to it.
+    assert result["failed"] and "started again, by this run or within a min" in result["msg"]
     assert "not_stopped:db3" in result["msg"]
     assert run.certificate()["outcome"] == "refused"
 
