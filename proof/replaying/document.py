@@ -8,7 +8,7 @@ import pathlib
 from typing import Any
 
 from model.kinds import PATTERNS
-from model.state import ORDERLY, RESET, STRANGER
+from model.state import KILLQ, ORDERLY, RESET, STRANGER
 from proving.evidence import PATH
 from proving.verdicts import lies, outside
 from replaying.steps import Player
@@ -28,11 +28,13 @@ ASSUMED_AWAY = {
     "shutdown_and_kill_source": ORDERLY,
     "reset_slave": RESET,
     "edit_inventory": STRANGER,
+    "kill_query": KILLQ,
 }
 NAMED = {
     ORDERLY: "a clean shutdown",
     RESET: "a RESET by hand",
     STRANGER: "an acknowledgement of another replica",
+    KILLQ: "a KILL of a commit that waited",
 }
 
 

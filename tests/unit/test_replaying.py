@@ -64,6 +64,7 @@ def test_a_certificate_is_judged_by_what_clients_were_told(kept, there, lost, li
 
 
 ORDERLY = "the server of x-source had no clean shutdown and no restart after 12:00"
+KILLED = "no commit that waited on x-source was ended by KILL after 12:00"
 
 
 @pytest.mark.parametrize(
@@ -73,11 +74,13 @@ ORDERLY = "the server of x-source had no clean shutdown and no restart after 12:
         # What happened before the last look, the look has seen.
         (["look:a", "stop_source", "look:a", "commit", "failover"], True),
         (["look:a", "commit", "kill_source", "failover"], True),
+        (["look:a", "commit", "kill_query", "failover"], False),
+        (["look:a", "commit", "kill_query", "look:a", "failover"], True),
     ],
 )
 def test_a_verdict_does_not_answer_for_what_it_assumes(steps, lies):
     made = player(100.0)
     made.story = dict(STORY, steps=steps)
-    record = document.record_of(made, dict(certificate("proven"), assumes=[ORDERLY]), set())
+    record = document.record_of(made, dict(certificate("proven"), assumes=[ORDERLY, KILLED]), set())
     assert (record["lost"], record["lies"]) == ([1], lies)
     assert document.told_truth(dict(record, steps=steps)).startswith("no" if not lies else "**yes")
