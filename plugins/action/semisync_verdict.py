@@ -67,7 +67,7 @@ def reached(members: list[Member]) -> list[Member]:
     return [member for member in members if member.unread != UNREACHABLE]
 
 
-def silent(mine: Member) -> dict[str, Any]:
+def silent(mine: Member) -> dict[str, object]:
     """The result of a host for which another one speaks. An unreachable one says so once more: the
     look ignored it to judge the others, and Ansible would not end with 4.
     """
