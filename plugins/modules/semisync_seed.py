@@ -242,8 +242,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import (
     prepare,
     seen_as,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.offer import offered
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import send
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import offered, send
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
     NoAnswerError,
     StreamError,

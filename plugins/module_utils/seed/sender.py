@@ -1,21 +1,26 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source's end of the stream: a backup or dump, and its accounts with a dump."""
+"""The source's end of the stream: a backup or dump, and its accounts with a dump. It is sent by a
+job of its own; offered() says whether that job waits for its replica or has failed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import ssl
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host import trust
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import accounts, copying, stream
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     client_login,
@@ -30,6 +35,7 @@ else:
 
 # Seconds to wait for the port, and then for the replica.
 WAIT_SECONDS = 120
+POLL_SECONDS = 0.2
 
 
 class Serving(TypedDict):
@@ -231,3 +237,40 @@ def send(module: AnsibleModule) -> dict[str, object]:
         trust.hand_over(info.program, path, folder)
         sent = serve(params, head, words, folder, tail)
     return {"changed": False, "sent": sent}
+
+
+def ending(path: str) -> str:
+    """Why a job has ended, from what Ansible keeps of it; empty while it has not.
+
+    Args:
+        path: the file of an async task's result.
+    """
+    try:
+        with open(path) as handle:
+            result = json.load(handle)
+    except (OSError, ValueError):
+        return ""  # it is being written at this moment
+    if not result.get("finished") and not result.get("failed"):
+        return ""
+    words = [result.get("msg"), result.get("module_stderr"), result.get("stderr")]
+    return next((str(text).strip() for text in words if text), "it ended without a word")
+
+
+def offered(module: AnsibleModule) -> dict[str, object]:
+    """Wait until the sender listens; see part offered of semisync_seed.
+
+    Raises:
+        stream.StreamError: it has ended, or does not listen in time.
+    """
+    params, begin = module.params, time.monotonic()
+
+    def look() -> tuple[bool, str]:
+        return stream.answers(params["port"], params["certificate"]), ending(params["job"])
+
+    listens, ended = wait_until(look, params["wait"], POLL_SECONDS, enough=any)
+    if not listens:
+        late = f"its sender does not listen on port {params['port']} after {params['wait']} s"
+        raise stream.StreamError(
+            f"the source cannot send its data by {params['method']}: {ended or late}"
+        )
+    return {"changed": False, "seconds": round(time.monotonic() - begin, 1)}

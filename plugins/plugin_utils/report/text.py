@@ -17,7 +17,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import durat
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_failover,
-    text_rejoin,
     text_switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import (
@@ -225,7 +224,7 @@ def worst(overview: Overview) -> tuple[str, str]:
 def change_headline(overview: Overview) -> tuple[str, str] | None:
     """The headline of the run's role change, None if there was none."""
     if overview["rejoin"]:
-        return text_rejoin.headline(overview["rejoin"])
+        return text_failover.rejoin_headline(overview["rejoin"])
     if overview["failover"]:
         return text_failover.headline(overview["failover"])
     return text_switchover.headline(overview["switchover"]) if overview["switchover"] else None
@@ -259,7 +258,7 @@ def lead(overview: Overview) -> list[str]:
     if overview["failover"]:
         sentences += text_failover.summary(overview["failover"])
     if overview["rejoin"]:
-        sentences += text_rejoin.summary(overview["rejoin"])
+        sentences += text_failover.rejoin_lines(overview["rejoin"])
     sentences += overview["drill_words"]
     sentences += overview["chapter"].sentences
     if overview["findings"] is not None:

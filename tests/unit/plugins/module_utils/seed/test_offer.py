@@ -13,7 +13,7 @@ import time
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.lookup.seed_keys import LookupModule
-from ansible_collections.dbre.semisync.plugins.module_utils.seed import offer, sender, stream
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import sender, stream
 
 KEYS = LookupModule().run([])[0]
 OTHER = LookupModule().run([])[0]
@@ -80,7 +80,7 @@ def test_a_sender_that_listens_goes_on_waiting_for_its_replica(tmp_path, job):
     port = free_port()
     source = Source(port, ["echo", "data"], tmp_path, head=b"accounts\n", tail=b"grants\n")
     source.start()
-    assert offer.offered(Module(port, job))["changed"] is False
+    assert sender.offered(Module(port, job))["changed"] is False
     assert b"".join(stream.blocks(replica(port))) == b"accounts\ndata\ngrants\n"
     source.join(10)
     assert source.result == 5
@@ -143,14 +143,14 @@ def test_a_sender_that_ended_is_not_waited_for_and_its_reason_is_told(job, resul
             stream.StreamError, match=r"the source cannot send its data by dump: .*" + words
         ),
     ):
-        offer.offered(Module(free_port(), job))
+        sender.offered(Module(free_port(), job))
 
 
 @pytest.mark.parametrize("text", [WORKING, "", '{"star'])
 def test_a_sender_that_neither_listens_nor_ended_is_given_up(job, text):
     job.write_text(text)
     with pytest.raises(stream.StreamError, match=r"does not listen on port \d+ after 0 s"):
-        offer.offered(Module(free_port(), job, wait=0))
+        sender.offered(Module(free_port(), job, wait=0))
 
 
 def test_another_program_at_the_port_is_not_the_sender(tmp_path, job):
@@ -160,7 +160,7 @@ def test_another_program_at_the_port_is_not_the_sender(tmp_path, job):
         other.listen()
         # It takes the call and says nothing.
         with within(5), pytest.raises(stream.StreamError, match="does not listen"):
-            offer.offered(Module(port, job, wait=0))
+            sender.offered(Module(port, job, wait=0))
         # Nor is it waited for: no seeding has the port.
         with (
             within(5),
