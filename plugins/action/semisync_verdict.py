@@ -19,7 +19,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import (
     check,
     checkpoints,
-    drill_outcome,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
@@ -200,6 +199,9 @@ class ActionModule(ActionBase):
         seen: dict[str, Any],
     ) -> dict[str, Any]:
         """Decide, show and record the checkpoints of a drill."""
+        # Not at the top: Ansible compiles it at each import, and few runs are a drill.
+        from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
+
         judged = drill_outcome.judge(
             seen["plan"],
             seen["rows"],

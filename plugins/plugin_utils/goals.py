@@ -17,10 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskV
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     apply,
-    drill,
-    gtid,
     problems,
-    removal,
 )
 
 # The side of a host that a failover left behind.
@@ -70,6 +67,9 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
 
 def plan_removal(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """What has to be undone, with a warning of what stays."""
+    # Not at the top: Ansible compiles it at each import, and most runs do not need it.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import removal
+
     name, members, mine = cluster.judged(variables.task_vars, info_from, removal.problems)
     remains = removal.remains(mine)
     for words in remains:
@@ -79,6 +79,9 @@ def plan_removal(variables: TaskVariables, info_from: str, _options: Options) ->
 
 def plan_gtid(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """The way from file and position to GTIDs."""
+    # Not at the top: Ansible compiles it at each import, and most runs do not need it.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import gtid
+
     name, members, mine = cluster.judged(variables.task_vars, info_from, gtid.problems)
     return {**gtid.make(mine, members), "cluster": name}
 
@@ -98,6 +101,9 @@ def plan_sides(variables: TaskVariables, info_from: str, _options: Options) -> R
 
 def plan_drill(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """Which replicas are stopped one after another, and what the source is to do then."""
+    # Not at the top: Ansible compiles it at each import, and most runs do not need it.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import drill
+
     own, wrong = promise.read(variables)
     name, members = cluster.members(variables.task_vars, info_from, active_only=True)
     units = {

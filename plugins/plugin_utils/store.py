@@ -8,17 +8,18 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Observation
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
 
 DRILL = "drill.json"
 
@@ -122,5 +123,8 @@ class ResultStore:
         before = results.read_json(path, {}).get("drills", [])
         drills = [known for known in before if known["replica"] != judged["replica"]] + [judged]
         results.write_json(path, {"cluster": self.cluster, "at": self.at, "drills": drills})
+        # Not at the top: Ansible compiles it at each import, and few runs are a drill.
+        from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
+
         results.keep_rows(run, drill_outcome.merge(drills))
         return path

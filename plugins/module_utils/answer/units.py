@@ -22,7 +22,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import 
     paths,
     unit,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.account import native_hash
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal import table_name
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
@@ -199,6 +198,11 @@ def creation(
     """The statements that create the account."""
     by = f"WITH {names.account_plugin} BY" if names.account_plugin else "BY"
     if names.mariadb:
+        # Not at the top: the controller would compile it in every run.
+        from ansible_collections.dbre.semisync.plugins.module_utils.replication.account import (
+            native_hash,
+        )
+
         # Its general log shows the statement as sent.
         by, password = "BY PASSWORD", native_hash(password)
     table = table_name(schema)

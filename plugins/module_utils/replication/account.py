@@ -16,12 +16,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Step
     from ansible_collections.dbre.semisync.plugins.types.shapes import Reader
 else:
     TypedDict = dict

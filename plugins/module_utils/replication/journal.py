@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled, quote
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         HeldRow,
         JournalRow,
