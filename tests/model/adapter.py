@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    beat_looks,
+    beats,
     cases,
     certificate,
     failover_outcome,
@@ -27,25 +29,32 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from model.results import LATENCY, Asked, Results, answers, host, server_id, uuid
 from model.state import (
     APPLIED,
+    BEAT,
+    BEATS,
     BLOCK,
+    BOOTS,
     BORN,
     CLOSED,
     DUMP_A,
     ENDED,
     GOT,
+    HOLES,
     IO,
     LINE,
     LOG,
     LOOK_A,
+    MOST,
     NOW,
     OPEN,
     OUTSIDE,
+    OWN_ENDS,
     PHASE,
     ROWS,
     SEEN_GOT,
     SRC,
     STARTED,
     STOPPING,
+    STRAY,
     UP,
     WORDS_A,
     YES,
@@ -74,6 +83,8 @@ class Verdict(NamedTuple):
         assumes: in the certificate's words.
         reasons: why not more is proven, as the names of premises and cases.
         salvaged: whether the candidate is given the rest of the source's binary log.
+        since: which transaction is the beat from which on something is assumed; -1 is the look.
+        by_beat: whether a beat shows `until`.
     """
 
     words: str
@@ -84,6 +95,8 @@ class Verdict(NamedTuple):
     assumes: tuple[str, ...]
     reasons: tuple[str, ...]
     salvaged: bool
+    since: int = -1
+    by_beat: bool = False
 
 
 def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
@@ -94,6 +107,7 @@ def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
             asked.controller * 8 + asked.gone * 4 + asked.salvage * 2 + asked.log,
             s[SRC] if not asked.gone else 255,
             s[PHASE] + 2 * asked.stuck + 4 * (asked.late + 1),
+            s[BOOTS],
         )
     )
     look = s[look_at(asked.controller) : look_at(asked.controller) + 2]
@@ -115,6 +129,9 @@ def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
             )
             if s[PHASE]:
                 parts.append(s[at + SEEN_GOT : at + BLOCK])
+            if rules.beats:
+                parts.append(bytes((s[at + STRAY], s[at + HOLES])))
+                parts.append(s[BEAT : BEAT + 2 * s[at + GOT]])
     return b"".join(parts)
 
 
@@ -145,7 +162,10 @@ class Adapter(Results):
         }
         self.accepted: list[str] = []
 
-    # What is kept on a controller, by number
+    def kept(self, number: int) -> Any:
+        return self.looks[number]
+
+    # What is kept on a controller, or in a table, by number
 
     def number_of(self, kept: Mapping[str, object] | None) -> int:
         """The number of a kept file; equal ones have the same."""
@@ -166,6 +186,13 @@ class Adapter(Results):
             at = survivors.stamp(seconds(s[NOW]) + LATENCY)
             kept = history.look_back(self.looks[saved], members, at)[0]
             self.look_memo[key] = self.number_of(kept)
+        return self.look_memo[key]
+
+    def beat_number(self, s: bytes) -> int:
+        """The number of the row that the source writes in this moment."""
+        key = (-1, self.seen_by_look(s) + bytes((s[BEATS], s[OWN_ENDS], s[BOOTS])))
+        if key not in self.look_memo:
+            self.look_memo[key] = self.number_of(self.beat(s))
         return self.look_memo[key]
 
     def seen_by_look(self, s: bytes) -> bytes:
@@ -199,6 +226,8 @@ class Adapter(Results):
             pattern = re.compile("|".join(map(re.escape, names)))
             text = json.dumps(self.looks[number], sort_keys=True)
             kept = json.loads(pattern.sub(lambda found: names[found.group()], text))
+            if "facts" in kept:
+                kept["facts"]["acknowledgers"].sort()
             self.moved[key] = self.number_of(kept)
         return self.moved[key]
 
@@ -234,6 +263,10 @@ class Adapter(Results):
             points.append({"id": "C7", "good": True, "observed": "all", "expected": "all"})
         place = block(int(chosen.host.removeprefix("replica")) - 1)
         has = s[place + (APPLIED if asked.stuck else GOT)]
+        if self.rules.beats:
+            rows: Any = {**known.beats, chosen.host: self.rows(s, place, has)}
+            known = beat_looks.watched(known._replace(beats=rows))
+            record = certificate.renewed(record, known)
         target: records.PartResult = {
             "outcome": "done",
             "reason": "",
@@ -242,7 +275,8 @@ class Adapter(Results):
             "settings_row": self.settings_row(s, has),
         }
         done = failover_outcome.completed(record, {chosen.host: target}, accepted, RUN)
-        return verdict_of(done, every_case)
+        said = verdict_of(done, every_case)
+        return said._replace(since=since_of(s, known), by_beat=bool(done.get("proven_by_beat")))
 
     def judge_again(self, s: bytes, judged: readings.Judged, now: float) -> Verdict:
         """The same of a failover that was interrupted after its opening."""
@@ -287,6 +321,18 @@ class Adapter(Results):
         accepted = [case.name for case in every_case]
         kept = certificate.record("shop", "feed", known, decision._replace(accepted=accepted))
         return self.number_of(dict(kept, outcome=journal.BEGUN))
+
+
+def since_of(s: bytes, known: survivors.Evidence) -> int:
+    """The beat from which on something is assumed not to have happened; -1 if it is no beat."""
+    last = known.last
+    if not last or "beat" not in last:
+        return -1
+    first = min(last["at"], last["calm_at"] or last["at"])
+    rows = [sign.beat["number"] for sign in beats.signs(known) if survivors.stamp(sign.at) >= first]
+    places = [number for number in range(MOST) if s[BEATS] & 1 << number]
+    # Another server's has a number of its own.
+    return places[min(rows) - 1] if min(rows) <= len(places) else -1
 
 
 def refusal(reasons: tuple[str, ...]) -> Verdict:

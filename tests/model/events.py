@@ -30,8 +30,10 @@ from model.world import (
     deliver,
     die,
     edit_inventory,
+    end_beat,
     heal,
     hold,
+    jump,
     kill,
     kill_query,
     minute,
@@ -44,6 +46,7 @@ from model.world import (
     start,
     stop,
     stopped,
+    stray,
     threads,
 )
 
@@ -58,6 +61,7 @@ OF_CLUSTER: dict[str, Event] = {
     "power": power_source,
     "start": start,
     "kill_query": kill_query,
+    "end_beat": end_beat,
     **{f"hand_{what}": by_hand(what) for what in CHANGES},
     **{f"ours_{what}": ours_begins(what) for what in CHANGES},
     "ours_goes_on": ours_goes_on,
@@ -86,6 +90,8 @@ OF_REPLICA: dict[str, EventOf] = {
     "die": die,
     "edit_inventory": edit_inventory,
     "open": open_by_hand,
+    "jump": jump,
+    "stray": stray,
 }
 # By the controllers, see search.py: they need the judge's own code.
 LOOKS = {"look": 0, "look_b": 1}

@@ -9,23 +9,29 @@ from model.state import (
     ACKED,
     APPLIED,
     APPLIER,
+    APPLIER_AT,
+    BEATS,
     BROKEN_A,
     BROKEN_B,
     COUNT,
     DUMP_A,
     DUMP_B,
+    DUMPS,
     ENABLED,
     EPOCH,
     GOT,
+    HOLES,
     IO,
     LINE,
     LOG,
+    MOST,
     NEVER,
     NO,
     NOW,
     OFF,
     OK,
     RUNS,
+    SINCE_BEAT,
     SRC,
     STATUS,
     TOLD,
@@ -52,6 +58,9 @@ def breaks(s: bytearray, bit: int) -> None:
     """Something that a certificate may assume not to have happened."""
     s[BROKEN_A] |= bit
     s[BROKEN_B] |= bit
+    for number in range(MOST):
+        if s[BEATS] & 1 << number:
+            s[SINCE_BEAT + number] |= bit
 
 
 def connected(s: Moment, at: int) -> bool:
@@ -106,14 +115,18 @@ def attach(s: bytearray, at: int) -> None:
     """A dump to a replica is started, and the error log says so."""
     if connected(s, at):
         s[at + DUMP_A] = s[at + DUMP_B] = 1
+        s[at + DUMPS] = s[BEATS]
 
 
-def renew_applier(s: bytearray, at: int) -> None:
+def renew_applier(s: bytearray, rules: Rules, at: int) -> None:
     """Its applier is started: a new connection's number."""
     s[at + EPOCH] += s[at + EPOCH] % 2
     s[at + APPLIER] = s[at + EPOCH]
+    if rules.beats:
+        s[at + APPLIER_AT] = s[NOW] + 1
 
 
 def throw_away(s: bytearray, at: int) -> None:
     """Relay logs go; what was applied stays."""
     s[at + GOT] = s[at + APPLIED]
+    s[at + HOLES] &= (1 << s[at + APPLIED]) - 1

@@ -127,7 +127,9 @@ def search_world(
         "verdicts": verdicts,
         "matched": sorted(matched),
         "incomplete": completeness.table(search),
-        "replays": replays_of(search, of_world(name)) if options.replays and rules.prompt else [],
+        "replays": replays_of(search, of_world(name))
+        if options.replays and rules.prompt and not rules.beats
+        else [],
     }
 
 

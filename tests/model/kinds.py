@@ -62,6 +62,10 @@ KINDS = (
     Kind("a member is taken out of the inventory; a stranger acknowledges",
          events("edit_inventory"), STRANGER, r"no other replica acknowledged"),
     Kind("looks, of two controllers with their own memories", events("look look_b")),
+    Kind("beats, also such as the writer ends itself; another server's beat in a replica's table",
+         events("beat end_beat stray")),
+    Kind("a replica is set to a later place of the source's log, and passes over what is before",
+         events("jump")),
     Kind("a failover that is interrupted or undone; a server that is opened by hand after that",
          events("first_look undone interrupted open")),
 )  # fmt: skip
@@ -73,6 +77,8 @@ OUTSIDE = (
     "an acknowledgement under AFTER_COMMIT",
     "a replica whose disk loses what it had synced",
 )
+# Of a clock that only says when a beat was: by how many seconds it may be ahead.
+CLOCK = re.compile(r"the clock of the host of \S+ is not (?:more than (\d+) s )?ahead")
 PATTERNS = {one.bit: re.compile(one.assumed) for one in KINDS if one.bit}
 
 

@@ -17,6 +17,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_typ
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     assumptions,
+    beat_looks,
+    beats,
     failover_outcome,
     interrupted_failover,
     last_look,
@@ -100,6 +102,15 @@ def counted(evidence: Any) -> list[str]:
     return ["one"] * max(0, int(last.get("clients") or 0) - len(replicas))
 
 
+def first_sign(evidence: Any, _salvaged: str = "") -> Any:
+    """The newest beat, whatever it says."""
+    return next(iter(beats.signs(evidence)), None)
+
+
+def server_of_newest(evidence: Any) -> str:
+    return next((str(beat["server"]) for beat in beats.told(evidence)), "")
+
+
 def of_first_look(right: Any) -> Any:
     """A replica's uptime as it was before its IO thread stopped."""
 
@@ -158,6 +169,25 @@ MUTANTS = (
            ((last_look, "started_since", always(False)),)),
     Mutant("A12", "a look at another server counts", ((last_look, "elsewhere", always("")),),
            "it has one source only, so there is no look at another"),
+    Mutant("beat: acknowledged", "at a beat every commit that waits is taken to have its"
+           " acknowledgement",
+           ((beat_looks, "calm", lambda _right: lambda seen: seen[0].at),)),
+    Mutant("beat: ended", "a beat that the writer has ended itself is taken for acknowledged",
+           ((beat_looks, "ended_between", always(False)),)),
+    Mutant("beat: GTIDs", "the candidate has the row, and is not asked for what it says",
+           ((beats, "had", lambda _right: first_sign),)),
+    Mutant("beat: server", "a beat of another server, as of one that is held, counts",
+           ((beats, "followed", lambda _right: server_of_newest),)),
+    Mutant("beat: clock, not place", "a beat counts from when it was read",
+           ((beats, "sign_of", after(lambda sign, evidence, _beat: sign._replace(
+               at=evidence.now))),)),
+    Mutant("beat: clocks", "nothing is said of a clock that alone tells when a beat was",
+           ((assumptions, "of_clock", always(())),)),
+    Mutant("beat: relay log", "a start of the applier after the last beat is not seen",
+           ((relay_logs, "applier_since", always(0.0)),)),
+    Mutant("beat: power", "a source that lost its log's end before it beat is taken to have it",
+           ((assumptions, "of_power", always(())),),
+           "no server here writes a GTID twice"),
     Mutant("calm", "a commit that waits is taken to have begun at the look",
            ((history, "calm_at", after(lambda _kept, _saved, state, _past: state["at"])),)),
     Mutant("no replica", "wait_no_replica is taken to be ON",
@@ -190,6 +220,14 @@ WORLDS = {
     "A10": ("inventory", "strangers"),
     "A11": ("power",),
     "A12": ("gone",),
+    "beat: acknowledged": ("beats, waits",),
+    "beat: ended": ("beats, waits",),
+    "beat: GTIDs": ("beats, places",),
+    "beat: server": ("beats, places",),
+    "beat: clock, not place": ("beats, places", "beats, clocks"),
+    "beat: clocks": ("beats, clocks",),
+    "beat: relay log": ("beats, threads", "beats, resets"),
+    "beat: power": ("beats, power",),
     "calm": ("a wait",),
     "no replica": ("no wait",),
 }

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import readings
 
 from model.state import (
     APPLIED,
     APPLIER,
+    APPLIER_AT,
+    BEATS,
+    BEGINS,
     BOOT,
+    BOOTS,
     BORN,
     CLOSED,
     COUNT,
@@ -23,14 +28,17 @@ from model.state import (
     EPOCH,
     EXITED,
     GOT,
+    HOLES,
     IO,
     LINE,
     LOG,
+    MOST,
     NO,
     NOW,
     OFF,
     OPEN,
     OUTSIDE,
+    OWN_ENDS,
     PHASE,
     POWERLESS,
     ROWS,
@@ -49,6 +57,7 @@ from model.state import (
     STOPPED_KILLED,
     STOPPING,
     STOPS,
+    STRAY,
     TIMEOUT,
     TIMEOUTS,
     UP,
@@ -57,6 +66,8 @@ from model.state import (
     YES,
     Moment,
     Rules,
+    beat_of,
+    begin,
     block,
     blocks,
     look_of,
@@ -73,6 +84,8 @@ BASE = 100
 # How long a reading takes.
 LATENCY = 2.0
 IDS = "9000{:03d}"
+# When the source's host was started, and what number another server's beats have.
+BOOTED, STRAYS = BEGINS - 10 * 86400, 50
 UUIDS = "91c92dd4-e5a0-11f1-9b95-0000000{:05d}"
 
 
@@ -128,9 +141,67 @@ class Results:
         self.source_info = samples.captured(rules.engine, "source")
         self.replica_info = samples.captured(rules.engine, "replica")
 
-    def gtids(self, count: int) -> str:
+    def gtids(self, count: int, holes: int = 0) -> str:
         first = BASE + count
-        return f"0-{server_id(-1)}-{first}" if self.mariadb else f"{uuid(-1)}:1-{first}"
+        if self.mariadb:
+            return f"0-{server_id(-1)}-{first}"
+        lacks = [BASE + 1 + number for number in range(count) if holes & 1 << number]
+        ends = [*(one - 1 for one in lacks), first]
+        begins = [1, *(one + 1 for one in lacks)]
+        parts = [f"{one}-{end}" for one, end in zip(begins, ends, strict=True) if one <= end]
+        return f"{uuid(-1)}:{':'.join(parts)}"
+
+    def beat(self, s: bytes) -> dict[str, Any]:
+        """The row that the source writes of itself in this moment."""
+        number, info = s[BEATS].bit_count() + 1, self.of_source(s)
+        # Events within a minute take no time; two beats do, and what comes after one is later.
+        now = seconds(s[NOW]) - (MOST - number) / 1000
+        running = info["semisync"]["source"]["variables"]
+        status = info["semisync"]["source"]["status"]
+        counted = ("clients", "yes_tx", "no_tx", "no_times", "wait_sessions")
+        key = "server_id" if self.mariadb else "uuid"
+        return {
+            "number": number,
+            "server": server_id(-1) if self.mariadb else uuid(-1),
+            "boot": f"boot {s[BOOTS]}",
+            "monotonic": now - BOOTED,
+            "wall": now + self.rules.skew[0],
+            "uptime": info["uptime"]["seconds"],
+            "gtid": info["gtid"]["gtid_binlog_state" if self.mariadb else "gtid_executed"],
+            "facts": {
+                **{name: int(status[name]) for name in counted},
+                "enabled": running["enabled"],
+                "status": status["status"],
+                "timeout": int(running["timeout"]),
+                "wait_point": running["wait_point"],
+                "wait_count": None if self.mariadb else s[COUNT],
+                "wait_no_replica": running["wait_no_replica"],
+                "acknowledgers": sorted(str(one[key]) for one in info["registered"]),
+                "killed": s[OWN_ENDS],
+                "settings_row": history.settings_row(info),
+                "binlog_filters": [],
+                "sync_binlog": info["variables"]["sync_binlog"],
+                "flush_log": "1",
+            },
+        }
+
+    def stray(self, s: bytes, at: int) -> dict[str, Any]:
+        """The newest beat of the server that was source before, in a replica's table."""
+        then = since(s[at + STRAY])
+        row = self.beat(begin(self.rules))
+        facts = dict(row["facts"], timeout=36000000)
+        return dict(row, number=STRAYS, server="1", boot="another", monotonic=then - BOOTED,
+                    wall=then + self.rules.skew[0], facts=facts)  # fmt: skip
+
+    def rows(self, s: bytes, at: int, has: int) -> list[dict[str, Any]]:
+        """The heartbeat's rows on a replica that has applied so much, newest first."""
+        there = s[BEATS] & ~s[at + HOLES] & ((1 << has) - 1)
+        found = [self.kept(beat_of(s, one)) for one in range(MOST) if there & 1 << one]
+        return [self.stray(s, at)] * bool(s[at + STRAY]) + found[::-1]
+
+    def kept(self, number: int) -> Any:
+        """What is kept by a number; see the adapter."""
+        raise NotImplementedError
 
     def settings_row(self, s: bytes, has: int) -> int:
         """The number of the newest row of settings, on a server that has so many transactions; the
@@ -229,25 +300,25 @@ class Results:
             settings_open=self.settings_open(s),
         )
 
-    def channel(self, s: bytes, got: int, applied: int, io: str, sql: int) -> dict[str, Any]:
+    def channel(self, s: bytes, at: int, got: int, applied: int, io: str) -> dict[str, Any]:
         empty = not self.mariadb and got == applied
         return dict(
             self.replica_info["channel"],
             source_host=SOURCE,
             source_uuid=None if self.mariadb else uuid(-1),
             source_server_id=int(server_id(-1)),
-            retrieved="" if empty else self.gtids(got),
+            retrieved="" if empty else self.gtids(got, s[at + HOLES]),
             io_running=io,
-            sql_running="No" if sql else "Yes",
+            sql_running="No" if s[at + SQL] else "Yes",
             seconds_behind=None,
             last_io_error="",
             last_sql_error="",
             gtid=True,
         )
 
-    def gtid_of_replica(self, applied: int) -> dict[str, Any]:
+    def gtid_of_replica(self, applied: int, holes: int) -> dict[str, Any]:
         gtid = dict(self.replica_info["gtid"])
-        has = self.gtids(applied)
+        has = self.gtids(applied, holes)
         if self.mariadb:
             gtid.update(gtid_slave_pos=has, gtid_binlog_pos=has, gtid_binlog_state=has)
         else:
@@ -289,8 +360,8 @@ class Results:
             uptime={"seconds": up, "since_reset": up},
             variables=variables,
             semisync=semisync,
-            channel=self.channel(s, got, applied, io, s[at + SQL]),
-            gtid=self.gtid_of_replica(applied),
+            channel=self.channel(s, at, got, applied, io),
+            gtid=self.gtid_of_replica(applied, s[at + HOLES]),
             # Its own connection comes after what runs: an even epoch has seen no look since.
             connection_id=10 * (epoch + 1 - epoch % 2) + 9,
             applier_ids=[] if s[at + SQL] else [10 * applier + 5],
@@ -357,6 +428,10 @@ class Results:
             info: dict[str, Any] = {SOURCE: {"unreachable": True, "msg": "no route to host"}}
         else:
             look: dict[str, Any] = dict(stamps, ended=self.ended(s), log=self.log(s, asked))
+            if self.rules.beats:
+                boots = s[BOOTS] + (s[SRC] == POWERLESS)
+                clock = now + 1 + self.rules.skew[0]
+                look.update(boot=f"boot {boots}", monotonic=now + 1 - BOOTED, wall=clock)
             if asked.salvage:
                 look["salvage"] = {"case": "", "words": ""}
             info = {SOURCE: {"failed": True, "reason": "stopped", "msg": "", "look": look}}
@@ -401,12 +476,16 @@ class Results:
                 "read_at": now + 1 + self.rules.skew[1],
                 "asked_at": now,
                 "answered_at": now + LATENCY,
-                "channel": self.channel(s, s[at + GOT], s[at + APPLIED], "No", s[at + SQL]),
-                "gtid": self.gtid_of_replica(s[at + APPLIED]),
+                "channel": self.channel(s, at, s[at + GOT], s[at + APPLIED], "No"),
+                "gtid": self.gtid_of_replica(s[at + APPLIED], s[at + HOLES]),
                 "server_seconds": int(now + 1 - since(s[at + BORN])),
                 "kernel_seconds": now + 1 - since(s[at + BOOT]),
                 "applier_ids": [] if s[at + SQL] else [10 * s[at + APPLIER] + 5],
             }
+            if self.rules.beats:
+                runs = None if s[at + SQL] else now + 1 - since(s[at + APPLIER_AT])
+                rows = self.rows(s, at, s[at + APPLIED])
+                frozen[host(number)].update(applier_seconds=runs, beats=rows)
         salvage: dict[str, Any] = {}
         if asked.salvage and not asked.gone:
             gtids = [

@@ -18,6 +18,7 @@ from model.state import (
     GOT,
     HAND,
     IO,
+    LOG,
     MADE,
     OFF,
     OPEN,
@@ -85,6 +86,7 @@ def ours_begins(what: str) -> Event:
             return None
         n = write(s, rules, row=True)
         if n is not None:
+            n[ROWS] |= 1 << s[LOG]
             n[OURS] = 1 + CHANGES.index(what)
         return n
 

@@ -15,20 +15,24 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import c
 
 from model import events, rejoins, world
 from model.adapter import Adapter, Verdict, key_of
-from model.kinds import PATTERNS
+from model.kinds import CLOCK, PATTERNS
 from model.results import Asked
 from model.state import (
     ACKED,
     APPLIED,
+    BEAT,
+    BEATS,
     BEGUN,
     BEGUN_LOW,
     BROKEN_A,
     CUTS,
     DUMP_A,
+    DUMPS,
     EPOCH,
     FIRST,
     GOT,
     HELD,
+    HOLES,
     IO,
     LOG,
     MOST,
@@ -38,8 +42,8 @@ from model.state import (
     PHASE,
     POWER,
     POWERLESS,
-    ROWS,
     RUNS,
+    SINCE_BEAT,
     SQL,
     SRC,
     STOPS,
@@ -49,6 +53,7 @@ from model.state import (
     WORDS_A,
     Moment,
     Rules,
+    beat_of,
     begin,
     begun_of,
     block,
@@ -56,9 +61,12 @@ from model.state import (
     is_ok,
     look_of,
     on_disk,
+    ours,
+    put_beat,
     put_look,
     shapes,
     told_at,
+    waiting,
 )
 
 FALSE_PROOF, FALSE_WINDOW, FALSE_UNTIL, FALSE_CLEAN = "proven", "window", "until", "clean"
@@ -140,6 +148,9 @@ class Search:
             number = look_of(made, controller)
             if number:
                 put_look(n, controller, self.adapter.move(number, order))
+        for number in range(MOST):
+            if beat_of(made, number):
+                put_beat(n, number, self.adapter.move(beat_of(made, number), order))
         if begun_of(made):
             n[BEGUN], n[BEGUN_LOW] = divmod(self.adapter.move(begun_of(made), order), 256)
         return bytes(n), order
@@ -165,6 +176,19 @@ class Search:
                 n[at + EPOCH] |= 1
         return n
 
+    def beats(self, s: bytes) -> bytearray | None:
+        """The source writes what it knows of itself, and then the row; never two of them wait."""
+        late = any(s[BEATS] & 1 << number for number in waiting(s))
+        if late or s[BEATS].bit_count() >= self.rules.beats or s[SRC] != RUNS:
+            return None
+        n = world.write(s, self.rules, row=True)
+        if n is not None:
+            number = s[LOG]
+            n[BEATS] |= 1 << number
+            put_beat(n, number, self.adapter.beat_number(s))
+            n[SINCE_BEAT + number] = POWER if n[CUTS] else 0
+        return n
+
     def next(self, s: bytes) -> Iterator[tuple[str, int, bytearray]]:
         """Everything that can happen next."""
         for name, number, n in events.steps(s, self.rules):
@@ -172,6 +196,8 @@ class Search:
                 # The look is spent before anything is written or changed.
                 put_look(n, 0, self.adapter.spend(look_of(s, 0), s[NOW]))
             yield name, number, n
+        if "beat" in self.rules.events and not s[PHASE] and (made := self.beats(s)) is not None:
+            yield "beat", -1, events.flow(made, self.rules) if self.rules.prompt else made
         if s[SRC] == RUNS and not s[PHASE]:
             for name, controller in events.LOOKS.items():
                 if name in self.rules.events:
@@ -216,10 +242,11 @@ class Search:
             s = bytes(world.acknowledge(n, self.rules, at) or n)
         if verdict.salvaged:
             has = max(has, on_disk(s))
+        holes = s[block(verdict.chosen) + HOLES]
         told = [
             (number, told_at(s[TOLD + number]))
-            for number in range(has, MOST)
-            if not s[ROWS] & 1 << number
+            for number in range(MOST)
+            if (number >= has or holes & 1 << number) and not ours(s) & 1 << number
         ]
         return tuple((number, moment) for number, moment in told if moment is not None)
 
@@ -230,12 +257,12 @@ class Search:
         if asked.salvage:
             has = max(has, on_disk(s))
         return any(
-            is_ok(s[TOLD + number]) and not s[ROWS] & 1 << number for number in range(has, MOST)
+            is_ok(s[TOLD + number]) and not ours(s) & 1 << number for number in range(has, MOST)
         )
 
     def risky(self, s: bytes, asked: Asked) -> bool:
         """Whether a commit that was told OK is not on everybody that could take over."""
-        if asked.late >= 0:
+        if asked.late >= 0 or any(s[at + HOLES] for at in blocks(self.rules)):
             return True
         field = APPLIED if asked.stuck else GOT
         least = min((s[at + field] for at in blocks(self.rules) if not s[at + UP]), default=0)
@@ -271,19 +298,32 @@ class Search:
             kind = FALSE_WINDOW
         elif any(at < verdict.until for _number, at in lost):
             kind = FALSE_UNTIL
-        return kind if kind and not self.excused(s, asked, verdict) else ""
+        return kind if kind and not self.excused(s, asked, verdict, kind) else ""
 
-    def happened(self, s: bytes, controller: int) -> int:
-        """What a certificate may assume away, and has happened since a controller's look."""
+    def happened(self, s: bytes, controller: int, since: int = -1) -> int:
+        """What a certificate may assume away, and has happened since a controller's look, or since
+        a beat.
+        """
+        if since >= 0:
+            later = 1 << since
+            if any(s[at + OUTSIDE] and s[at + DUMPS] & later for at in blocks(self.rules)):
+                return s[SINCE_BEAT + since] | STRANGER
+            return s[SINCE_BEAT + since]
         for at in blocks(self.rules):
             # Who is no member now, whatever it was when it came.
             if s[at + OUTSIDE] and s[at + DUMP_A + controller]:
                 return s[BROKEN_A + controller] | STRANGER
         return s[BROKEN_A + controller]
 
-    def excused(self, s: bytes, asked: Asked, verdict: Verdict) -> bool:
+    def excused(self, s: bytes, asked: Asked, verdict: Verdict, kind: str) -> bool:
         """Whether something happened that the certificate says it takes not to have."""
-        happened = self.happened(s, asked.controller)
+        ahead = [int(found[1] or 0) for words in verdict.assumes if (found := CLOCK.search(words))]
+        if ahead and self.rules.skew[0] > min(ahead):
+            return True
+        happened = self.happened(s, asked.controller, verdict.since)
+        if kind == FALSE_UNTIL and verdict.by_beat:
+            # What the candidate has is there, whatever happened since.
+            happened &= POWER
         if not happened:
             return False
         return any(
@@ -294,6 +334,8 @@ class Search:
     def unclean(self, s: bytes, verdict: Verdict) -> str:
         """What rejoin.yml would call clean after this failover, and is not."""
         rules = self.rules
+        if s[block(verdict.chosen) + HOLES]:
+            return ""
         new = s[block(verdict.chosen) + GOT]
         power = s[SRC] == POWERLESS
         return rejoins.wrong(rules.engine, s[LOG], on_disk(s), new, rules.sync_binlog, power)
@@ -311,8 +353,8 @@ class Search:
             known.times += 1
             verdict = known.verdict
             if self.keep:
-                mask = self.happened(s, asked.controller)
-                truth = s[TOLD:FIRST] + bytes((mask,))
+                mask = self.happened(s, asked.controller, verdict.since)
+                truth = s[TOLD:BEAT] + s[SINCE_BEAT:FIRST] + bytes((mask,))
                 if truth not in known.truths:
                     known.truths[truth] = s
             if verdict.chosen >= 0 and verdict.words != "refused":

@@ -42,10 +42,15 @@ from typing import NamedTuple
     PHASE,  # 1 once a failover's first look was; its reading is in each replica's block
     BEGUN,  # number of the certificate that an interrupted failover left, two bytes
     BEGUN_LOW,
-) = range(29)
-TOLD = 29  # then one byte for each transaction
+    BOOTS,  # how often its host was started
+    BEATS,  # bits: which transactions are beats
+    OWN_ENDS,  # how many waiting beats the writer has ended itself
+) = range(32)
+TOLD = 32  # then one byte for each transaction
 MOST = 5
-FIRST = TOLD + MOST
+BEAT = TOLD + MOST  # then the number of its row for each that is a beat, two bytes
+SINCE_BEAT = BEAT + 2 * MOST  # and what happened since it, as BROKEN
+FIRST = SINCE_BEAT + MOST
 
 # A replica's fields, from the beginning of its block.
 (
@@ -60,18 +65,22 @@ FIRST = TOLD + MOST
     BOOT,  # when its host was
     EPOCH,  # grows when a look follows a start of its applier, or the reverse
     APPLIER,  # the epoch in which its applier was started
+    APPLIER_AT,  # when it was, as STARTED; only where there are beats
     OUTSIDE,  # 1 while the inventory does not have it
     OPEN,  # 1 once writers were let in
     DUMP_A,  # 1 where the error log says, since A's look, that a dump to it was started
     DUMP_B,
     HELD,  # 1 while a session on it holds a lock that its applier waits for
+    DUMPS,  # bits: since which beats a dump to it was started
+    STRAY,  # when another server's beat came to its table, as STARTED
+    HOLES,  # bits: which transactions it passed over
     SEEN_GOT,  # what the first look of a failover read
     SEEN_APPLIED,
     SEEN_BORN,
     SEEN_EPOCH,
     SEEN_APPLIER,
-) = range(21)
-BLOCK = 21
+) = range(25)
+BLOCK = 25
 
 # How the source's server is.
 RUNS, STOPS, EXITED, KILLED, STOPPED_KILLED, SHUT_KILLED, POWERLESS = range(7)
@@ -118,6 +127,7 @@ class Rules(NamedTuple):
         strangers: how many of the replicas the inventory does not have.
         prompt: whether replicas receive, acknowledge and apply at once, as those of a quiet host
             do; what is to be late there is cut off or held.
+        beats: how many beats there may be.
     """
 
     engine: str
@@ -135,6 +145,7 @@ class Rules(NamedTuple):
     looked: bool = True
     strangers: int = 0
     prompt: bool = False
+    beats: int = 0
 
     @property
     def mariadb(self) -> bool:
@@ -216,6 +227,20 @@ def look_of(s: Moment, controller: int) -> int:
 def put_look(s: bytearray, controller: int, number: int) -> None:
     at = LOOK_A + 2 * controller
     s[at], s[at + 1] = divmod(number, 256)
+
+
+def beat_of(s: Moment, number: int) -> int:
+    """The number of a beat's row; 0 if that transaction is none."""
+    return s[BEAT + 2 * number] * 256 + s[BEAT + 2 * number + 1]
+
+
+def put_beat(s: bytearray, number: int, row: int) -> None:
+    s[BEAT + 2 * number], s[BEAT + 2 * number + 1] = divmod(row, 256)
+
+
+def ours(s: Moment) -> int:
+    """Bits: which transactions are no client's."""
+    return s[ROWS] | s[BEATS]
 
 
 def begun_of(s: Moment) -> int:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from model.results import Asked, host
-from model.search import Lie, Search
+from model.search import FALSE_UNTIL, Lie, Search
 from model.state import BEGINS, TIMEOUTS, Rules
 
 # {it} is a replica; "—" begins what is not done by hand.
@@ -57,6 +57,10 @@ WORDS = {
     "power_replica": "{it}: its host loses its power, and starts again",
     "die": "{it}: its host is gone",
     "edit_inventory": "controller: {it} is taken out of the inventory, or put into it",
+    "beat": "source: a beat",
+    "end_beat": "source: the writer ends its own beat that waits",
+    "stray": "{it}: a beat of the server that was source before comes into its table",
+    "jump": "{it}: STOP REPLICA; CHANGE REPLICATION SOURCE to the last transaction; START REPLICA",
     "open": "{it}: STOP REPLICA; SET GLOBAL read_only = 0",
     "look": "controller A: verify.yml keeps a look",
     "look_b": "controller B: verify.yml keeps a look of its own",
@@ -108,6 +112,8 @@ def story(search: Search, lie: Lie) -> list[str]:
     told += [
         f"row {number + 1}, told OK at {clock(at)}, is not on {chosen}" for number, at in lie.lost
     ]
+    if lie.kind == FALSE_UNTIL:
+        told.append(f"it says that nothing before {clock(lie.verdict.until)} is missing")
     told += [lie.more] if lie.more else []
     told += [f"assumed: {words}" for words in lie.verdict.assumes]
     return told

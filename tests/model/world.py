@@ -29,7 +29,10 @@ from model.state import (
     ACKED,
     APPLIED,
     APPLIER,
+    APPLIER_AT,
+    BEATS,
     BOOT,
+    BOOTS,
     BORN,
     CUTS,
     DISK,
@@ -39,6 +42,7 @@ from model.state import (
     EXITED,
     GOT,
     HELD,
+    HOLES,
     IO,
     KILLED,
     KILLQ,
@@ -55,10 +59,10 @@ from model.state import (
     ORDERLY,
     OURS,
     OUTSIDE,
+    OWN_ENDS,
     POWERLESS,
     RESET,
     RESTARTED,
-    ROWS,
     RUNS,
     SHORT,
     SHUT_KILLED,
@@ -72,6 +76,7 @@ from model.state import (
     STOPPED_KILLED,
     STOPPING,
     STOPS,
+    STRAY,
     TIMEOUT,
     TOLD,
     UNUSED,
@@ -93,15 +98,18 @@ EventOf = Callable[[Moment, Rules, int], "bytearray | None"]
 
 
 def write(s: Moment, rules: Rules, row: bool = False) -> bytearray | None:
-    number = s[LOG]
-    if s[SRC] != RUNS or number >= min(rules.most + row, MOST) or s[TOLD + number] != UNUSED:
+    """The next transaction.
+
+    Args:
+        row: whether it is no client's.
+    """
+    number, most = s[LOG], min(rules.most + row + s[BEATS].bit_count(), MOST)
+    if s[SRC] != RUNS or number >= most or s[TOLD + number] != UNUSED:
         return None
     n = bytearray(s)
     n[LOG] += 1
     if rules.sync_binlog:
         n[DISK] = n[LOG]
-    if row:
-        n[ROWS] |= 1 << number
     if n[STATUS]:
         # Since when it waits matters only if that can end within the world.
         n[TOLD + number] = mark(n[NOW] if n[TIMEOUT] == MEDIUM else 0, SINCE)
@@ -210,7 +218,7 @@ def threads(io: int | None, sql: int | None) -> EventOf:
         if rules.mariadb and before == (1, 1):
             throw_away(n, at)
         if before[1] and not wanted[1]:
-            renew_applier(n, at)
+            renew_applier(n, rules, at)
         if before[0] and not wanted[0]:
             attach(n, at)
         return settle(n, rules)
@@ -225,9 +233,36 @@ def reset_slave(s: Moment, rules: Rules, at: int) -> bytearray | None:
     n = bytearray(s)
     throw_away(n, at)
     n[at + IO] = n[at + SQL] = 0
-    renew_applier(n, at)
+    renew_applier(n, rules, at)
     attach(n, at)
     breaks(n, RESET)
+    return n
+
+
+def jump(s: Moment, rules: Rules, at: int) -> bytearray | None:
+    """STOP, CHANGE to a later place by hand, START: it passes over what is in between. MariaDB's
+    position does not show that; here only MySQL's sets have holes.
+    """
+    if rules.mariadb or not rules.beats or s[at + UP] or s[at + LINE] or s[SRC] != RUNS:
+        return None
+    n = bytearray(s)
+    throw_away(n, at)
+    if n[at + GOT] + 2 > n[LOG]:
+        return None
+    n[at + HOLES] |= (1 << n[LOG] - 1) - (1 << n[at + GOT])
+    n[at + GOT] = n[LOG]
+    n[at + IO] = n[at + SQL] = 0
+    renew_applier(n, rules, at)
+    attach(n, at)
+    return settle(n, rules)
+
+
+def stray(s: Moment, rules: Rules, at: int) -> bytearray | None:
+    """A server that was source before still beats, and its row comes into a replica's table."""
+    if not rules.beats or s[at + UP] or s[at + STRAY]:
+        return None
+    n = bytearray(s)
+    n[at + STRAY] = n[NOW] + 1
     return n
 
 
@@ -247,6 +282,7 @@ def born(s: Moment, rules: Rules, at: int, lost: bool) -> bytearray:
     n[at + UP] = n[at + IO] = n[at + SQL] = n[at + EPOCH] = n[at + APPLIER] = n[at + OPEN] = 0
     n[at + HELD] = 0
     n[at + BORN] = n[NOW] + 1
+    n[at + APPLIER_AT] = n[at + BORN] if rules.beats else 0
     attach(n, at)
     return settle(n, rules)
 
@@ -331,6 +367,7 @@ def start(s: Moment, rules: Rules) -> bytearray | None:
     if n[SRC] == POWERLESS:
         n[CUTS] |= n[LOG] > n[DISK]
         n[LOG] = n[DISK]
+        n[BOOTS] += bool(rules.beats)
     n[SRC], n[STATUS], n[YES], n[NO], n[STARTED] = RUNS, n[ENABLED], 0, 0, n[NOW] + 1
     n[STOPPING] = n[ENDED] = n[OURS] = 0
     say(n, STARTED_AGAIN)
@@ -348,4 +385,18 @@ def kill_query(s: Moment, rules: Rules) -> bytearray | None:
     n[TOLD + waiting(s)[0]] = mark(n[NOW], OK)
     n[YES] += 1
     breaks(n, KILLQ)
+    return n
+
+
+def end_beat(s: Moment, rules: Rules) -> bytearray | None:
+    """The writer ends its own beat that waits, so that never two do; MariaDB counts it as
+    acknowledged.
+    """
+    late = [number for number in waiting(s) if s[BEATS] & 1 << number]
+    if not rules.mariadb or not late or s[SRC] != RUNS:
+        return None
+    n = bytearray(s)
+    n[TOLD + late[0]] = mark(n[NOW], OK)
+    n[YES] += 1
+    n[OWN_ENDS] += 1
     return n

@@ -35,11 +35,16 @@ OURS = (
 ENDS_OF_OURS = ("ours_goes_on", "ours_settles")
 MEMBERS = ("edit_inventory", "cut", "heal", "die")
 RUNS = ("first_look", "undone", "interrupted", "open", "restart", "stop_slave", "start_slave")
-ALL = tuple(dict.fromkeys((*events.OF_CLUSTER, *events.OF_REPLICA, *events.LOOKS, "interrupted")))
+BEATS = ("beat", "end_beat")
+ALL = tuple(
+    dict.fromkeys((*events.OF_CLUSTER, *events.OF_REPLICA, *events.LOOKS, "beat", "interrupted"))
+)
 
 
 # Of the worlds that hosts can do, those in which a mistake shows late.
 LONG_ONES = {"site.yml": 4.0, "interrupted": 6.0, "power": 3.0}
+# Of those with beats, the same.
+SHARES = {"beats, waits": 1.5}
 
 
 def only(*groups: tuple[str, ...]) -> tuple[str, ...]:
@@ -53,7 +58,9 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
     def of(replicas: int, *groups: tuple[str, ...], **more: object) -> Rules:
         return Rules(engine, replicas, events=only(TRAFFIC, *groups), **more)  # type: ignore[arg-type]
 
-    made = {
+    # A short search ends where its time does: what is new comes first.
+    made = {name: (rules, SHARES.get(name, 0.7)) for name, rules in with_beats(engine).items()}
+    made |= {
         f"hosts: {name}": (rules, LONG_ONES.get(name, 0.7))
         for name, rules in on_hosts(engine).items()
     }
@@ -85,6 +92,36 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
             "sync_relay_log off": (of(2, STARTS, LINES, sync_relay_log=False), 0.7),
         }
     return made
+
+
+def with_beats(engine: str) -> dict[str, Rules]:
+    """Worlds whose source beats; no controller has looked when they begin, but in one."""
+
+    def of(replicas: int, *groups: tuple[str, ...], **more: object) -> Rules:
+        names = only(TRAFFIC, BEATS, *groups)
+        return Rules(engine, replicas, events=names, **{"beats": 2, "looked": False, **more})  # type: ignore[arg-type]
+
+    def few(*names: str, **more: object) -> Rules:
+        every = ("commit", "beat", *names)
+        return Rules(engine, 1, events=every, **{"beats": 2, "looked": False, **more})  # type: ignore[arg-type]
+
+    return {
+        "beats": of(1, LINES, timeout=SHORT),
+        "beats of two": of(2, LINES, timeout=SHORT, looked=True),
+        "beats, waits": few("end_beat", "minute", "receive", "cut", timeout=MEDIUM, minutes=2),
+        "beats, threads": few("kill", "deliver", "apply", "stop_slave", "start_slave", beats=1),
+        "beats, resets": few("kill", "deliver", "apply", "reset_slave", "restart", beats=1),
+        "beats, places": few("kill", "minute", "deliver", "cut", "jump", "stray", timeout=SHORT),
+        "beats, clocks": few("minute", "deliver", "cut", timeout=SHORT, skew=(45, -90)),
+        "beats, power": few(
+            "deliver", "power", "start", "minute", timeout=SHORT, sync_binlog=False
+        ),
+        "beats, relay logs": of(2, THREADS, STARTS, recovery=True),
+        "beats, ends": of(1, LINES, ENDS, timeout=SHORT, skew=(120, -90)),
+        "beats, by hand": of(1, LINES, BY_HAND, OURS),
+        "beats, members": of(3, MEMBERS, strangers=1, beats=1),
+        "beats, everything": Rules(engine, 2, events=ALL, beats=2, looked=False),
+    }
 
 
 def on_hosts(engine: str) -> dict[str, Rules]:
