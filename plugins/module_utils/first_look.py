@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exi
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     failover_facts,
     last_words,
+    traces,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def read(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
         failure = host_facts.unreadable(error, module.params)
         seen: dict[str, object] = {}
         if failure["reason"] == "stopped":
+            seen.update(traces.clocks())
             seen["ended"] = unit_exit.read_exit(module, plan.unit)
             seen["log"] = last_words.read_log(module, plan.unit, plan.error_log)
             if plan.files:

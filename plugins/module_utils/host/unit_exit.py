@@ -27,6 +27,9 @@ TIMES = {
     "stopping": "ActiveExitTimestampMonotonic",
     "ended": "ExecMainExitTimestampMonotonic",
 }
+# What a server's unit is called by its packages; one is often an alias of another.
+USUAL = ("mysql", "mysqld", "mariadb")
+THERE = ("loaded", "masked")
 PROPERTIES = ("LoadState", "ActiveState", "ExecMainCode", "ExecMainStatus", *TIMES.values())
 # CLD_EXITED, CLD_KILLED and CLD_DUMPED of sigaction(2).
 KINDS = {
@@ -39,7 +42,10 @@ KINDS = {
 def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | None:
     """`look.ended` of the RETURN section of semisync_switchover; None if unknown."""
     systemctl = module.get_bin_path("systemctl")
-    if not systemctl or not unit:
+    if not systemctl:
+        return None
+    unit = unit or sole_unit(module, systemctl)
+    if not unit:
         return None
     words = [
         systemctl,
@@ -49,6 +55,20 @@ def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | No
     ]
     _status, printed, _errors = command.run(module, words)
     return parse_exit(printed, time.monotonic())
+
+
+def sole_unit(module: AnsibleModule, systemctl: str) -> str | None:
+    """The only unit of a database server on this host, by its usual names; None if there is none,
+    or several.
+    """
+    words = [systemctl, "show", "--property=Id,LoadState", *map(service_name, USUAL)]
+    _status, printed, _errors = command.run(module, words)
+    found = set()
+    for block in printed.split("\n\n"):
+        values = dict(line.partition("=")[::2] for line in block.splitlines())
+        if values.get("LoadState") in THERE and values.get("Id"):
+            found.add(values["Id"])
+    return found.pop() if len(found) == 1 else None
 
 
 def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
@@ -62,7 +82,7 @@ def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
     values = dict(line.partition("=")[::2] for line in printed.splitlines())
     kind = KINDS.get(values.get("ExecMainCode", ""))
     micros = {word: int(values.get(name) or 0) for word, name in TIMES.items()}
-    if values.get("LoadState") not in ("loaded", "masked") or not kind or not micros["ended"]:
+    if values.get("LoadState") not in THERE or not kind or not micros["ended"]:
         return None
     if values.get("ActiveState") == "active" or micros["started"] > micros["ended"]:
         return None

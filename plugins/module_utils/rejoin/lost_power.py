@@ -12,9 +12,7 @@ import time
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import moment_of
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_facts import (
-    kernel_seconds,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.traces import kernel_seconds
 
 # What a server writes last in a clean shutdown (MySQL Internals, "Binlog Event Type").
 STOP = 3

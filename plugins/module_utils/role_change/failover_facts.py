@@ -8,8 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder, traces
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts import (
     filters,
     first_gtids,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
 DEFAULT_PORT = 3306
-UPTIME = "/proc/uptime"
 
 
 def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> dict[str, object]:
@@ -77,8 +75,10 @@ def server_facts(
         "tried": try_all(module, plan.user, places_of(plan.places, info)),
         "filters": filters(server, names) + skips(server),
         "first_gtids": first_gtids(server, names),
-        "kernel_seconds": kernel_seconds(),
+        "kernel_seconds": traces.kernel_seconds(),
         "server_seconds": int(server.uptime()["seconds"]),
+        "applier_seconds": traces.applier_seconds(server, names, info["applier_ids"]),
+        "beats": traces.newest_beats(server, str(module.params["journal_schema"])),
     }
 
 
@@ -93,14 +93,6 @@ def places_of(others: list[Place], info: State) -> list[Place]:
     # A dictionary, so that each is there once and in order.
     once = {(str(place.address), int(place.port or DEFAULT_PORT)): True for place in listening}
     return [Place(address, port, tls, known=False) for address, port in once]
-
-
-def kernel_seconds() -> float | None:
-    """Since when this machine runs; None if it does not say."""
-    try:
-        return float(read_text(UPTIME).split()[0])
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def skips(server: Server) -> list[str]:

@@ -30,6 +30,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     partial_transaction,
     role_statements,
     scheduled_events,
+    traces,
     watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.applying import (
@@ -58,6 +59,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat
 
 GAVE_UP = "gave-up"
 PROMOTED = "promoted"
@@ -69,6 +71,7 @@ class FailoverTarget(Participant):
     Attributes:
         claimed: whether this part is the one that may start the IO thread again.
         gave_up: whether its applier may have been ended, and is started again by a rollback.
+        beats: the dead source's newest beats, once all is applied; None before.
         tail: the transactions that were salvaged of the dead source; empty for none.
     """
 
@@ -81,6 +84,7 @@ class FailoverTarget(Participant):
         super().__init__(module, plan, dog)
         self.promotion = Promotion(self)
         self.claimed = self.gave_up = False
+        self.beats: list[Beat] | None = None
         self.deadline = 0.0
         self.tail = str(module.params.get("tail") or "")
 
@@ -132,6 +136,8 @@ class FailoverTarget(Participant):
         partial_transaction.give_up(self, self.plan.received)
         if self.tail:
             roll_forward(self, self.tail)
+        # Once it is open, it beats itself.
+        self.beats = traces.newest_beats(self.monitor, self.plan.schema)
         self.be_careful()
         self.report_stage(PROMOTED)
         self.promotion.promoted = True
@@ -185,12 +191,12 @@ class FailoverTarget(Participant):
 
     def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         """What became of it, and of which change of the old source's semi-sync this server knows
-        now that it has applied everything; None if that cannot be read.
+        now that it has applied everything; None if that cannot be read; with the beats of it.
         """
         seen = None
         with contextlib.suppress(ServerError):
             seen = journal.past(self.monitor, self.plan.schema)["settings_row"]
-        return dict(super().result(outcome, reason), settings_row=seen)
+        return dict(super().result(outcome, reason), settings_row=seen, beats=self.beats)
 
     def promote_steps(self) -> list[Step]:
         """If no replica could acknowledge, the source side stays off: writers would only wait."""

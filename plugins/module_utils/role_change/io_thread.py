@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.channel import Step
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    failover_facts,
     io_thread_resume,
     role_statements,
+    traces,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.participant import try_again
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
@@ -71,25 +71,30 @@ def stop(
         "statements": role_statements.shown(steps),
         "was": before["io_running"],
         "at": time.time(),
-        **read_stopped(server, names),
+        **read_stopped(server, names, plan.schema),
     }
 
 
-def read_stopped(server: Server, names: Names) -> dict[str, object]:
+def read_stopped(server: Server, names: Names, schema: str) -> dict[str, object]:
     """What was received and applied, whether the IO thread stands still, and what tells whether
     the relay log is still the one that was written: since when server and machine run, and the
-    applier's thread, which stops for whatever throws a relay log away.
+    applier's thread, which stops for whatever throws a relay log away; and the source's newest
+    beats.
+
+    Args:
+        schema: of the heartbeat's table; empty if it is not read.
     """
     all_channels = server.channels(names)
     channel = channels.default_channel(all_channels)
     variables = server.variables()
+    ids = sessions.read_sessions(server, names, variables, all_channels)["applier_ids"]
     return {
         "read_at": time.time(),
         "server_seconds": int(server.uptime()["seconds"]),
-        "kernel_seconds": failover_facts.kernel_seconds(),
-        "applier_ids": sessions.read_sessions(server, names, variables, all_channels)[
-            "applier_ids"
-        ],
+        "kernel_seconds": traces.kernel_seconds(),
+        "applier_ids": ids,
+        "applier_seconds": traces.applier_seconds(server, names, ids),
+        "beats": traces.newest_beats(server, schema),
         "stopped": channel is not None and channel["io_running"] == "No",
         "channel": channel,
         "gtid": gtids_of(variables),

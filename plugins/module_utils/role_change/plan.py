@@ -157,10 +157,15 @@ class FailoverPlan(RoleChangePlan, Plan):
 
 @dataclass(frozen=True)
 class IoThreadPlan(Plan):
-    """A run that stops a replica's IO thread, starts it, or (mode renew) keeps it stopped."""
+    """A run that stops a replica's IO thread, starts it, or (mode renew) keeps it stopped.
+
+    Attributes:
+        schema: of the heartbeat's table, which is read after the stop.
+    """
 
     token: str
     mode: str = ""
+    schema: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,26 +24,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 
 def listed(evidence: Evidence) -> list[str]:
     """What the verdict on a failover rests on without having been seen."""
+    before = [*of_power(evidence), *of_filters(evidence)]
     if last_look.unwatched(evidence):
-        return [*of_clock(evidence)]
-    return [*of_replicas(evidence), *of_source(evidence), *of_clock(evidence)]
+        return [*before, *of_clock(evidence)]
+    return [*of_replicas(evidence), *before, *of_source(evidence), *of_clock(evidence)]
 
 
 def of_source(evidence: Evidence) -> Iterator[str]:
     """About the dead source; of what came after the look nothing if its binary log is read to its
     end.
     """
-    source, look = source_of(evidence.members).host, last_look.look(evidence)
-    at, synced = since(evidence), look.get("unsynced")
-    if synced is not None:
-        # A confirmed commit that went with the power, before anything looked, left no trace.
-        yield (
-            f"the host of {source} lost no transaction to a power cut before {at}, though its"
-            f" sync_binlog was {synced}"
-        )
-    if look.get("binlog_filters") is None:
-        # A look at a busy source does not ask: the question waits for its commits.
-        yield f"the binary log of {source} left no rows out, though its filters were not read"
+    source, at = source_of(evidence.members).host, since(evidence)
     if source_log.covers(evidence):
         return
     yield f"semi-sync on {source} was not changed by hand after {at}"
@@ -78,6 +69,39 @@ def of_clock(evidence: Evidence) -> Iterator[str]:
     source, seconds = source_of(evidence.members).host, slack(evidence) if by_look else 0
     most = f"more than {seconds} s ahead" if seconds else "ahead"
     yield f"the clock of the host of {source} is not {most} of the controller's"
+
+
+def of_power(evidence: Evidence) -> Iterator[str]:
+    """About a confirmed commit that went with the power, before anything looked: it left no
+    trace.
+    """
+    source, look = source_of(evidence.members).host, last_look.look(evidence)
+    sign = beats.had(evidence, source_log.read(evidence))
+    known = [] if last_look.unwatched(evidence) else [(look["at"], look.get("unsynced"))]
+    if sign and "beat" not in look:
+        said = sign.beat["facts"]["sync_binlog"]
+        known.append((survivors.stamp(sign.at), None if said == "1" else str(said)))
+    for at, synced in known:
+        if synced is not None:
+            yield (
+                f"the host of {source} lost no transaction to a power cut before {at}, though its"
+                f" sync_binlog was {synced}"
+            )
+
+
+def of_filters(evidence: Evidence) -> Iterator[str]:
+    """About what the source left out of its binary log: a look at a busy source does not ask, as
+    the question waits for its commits.
+    """
+    watched = not last_look.unwatched(evidence)
+    known = last_look.look(evidence).get("binlog_filters")
+    if not watched:
+        if not beats.had(evidence, source_log.read(evidence)):
+            return
+        known = beats.filters(beats.signs(evidence))
+    if known is None:
+        source = source_of(evidence.members).host
+        yield f"the binary log of {source} left no rows out, though its filters were not read"
 
 
 def slack(evidence: Evidence) -> int:

@@ -40,7 +40,6 @@ ASKED = (
     "yes_tx",
     "no_tx",
     "settings_row",
-    "binlog_filters",
 )
 NOTHING = survivors.NO_LOOK
 
@@ -110,6 +109,13 @@ def is_on(facts: BeatFacts) -> bool:
     return values.same_value(facts["enabled"], "ON") and values.same_value(facts["status"], "ON")
 
 
+def ended_between(one: BeatFacts, other: BeatFacts) -> bool:
+    """Whether the writer ended a beat of its own that waited, between two; or was started again, or
+    does not say.
+    """
+    return one["killed"] is None or one["killed"] != other["killed"]
+
+
 def calm(seen: Sequence[Sign]) -> float | None:
     """The latest beat since which every commit that waited has its acknowledgement: one that waits
     at the newest began to wait after that. None if no beat shows it.
@@ -124,8 +130,9 @@ def calm(seen: Sequence[Sign]) -> float | None:
             return None
         if facts["wait_sessions"] == 0:
             return sign.at
-        ended = facts["killed"] is None or facts["killed"] != newest["killed"]
-        if not ended and released(statuses(facts), statuses(newest), facts["wait_point"]):
+        if ended_between(facts, newest):
+            continue
+        if released(statuses(facts), statuses(newest), facts["wait_point"]):
             return sign.at
     return None
 
@@ -211,7 +218,7 @@ def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
         "gtid": sign.beat["gtid"],
         "error_log": kept.get("error_log"),
         "events": kept.get("events"),
-        "binlog_filters": facts["binlog_filters"],
+        "binlog_filters": beats.filters(seen),
         "settings_row": facts["settings_row"] or 0,
         "degraded_since": None,
         "acknowledgers": attached.known,
@@ -225,8 +232,8 @@ def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
 
 def unsynced(seen: Sequence[Sign], kept: Look) -> str | None:
     """A sync_binlog other than 1 that a beat or a look has seen."""
-    said = [sign.beat["facts"]["sync_binlog"] for sign in seen]
-    return next((one for one in said if one not in (None, "1")), kept.get("unsynced"))
+    said = [str(sign.beat["facts"]["sync_binlog"]) for sign in seen]
+    return next((one for one in said if one != "1"), kept.get("unsynced"))
 
 
 def spent_as(made: Look, kept: Look, sign: Sign) -> Look:

@@ -157,6 +157,14 @@ def spoiled(evidence: Evidence) -> Iterator[str]:
             yield f"{member.host} has transactions that it wrote itself"
 
 
+def filters(seen: Sequence[Sign]) -> list[str] | None:
+    """What keeps rows out of the source's binary log, which only a start can change; None if no
+    beat of this one says it.
+    """
+    said = [sign.beat["facts"]["binlog_filters"] for sign in seen]
+    return next((one for one in said if one is not None), None)
+
+
 def had(evidence: Evidence, salvaged: str = "") -> Sign | None:
     """The newest beat of the source that says nothing that the best replica lacks: nothing that was
     confirmed before it is missing. None if there is none.
@@ -167,8 +175,10 @@ def had(evidence: Evidence, salvaged: str = "") -> Sign | None:
     has = last_look.received_by_best(evidence, salvaged)
     if has is None or next(spoiled(evidence), None):
         return None
-    for sign in signs(evidence):
-        filters = sign.beat["facts"]["binlog_filters"]
-        if filters == [] and sign.beat["gtid"] and has.covers(has.parse(sign.beat["gtid"])):
+    seen = signs(evidence)
+    if filters(seen):
+        return None
+    for sign in seen:
+        if sign.beat["gtid"] and has.covers(has.parse(sign.beat["gtid"])):
             return sign
     return None

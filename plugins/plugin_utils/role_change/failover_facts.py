@@ -37,6 +37,7 @@ EARLIER = {
     "salvage": ("reach", "freeze"),
     "judge": ("reach", "freeze", "salvage"),
     "thaw": ("freeze",),
+    "report": ("reach", "freeze", "salvage"),
 }
 UNFENCED: Fenced = {"case": None, "words": "", "dead_at": None, "failed": []}
 
@@ -82,7 +83,8 @@ def gather(run: RunContext) -> Facts:
 
 def read(run: RunContext) -> Read:
     """What the modules of this run's steps returned."""
-    earlier = EARLIER.get(run.step, ())
+    # After everything the hosts have been read again.
+    earlier = () if run.options.settled else EARLIER.get(run.step, ())
     info = {member.host: run.info_of(member.host) for member in run.members}
     reach = run.results_of(FAILOVER_REACH) if "reach" in earlier else {}
     frozen = run.results_of(FAILOVER_FREEZE) if "freeze" in earlier else None

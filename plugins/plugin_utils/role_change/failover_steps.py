@@ -33,6 +33,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rule
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    beat_looks,
     cases,
     certificate,
     failover_outcome,
@@ -59,6 +60,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
     JudgeResult,
+    Parts,
     RoundResult,
     Statement,
 )
@@ -135,7 +137,7 @@ def io_thread(run: RunContext, facts: Facts) -> IoThreadPlan:
     opened = facts.opened
     if opened and interrupted_failover.follows(opened, run.mine):
         raise NotMeantError(f"{opened.target.host} takes writes")
-    return IoThreadPlan(run.token)
+    return IoThreadPlan(run.token, schema=run.own["canary_schema"])
 
 
 def stopped_in_vain(run: RunContext) -> IoThreadPlan:
@@ -338,13 +340,34 @@ def take_over(run: RunContext, planned: FailoverPlan) -> dict[str, object]:
 # The end
 
 
-def report(run: RunContext, _facts: Facts) -> dict[str, object]:
+def with_last_beats(
+    kept: Certificate,
+    facts: Facts,
+    parts: Parts,
+) -> Certificate:
+    """The certificate, judged once more if the target had beats that showed only when it had
+    applied everything.
+    """
+    told = parts.get(kept["to"] or "") or {}
+    if facts.opened or told.get("beats") is None or not told["beats"]:
+        return kept
+    evidence = facts.evidence
+    # The moment of its judgement, and not of this report, bounds the source's end.
+    known = evidence._replace(
+        now=survivors.moment_of(kept["at"]) + 1,
+        beats={**evidence.beats, str(kept["to"]): told["beats"]},
+    )
+    return certificate.renewed(kept, beat_looks.watched(known))
+
+
+def report(run: RunContext, facts: Facts) -> dict[str, object]:
     """Show and keep what became of it; a failure if no replica took over."""
     kept, hosts = judged(run).get("certificate"), judged(run).get("hosts")
     if not kept:
         return {"failed": True, "msg": "nothing was judged; what failed is said above"}
     parts = run.parts_of(hosts or {})
     options, accepted = run.options, run.own["failover_accept"]
+    kept = with_last_beats(kept, facts, parts)
     kept = failover_outcome.completed(kept, parts, accepted, options.run, options.begun)
     result: dict[str, object] = {**kept, "changed": False, "path": None}
     if run.speaks():

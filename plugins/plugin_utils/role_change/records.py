@@ -66,7 +66,7 @@ class PartResult(TypedDict, total=False):
     statements: list[str]
     ahead: Ahead | None
     settings_row: int | None
-    beats: list[Beat]
+    beats: list[Beat] | None
     position: str
     writers_waited_ms: float | None
     scheduler_was_on: bool

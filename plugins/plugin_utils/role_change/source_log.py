@@ -82,7 +82,12 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
     blind = last_look.unwatched(evidence)
     if blind or not known_files(last):
         return "no_log", f"where {source.host} has its binary log is not known: " + (
-            blind or "the last look is of an older version of verify.yml"
+            blind
+            or (
+                "no run of verify.yml has kept it"
+                if "beat" in last
+                else "the last look is of an older version of verify.yml"
+            )
         )
     if not seen:
         return "unreachable", f"{source.host} could not be asked ({source.error})"

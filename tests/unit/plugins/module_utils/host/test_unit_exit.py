@@ -62,3 +62,20 @@ def test_the_times_are_seconds_ago():
 def test_one_that_was_stopping_when_it_was_killed_says_since_when(changes, stopping_ago):
     seen = unit_exit.parse_exit(printed(**changes), 510.0)
     assert (seen["how"], seen["stopping_ago"]) == ("killed", stopping_ago)
+
+
+@pytest.mark.parametrize(
+    "units,sole",
+    [
+        ({"mysql": "not-found", "mysqld": "not-found", "mariadb": "not-found"}, None),
+        ({"mysql": "masked", "mysqld": "not-found", "mariadb": "not-found"}, "mysql.service"),
+        # Two names of one.
+        ({"mariadb": "loaded"}, "mariadb.service"),
+        ({"mysql": "loaded", "mariadb": "loaded"}, None),
+    ],
+)
+def test_the_only_server_of_a_host_is_found_without_a_look(monkeypatch, units, sole):
+    blocks = [f"Id={name}.service\nLoadState={state}" for name, state in units.items()]
+    blocks += blocks[:1] if len(units) == 1 else []
+    monkeypatch.setattr(unit_exit.command, "run", lambda *_words: (0, "\n\n".join(blocks), ""))
+    assert unit_exit.sole_unit(None, "systemctl") == sole

@@ -11,7 +11,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     beats,
     cases,
     certificate,
+    failover_facts,
     failover_outcome,
+    failover_steps,
     last_look,
     survivors,
 )
@@ -188,9 +190,16 @@ def test_a_hole_in_what_was_received_is_no_proof():
     assert numbers([beats.had(evidence)]) == [50]
 
 
-@pytest.mark.parametrize("filters", [["binlog_do_db = shop"], None])
-def test_no_beat_proves_of_what_is_not_logged(filters):
-    assert beats.had(of("mysql", beat("mysql", 3, 1, binlog_filters=filters))) is None
+@pytest.mark.parametrize(
+    "newest,before,there",
+    [([], [], True), (None, [], True), (None, ["binlog_do_db = shop"], False), (None, None, True)],
+)
+def test_no_beat_proves_of_what_is_not_logged(newest, before, there):
+    rows = [beat("mysql", 3, 1, binlog_filters=newest), beat("mysql", 2, 2, binlog_filters=before)]
+    seen = killed(of("mysql", *rows))
+    assert bool(beats.had(seen)) is there
+    words = "the binary log of db1 left no rows out, though its filters were not read"
+    assert (words in judged(seen)["assumes"]) is (newest is before is None)
 
 
 def test_no_beat_proves_if_a_replica_has_transactions_of_its_own():
@@ -412,3 +421,19 @@ def test_without_beats_nothing_differs():
     plain = judged(of("mysql", kept=kept))
     assert plain["proven_by_beat"] is None
     assert last_look.unwatched(beat_looks.watched(of("mysql"))) != ""
+
+
+def test_a_report_judges_by_the_moment_of_the_judgement():
+    old, new = beat("mysql", 90, 120), beat("mysql", 99, 6)
+    seen = remnants.frozen(of("mysql", old, exact=False))
+    for host, stopped in seen.frozen.items():
+        stopped["applier_seconds"] = seen.looks[host]["applier_seconds"]
+    seen = beat_looks.watched(seen)
+    kept = certificate.record("shop", "feed", seen, cases.decide(seen))
+    # The report is a minute later, and the source's host is gone.
+    facts = failover_facts.Facts(seen._replace(now=NOW + 60), None, None)
+    done = failover_steps.with_last_beats(kept, facts, {kept["to"]: {"beats": [new, old]}})
+    assert (kept["verdict"], done["verdict"]) == (WINDOW, PROVEN)
+    assert done["last_look"]["beat"] == {"number": 99, "exact": False}
+    for told in ({}, {"beats": None}, {"beats": []}):
+        assert failover_steps.with_last_beats(kept, facts, {kept["to"]: told}) is kept

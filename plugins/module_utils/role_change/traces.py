@@ -1,0 +1,94 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a replica shows of its source's last time: the source's newest beats, and since when its own
+applier runs, which stops for whatever throws a relay log away.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import rows
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
+from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat
+
+# So many of the newest beats are read: a judge needs the last few.
+NEWEST = 60
+UPTIME, BOOT_ID = "/proc/uptime", "/proc/sys/kernel/random/boot_id"
+# Of the fields behind a thread's name in /proc/PID/stat, when it was started (proc(5)).
+STARTED = 19
+# Connections with their threads by the machine, by whether the server is MariaDB.
+THREADS = {
+    False: "SELECT PROCESSLIST_ID AS id, THREAD_OS_ID AS tid FROM performance_schema.threads"
+    " WHERE PROCESSLIST_ID IS NOT NULL",
+    True: "SELECT ID AS id, TID AS tid FROM information_schema.PROCESSLIST",
+}
+SERVERS = ("mysqld", "mariadbd")
+
+
+def newest_beats(server: Server, schema: str) -> list[Beat]:
+    """The newest rows of the heartbeat; none if there is no table, or it cannot be read."""
+    try:
+        return rows.newest(server, schema, NEWEST) if schema else []
+    except ServerError:
+        return []
+
+
+def kernel_seconds() -> float | None:
+    """Since when this machine runs; None if it does not say."""
+    try:
+        return float(read_text(UPTIME).split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def clocks() -> dict[str, object]:
+    """This start of the machine and its clocks now, by which the source dated its beats."""
+    try:
+        boot = read_text(BOOT_ID).strip()
+    except OSError:
+        boot = ""
+    return {"boot": boot or None, "monotonic": time.monotonic(), "wall": time.time()}
+
+
+def applier_seconds(server: Server, names: Names, ids: list[int] | None) -> float | None:
+    """For how long the applier's thread has run, by the machine; None if it does not run, or the
+    machine does not show it.
+
+    Args:
+        ids: the connection numbers of the applier.
+    """
+    if not ids or len(ids) != 1:
+        return None
+    listed = sessions.if_allowed(server, THREADS[names.mariadb]) or []
+    found = [row["tid"] for row in listed if row["id"] == ids[0] and row["tid"]]
+    return thread_seconds(int(found[0])) if len(found) == 1 else None
+
+
+def thread_seconds(tid: int) -> float | None:
+    """For how long a thread of a database server has run; None if it is none of this machine."""
+    now = kernel_seconds()
+    try:
+        leader = next(
+            line.split()[1]
+            for line in read_text(f"/proc/{tid}/status").splitlines()
+            if line.startswith("Tgid:")
+        )
+        name = read_text(f"/proc/{leader}/comm").strip()
+        # The name before may have spaces and brackets of its own.
+        fields = read_text(f"/proc/{tid}/stat").rpartition(")")[2].split()
+        started = int(fields[STARTED]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+    if now is None or not name.startswith(SERVERS):
+        return None
+    return max(0.0, now - started)
