@@ -63,12 +63,12 @@ def sole_unit(module: AnsibleModule, systemctl: str) -> str | None:
     """
     words = [systemctl, "show", "--property=Id,LoadState", *map(service_name, USUAL)]
     _status, printed, _errors = command.run(module, words)
-    found = set()
+    units = set()
     for block in printed.split("\n\n"):
         values = dict(line.partition("=")[::2] for line in block.splitlines())
         if values.get("LoadState") in THERE and values.get("Id"):
-            found.add(values["Id"])
-    return found.pop() if len(found) == 1 else None
+            units.add(values["Id"])
+    return units.pop() if len(units) == 1 else None
 
 
 def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:

@@ -70,8 +70,8 @@ def applier_seconds(server: Server, names: Names, ids: list[int] | None) -> floa
     if not ids or len(ids) != 1:
         return None
     listed = sessions.if_allowed(server, THREADS[names.mariadb]) or []
-    found = [row["tid"] for row in listed if row["id"] == ids[0] and row["tid"]]
-    return thread_seconds(int(found[0])) if len(found) == 1 else None
+    threads = [row["tid"] for row in listed if row["id"] == ids[0] and row["tid"]]
+    return thread_seconds(int(threads[0])) if len(threads) == 1 else None
 
 
 def thread_seconds(tid: int) -> float | None:
