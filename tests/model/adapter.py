@@ -226,7 +226,7 @@ class Adapter(Results):
             pattern = re.compile("|".join(map(re.escape, names)))
             text = json.dumps(self.looks[number], sort_keys=True)
             kept = json.loads(pattern.sub(lambda found: names[found.group()], text))
-            if "facts" in kept:
+            if kept.get("facts", {}).get("acknowledgers"):
                 kept["facts"]["acknowledgers"].sort()
             self.moved[key] = self.number_of(kept)
         return self.moved[key]

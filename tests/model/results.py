@@ -159,7 +159,6 @@ class Results:
         running = info["semisync"]["source"]["variables"]
         status = info["semisync"]["source"]["status"]
         counted = ("clients", "yes_tx", "no_tx", "no_times", "wait_sessions")
-        key = "server_id" if self.mariadb else "uuid"
         return {
             "number": number,
             "server": server_id(-1) if self.mariadb else uuid(-1),
@@ -176,7 +175,10 @@ class Results:
                 "wait_point": running["wait_point"],
                 "wait_count": None if self.mariadb else s[COUNT],
                 "wait_no_replica": running["wait_no_replica"],
-                "acknowledgers": sorted(str(one[key]) for one in info["registered"]),
+                # MariaDB's beats do not name them.
+                "acknowledgers": None
+                if self.mariadb
+                else sorted(str(one["uuid"]) for one in info["registered"]),
                 "killed": s[OWN_ENDS],
                 "settings_row": history.settings_row(info),
                 "binlog_filters": [],

@@ -69,10 +69,13 @@ NO_FILES: BinaryLogFiles = {
 
 
 class LookByBeat(TypedDict):
-    """Which beat a look was made of, and whether its time is by its own host's monotonic clock."""
+    """Which beat a look was made of; whether its time is by its own host's monotonic clock, and
+    whether it named the replicas that it counted.
+    """
 
     number: int
     exact: bool
+    named: bool
 
 
 class Counters(TypedDict):

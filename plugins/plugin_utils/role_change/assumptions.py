@@ -39,6 +39,11 @@ def of_source(evidence: Evidence) -> Iterator[str]:
         return
     yield f"semi-sync on {source} was not changed by hand after {at}"
     yield f"no other replica acknowledged to {source} after {at}"
+    if not last_look.look(evidence).get("beat", {"named": True})["named"]:
+        yield (
+            f"no other replica acknowledged to {source} before, in place of one of the inventory:"
+            " its beats count them, and do not name them"
+        )
     if survivors.is_mariadb(evidence):
         yield f"no commit that waited on {source} was ended by KILL after {at}"
     told = last_look.log(evidence)

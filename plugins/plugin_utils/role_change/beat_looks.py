@@ -36,7 +36,6 @@ ASKED = (
     "wait_no_replica",
     "wait_sessions",
     "clients",
-    "acknowledgers",
     "yes_tx",
     "no_tx",
     "settings_row",
@@ -154,8 +153,18 @@ class Clients(NamedTuple):
 
 def clients(evidence: Evidence, sign: Sign) -> Clients:
     """Those of a beat. A replica that could not be read is known by the look that was kept, or it
-    counts as a stranger: it may be one.
+    counts as a stranger: it may be one. If the beat names none, as MariaDB's do not, replicas of
+    the inventory are taken for them that have all that the source had at it: assumptions.py says
+    so.
     """
+    number = sign.beat["facts"]["clients"] or 0
+    if sign.beat["facts"]["acknowledgers"] is None:
+        known = {
+            member.host: history.who(member)
+            for member in survivors.readable(evidence.members)
+            if can_acknowledge(member) and has_all_of(member, sign)
+        }
+        return Clients(known, max(0, number - len(known)))
     named = {str(one) for one in sign.beat["facts"]["acknowledgers"] or ()}
     known = {
         host: who
@@ -165,8 +174,13 @@ def clients(evidence: Evidence, sign: Sign) -> Clients:
     for member in survivors.readable(evidence.members):
         if can_acknowledge(member) and named & names_of(history.who(member)):
             known[member.host] = history.who(member)
-    number = sign.beat["facts"]["clients"] or 0
     return Clients(known, max(0, number - len(known)))
+
+
+def has_all_of(member: Member, sign: Sign) -> bool:
+    """Whether a replica has received what the source had at a beat."""
+    has = survivors.received(member) if survivors.by_gtid(member) else None
+    return has is not None and has.covers(has.parse(sign.beat["gtid"]))
 
 
 def names_of(who: Identity) -> set[str]:
@@ -225,7 +239,11 @@ def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
         "strangers": attached.strangers,
         "replicas": kept.get("replicas") or {},
         "past": history.earlier(kept, {**kept, "gtid": sign.beat["gtid"]}) if kept else [],
-        "beat": {"number": sign.beat["number"], "exact": sign.exact},
+        "beat": {
+            "number": sign.beat["number"],
+            "exact": sign.exact,
+            "named": facts["acknowledgers"] is not None,
+        },
     }
     return spent_as(made, kept, sign)
 

@@ -257,15 +257,16 @@ def test_the_newer_of_look_and_beat_counts_by_what_the_source_had(engine):
     older, newer = beat(engine, 94, 700), beat(engine, 95, 500)
     assert beat_looks.watched(of(engine, older, kept=kept)).last is kept
     last = beat_looks.watched(of(engine, newer, kept=kept)).last
-    assert (last["at"], last["beat"]) == (survivors.stamp(NOW - 500), {"number": 95, "exact": True})
+    assert (last["at"], last["beat"]) == (
+        survivors.stamp(NOW - 500),
+        {"number": 95, "exact": True, "named": True},
+    )
     assert last["past"] == [{"at": survivors.stamp(LOOK), "gtid": kept["gtid"]}]
     assert beat_looks.watched(of(engine, kept=kept)).last is kept
     assert beat_looks.watched(of(engine)).last is None
 
 
-@pytest.mark.parametrize(
-    "key", ["status", "timeout", "clients", "acknowledgers", "settings_row", "wait_count"]
-)
+@pytest.mark.parametrize("key", ["status", "timeout", "clients", "settings_row", "wait_count"])
 def test_a_beat_that_does_not_say_all_is_no_look(key):
     kept = remnants.look("mysql")
     seen = of("mysql", beat("mysql", 96, 5, **{key: None}), kept=kept)
@@ -288,12 +289,24 @@ def test_a_look_at_another_server_gives_way():
         ({"clients": 3}, ["db2", "db3"], 1),
         ({"acknowledgers": [remnants.uuid("db2"), OTHER]}, ["db2"], 1),
         ({"acknowledgers": [], "clients": 1}, [], 1),
+        # It does not say who: those that have all that it had then are taken for them.
+        ({"acknowledgers": None}, ["db2", "db3"], 0),
+        ({"acknowledgers": None, "clients": 3}, ["db2", "db3"], 1),
+        ({"acknowledgers": None, "gtid": f"{SOURCE}:1-101"}, [], 2),
     ],
 )
 def test_who_could_acknowledge_is_known_by_name(changes, known, strangers):
     evidence = of("mysql", beat("mysql", 5, 5, **changes))
     found = beat_looks.clients(evidence, beats.signs(evidence)[0])
     assert (sorted(found.known), found.strangers) == (known, strangers)
+
+
+def test_what_is_taken_for_granted_of_replicas_without_a_name_is_said():
+    words = "no other replica acknowledged to db1 before, in place of one of the inventory"
+    for names, said in ((None, True), ([remnants.uuid("db2"), remnants.uuid("db3")], False)):
+        done = judged(killed(of("mysql", beat("mysql", 99, 10, acknowledgers=names))))
+        assert done["verdict"] == PROVEN
+        assert any(words in one for one in done["assumes"]) is said
 
 
 def test_a_replica_without_semi_sync_hides_no_stranger():
@@ -434,6 +447,6 @@ def test_a_report_judges_by_the_moment_of_the_judgement():
     facts = failover_facts.Facts(seen._replace(now=NOW + 60), None, None)
     done = failover_steps.with_last_beats(kept, facts, {kept["to"]: {"beats": [new, old]}})
     assert (kept["verdict"], done["verdict"]) == (WINDOW, PROVEN)
-    assert done["last_look"]["beat"] == {"number": 99, "exact": False}
+    assert done["last_look"]["beat"] == {"number": 99, "exact": False, "named": True}
     for told in ({}, {"beats": None}, {"beats": []}):
         assert failover_steps.with_last_beats(kept, facts, {kept["to"]: told}) is kept
