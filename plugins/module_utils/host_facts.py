@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
-    error_log,
     files,
     process,
+    server_files,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
-    ack_wait,
-    certificates,
-)
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import ack_wait
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
@@ -56,7 +53,11 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     # After the state, with its GTIDs: see there.
     measured = ack_wait.read_ack_wait(module, info)
     applies = backlog_of(module) if measure_backlog and info["channel"] else None
-    on_host = process.read(module, variables, params["option_file"])
+    on_host = process.read(
+        module,
+        variables,
+        params["option_file"],
+    )
     result: Info = {
         **info,
         **measured,
@@ -66,10 +67,13 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
             "port": params["login_port"],
             "unix_socket": params["login_unix_socket"],
         },
-        "error_log": error_log.read_error_log(variables, on_host["pid"]),
+        "error_log": server_files.read_error_log(
+            variables,
+            on_host["pid"],
+        ),
         "answer": place.read(int(variables["port"] or 0)),
         "seed": marker.read_marker(variables.get("port")),
-        "certificates": certificates.read_certificates(variables, files.read_text),
+        "certificates": server_files.read_certificates(variables, files.read_text),
     }
     if measure_backlog:
         result["backlog"] = applies

@@ -117,8 +117,15 @@ tried:
 from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import first_look
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import facts, failover_facts
+from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
+from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
+from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    facts,
+    failover_facts,
+    last_words,
+    traces,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
     LookPlan,
@@ -161,13 +168,33 @@ def read(module: AnsibleModule, given: Mapping[str, object]) -> None:
         reach = ReachPlan.from_dict(given)
         module.exit_json(tried=failover_facts.try_all(module, reach.user, reach.places))
     if module.params["operation"] == "failover":
-        module.exit_json(**first_look.read(module, FirstLookPlan.from_dict(given)))
+        module.exit_json(**first_look(module, FirstLookPlan.from_dict(given)))
     plan = LookPlan.from_dict(given)
     connection.work(
         module,
         lambda _module, server, names: facts.switchover_facts(module, plan, server, names),
         "step look failed",
     )
+
+
+def first_look(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
+    """Everything about this server, and what else the judge of a failover needs."""
+    try:
+        info = host_facts.state(module)
+    except host_facts.UNREADABLE as error:
+        failure = host_facts.unreadable(error, module.params)
+        seen: dict[str, object] = {}
+        if failure["reason"] == "stopped":
+            seen.update(traces.clocks())
+            seen["ended"] = unit_exit.read_exit(module, plan.unit)
+            seen["log"] = last_words.read_log(module, plan.unit, plan.error_log)
+            if plan.files:
+                seen["salvage"] = log_access.check_access(module, plan.files)
+        module.fail_json(look=seen, **failure)
+    return {
+        **host_facts.with_host_facts(module, info, True),
+        "look": failover_facts.failover_facts(module, plan, info),
+    }
 
 
 if __name__ == "__main__":

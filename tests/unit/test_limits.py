@@ -21,6 +21,8 @@ UTILS = ("module_utils", "plugin_utils")
 # dict[str, Any] in plugins/, and the share of functions with Any in the signature.
 UNTYPED, ANY_SHARE = 61, 0.055
 LONG_FUNCTION, LONG_FUNCTIONS = 40, 25
+# Lines; what is shorter and has one importer belongs in that.
+SMALL_FILE = 60
 # The callback is one file, which Ansible shapes.
 DENSEST, SHAPED_BY_ANSIBLE = 8.05, {"callback"}
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PLUGINS}
@@ -85,3 +87,28 @@ def test_lines_are_not_packed_in_any_package() -> None:
 def test_a_file_of_utils_has_a_name_of_its_own(folder: str) -> None:
     names = Counter(path.name for path in (ROOT / folder).rglob("*.py"))
     assert {name for name, count in names.items() if count > 1} <= {"__init__.py"}
+
+
+def importers() -> dict[Path, set[Path]]:
+    """Each file of plugins/, and which of the others import it."""
+    base = "ansible_collections.dbre.semisync.plugins"
+    paths = {
+        ".".join([base, *path.relative_to(ROOT).with_suffix("").parts]): path for path in TREES
+    }
+    found: dict[Path, set[Path]] = {path: set() for path in TREES}
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(base):
+                for name in [node.module, *(f"{node.module}.{one.name}" for one in node.names)]:
+                    if name in paths:
+                        found[paths[name]].add(path)
+    return found
+
+
+def test_a_small_file_has_more_than_one_importer() -> None:
+    small = [
+        path.name
+        for path, by in importers().items()
+        if len(by) == 1 and len(path.read_text(encoding="utf-8").splitlines()) < SMALL_FILE
+    ]
+    assert [name for name in small if name != "__init__.py"] == []

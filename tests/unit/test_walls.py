@@ -32,7 +32,6 @@ HOST_PACKAGES = (
     "canary",
     "seed",
     "host_facts",
-    "first_look",
     "bench/statistics",
     "bench/ping",
     "bench/netem",

@@ -4,7 +4,7 @@
 """Which connection holds the lock of the one run that may change a server's role.
 
 Any account may take a lock of any name; one that is neither ours nor an administrator's is told
-from the others here, and run_lock.py ends its connection.
+from the others here, and locks.py ends its connection.
 """
 
 from __future__ import annotations

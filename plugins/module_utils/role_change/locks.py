@@ -10,10 +10,15 @@ connection.
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.lock_holder import RUN_LOCK
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.lock_holder import (
+    RUN_LOCK,
+    holder,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, close
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import quote, quote_text
@@ -21,6 +26,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     text,
 )
+
+# Seconds in which those that queue for the run's lock are ended, one after another.
+PATIENCE = 5
 
 
 def flag_name(token: str, flag: str) -> str:
@@ -129,4 +137,37 @@ def alive(server: Server) -> bool:
         server.rows("SELECT 1")
     except ServerError:
         return False
+    return True
+
+
+def take_run_lock(
+    server: Server,
+    seconds: float,
+    ours: str,
+    ends_any: bool = False,
+) -> bool:
+    """Whether the lock of the one run that may change a server's role was taken.
+
+    Any account may take a lock of any name. A holder that is neither ours nor an administrator
+    changes no role: its connection is ended, so that it cannot block a failover.
+
+    Args:
+        server: a connection of an administrator.
+        seconds: for a run that has it to end.
+        ours: the replication account.
+        ends_any: whether the operator has confirmed by name that no other run is in progress:
+            then any holder is ended.
+
+    Raises:
+        ServerError: the server is gone.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while not take(server, RUN_LOCK, seconds):
+        has = holder(server, ours)
+        if time.monotonic() >= deadline or (has and not (has.stranger or ends_any)):
+            return False
+        if has:
+            with contextlib.suppress(ServerError):  # it may have gone by itself
+                server.rows(f"KILL {has.number}")
+            seconds = 1
     return True

@@ -24,7 +24,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_typ
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     lock_holder,
     locks,
-    run_lock,
     watchdog,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
@@ -301,8 +300,8 @@ class Participant(ABC):
             )
 
     def has_run_lock(self, seconds: float) -> bool:
-        """Whether this part has that lock by now; see run_lock.take()."""
-        return run_lock.take(self.control, seconds, self.plan.user, self.plan.ends_lock)
+        """Whether this part has that lock by now; see locks.take_run_lock()."""
+        return locks.take_run_lock(self.control, seconds, self.plan.user, self.plan.ends_lock)
 
     def channel(self) -> Channel | None:
         return channels.default_channel(self.control.channels(self.names))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder, run_lock
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder, locks
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 
@@ -41,7 +41,7 @@ class Server:
 def test_an_account_of_an_application_keeps_nobody_from_a_change_of_roles():
     server = Server([(17, "app"), (18, "app"), (19, b"app")])
     assert lock_holder.holder(server, "repl") == (17, "connection 17 of app@10.0.0.5", True)
-    assert run_lock.take(server, 0, "repl") and server.killed == [17, 18, 19]
+    assert locks.take_run_lock(server, 0, "repl") and server.killed == [17, 18, 19]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_account_of_an_application_keeps_nobody_from_a_change_of_roles():
 )
 def test_another_run_and_who_may_be_one_is_waited_for(user, more):
     server = Server([(17, user)], **more)
-    assert not run_lock.take(server, 0, "repl")
+    assert not locks.take_run_lock(server, 0, "repl")
     assert server.killed == [] and server.waited == [0]
     has = lock_holder.holder(server, "repl")
     assert has.number == 17 and not has.stranger and "connection 17" in has.words
@@ -66,13 +66,15 @@ def test_another_run_and_who_may_be_one_is_waited_for(user, more):
 
 def test_who_is_said_to_be_no_run_is_ended_whoever_it_is():
     server = Server([(17, "root"), (18, "repl")], unseen=True)
-    assert run_lock.take(server, 0, "repl", anybody=True) and server.killed == [17, 18]
+    assert locks.take_run_lock(server, 0, "repl", ends_any=True) and server.killed == [17, 18]
 
 
 def test_a_server_of_before_roles_has_strangers_too():
     server = Server([(17, "app")], fails=("mysql.role", 1146))
-    assert run_lock.take(server, 0, "repl") and server.killed == [17]
+    assert locks.take_run_lock(server, 0, "repl") and server.killed == [17]
 
 
 def test_nobody_has_a_lock_that_is_free():
-    assert lock_holder.holder(Server([]), "repl") is None and run_lock.take(Server([]), 0, "repl")
+    assert lock_holder.holder(Server([]), "repl") is None and locks.take_run_lock(
+        Server([]), 0, "repl"
+    )

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import certificates
+from ansible_collections.dbre.semisync.plugins.module_utils.host import server_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import apply, problems, tls
 from ansible_collections.dbre.semisync.tests.unit import samples
@@ -178,31 +178,31 @@ def test_tls_that_cannot_be_is_refused_with_the_way_out():
     "text,expected", [(PEM, PEM), (KEY + PEM + "text\n" + PEM, PEM + PEM), (KEY, None), ("", None)]
 )
 def test_only_certificates_leave_a_host(text, expected):
-    assert certificates.certificates(text) == expected
+    assert server_files.certificates(text) == expected
 
 
 def test_the_authority_is_read_where_the_server_has_it():
-    files = {"/data/ca.pem": KEY + PEM, "/data/" + certificates.COPY: PEM}
+    files = {"/data/ca.pem": KEY + PEM, "/data/" + server_files.COPY: PEM}
 
     def read_text(path):
         if path not in files:
             raise OSError(path)
         return files[path]
 
-    expected = {"ca": PEM, "copy": {"path": "/data/" + certificates.COPY, "text": PEM}}
+    expected = {"ca": PEM, "copy": {"path": "/data/" + server_files.COPY, "text": PEM}}
     assert (
-        certificates.read_certificates({"ssl_ca": "ca.pem", "datadir": "/data/"}, read_text)
+        server_files.read_certificates({"ssl_ca": "ca.pem", "datadir": "/data/"}, read_text)
         == expected
     )
     assert (
-        certificates.read_certificates({"ssl_ca": "/data/ca.pem", "datadir": "/data"}, read_text)
+        server_files.read_certificates({"ssl_ca": "/data/ca.pem", "datadir": "/data"}, read_text)
         == expected
     )
     assert (
-        certificates.read_certificates({"ssl_ca": "", "datadir": "/other"}, read_text)["ca"] is None
+        server_files.read_certificates({"ssl_ca": "", "datadir": "/other"}, read_text)["ca"] is None
     )
     assert (
-        certificates.read_certificates({"ssl_ca": "/gone", "datadir": "/other"}, read_text)["copy"][
+        server_files.read_certificates({"ssl_ca": "/gone", "datadir": "/other"}, read_text)["copy"][
             "text"
         ]
         is None

@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import error_log
+from ansible_collections.dbre.semisync.plugins.module_utils.host import server_files
 
 JOURNAL = {"path": "", "inode": None, "size": None}
 
 
 def read(variables, pid=4711):
-    place = error_log.read_error_log(variables, pid)
+    place = server_files.read_error_log(variables, pid)
     return place and {key: value for key, value in place.items() if key != "at"}
 
 
@@ -42,4 +42,4 @@ def test_a_file_has_its_size_also_by_a_path_that_is_relative_to_the_data(tmp_pat
 
 
 def test_a_server_that_is_not_on_this_host_has_its_log_elsewhere():
-    assert error_log.read_error_log({"log_error": ""}, None) is None
+    assert server_files.read_error_log({"log_error": ""}, None) is None
