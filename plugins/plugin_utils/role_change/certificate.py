@@ -75,7 +75,7 @@ def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
         "pending": pending,
         "proven_until": known.at,
         "proven_by_beat": known.beat,
-        "seconds_before_end": before_end(evidence, known.at),
+        "seconds_before_end": before_end(evidence, verdict, known.at),
         "assumes": assumptions.listed(evidence),
     }
 
@@ -115,11 +115,18 @@ def beat_of(evidence: Evidence, rows: list[PremiseRow]) -> beats.Sign | None:
     return beats.had(evidence, source_log.read(evidence))
 
 
-def before_end(evidence: Evidence, moment: str | None) -> float | None:
+def before_end(
+    evidence: Evidence,
+    verdict: str,
+    moment: str | None,
+) -> float | None:
     """How many seconds before the source's end that was; None if that is not known."""
     died = last_look.ended_at(evidence)
     if died is None or moment is None:
         return None
+    if verdict == PROVEN:
+        # It is the end, by its whole second.
+        return 0.0
     return round(max(0.0, died - survivors.moment_of(moment)), 3)
 
 
@@ -128,14 +135,16 @@ def until_words(judged: Verdict | Certificate) -> str:
     moment, beat = judged.get("proven_until"), judged.get("proven_by_beat")
     if not moment:
         return ""
+    left = judged.get("seconds_before_end")
+    if left == 0:
+        return f"Nothing that the source confirmed before its end, at {moment}, is missing"
     words = f"Nothing that was confirmed before {moment} is missing"
     if beat:
         clock_of = "" if beat["exact"] else ", by the clock of the source's host"
         words += f" (beat {beat['number']}{clock_of})"
-    left = judged.get("seconds_before_end")
     if left is None:
         return f"{words}. When the source ended is not known"
-    return f"{words}. The source ended {left:.1f} s later" if left else f"{words}, its end"
+    return f"{words}. The source ended {left:.1f} s later"
 
 
 def in_words(judged: Verdict | Certificate) -> str:

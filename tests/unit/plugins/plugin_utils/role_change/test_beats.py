@@ -336,6 +336,8 @@ def test_a_server_that_is_killed_is_proven_with_the_default_timeout(engine, kept
     done = judged(killed(seen))
     assert done["verdict"] == PROVEN, done["reasons"]
     assert not any("clock" in words for words in done["assumes"])
+    first = "Nothing that the source confirmed before its end, at 2026-11-18T11:06:31Z, is missing"
+    assert failover_outcome.told(done)[0] == first
     # The look alone is too old for that.
     if kept:
         assert judged(killed(seen._replace(beats={})))["verdict"] == WINDOW
