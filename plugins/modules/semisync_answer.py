@@ -100,18 +100,22 @@ said:
 import glob
 import os
 import sys
-import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
+    describe,
+    run_alone,
+    systemctl,
+    write_file,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.units import (
     EXISTS,
     creation,
     new_password,
     removal,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
@@ -124,54 +128,14 @@ if TYPE_CHECKING:
 STARTING = 10
 
 
-def write(
-    path: str,
-    text: str,
-    mode: int,
-    owner: str = "",
-) -> None:
-    """Write a file with its mode and owner as a whole, or leave the old one."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o755, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".dbre-semisync-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, mode)
-        if owner:
-            import pwd
-
-            entry = pwd.getpwnam(owner)
-            os.chown(temporary, entry.pw_uid, entry.pw_gid)
-        os.rename(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def systemctl(module: AnsibleModule, *words: str) -> None:
-    status, output, errors = command.run(
-        module, [module.get_bin_path("systemctl", required=True), *words]
-    )
-    if status:
-        module.fail_json(msg=f"systemctl {' '.join(words)} failed: {(errors or output).strip()}")
-
-
-def run_alone(server: Server, statements: list[Any]) -> None:
-    """Run statements outside the binary log; also on a server that is super_read_only."""
-    server.rows("SET SESSION sql_log_bin = 0")
-    try:
-        with connection.open_to_root(server):
-            connection.run_steps(server, statements)
-    finally:
-        server.rows("SET SESSION sql_log_bin = 1")
-
-
 def others(where: dict[str, str]) -> list[str]:
     """The settings of other servers' answers on this host."""
-    return [
-        path for path in glob.glob(f"{place.FOLDER}/answer-*.json") if path != where["settings"]
-    ]
+    return [path for path in glob.glob(place.EVERY) if path != where["settings"]]
+
+
+def goes(name: str, where: dict[str, str]) -> bool:
+    """Whether a file goes with this answer; the heartbeat's service needs the program, too."""
+    return name not in ("program", "places") or not (others(where) or glob.glob(place.BEATS))
 
 
 def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> dict[str, str]:
@@ -212,11 +176,11 @@ def present(
     if module.check_mode:
         return steps
     for path in writing:
-        write(path, wanted[path], 0o644)
+        write_file(path, wanted[path], 0o644)
     if new_login:
         password = new_password()
         # The password first: if the run dies here, the login fails and the next run notices.
-        write(
+        write_file(
             where["password"],
             password + "\n",
             0o600,
@@ -249,11 +213,7 @@ def absent(
     where = place.paths(port)
     unit = place.unit(port)
     exists = bool(server.rows(*EXISTS))
-    gone = [
-        path
-        for name, path in where.items()
-        if os.path.lexists(path) and not (name in ("program", "places") and others(where))
-    ]
+    gone = [path for name, path in where.items() if os.path.lexists(path) and goes(name, where)]
     steps = ([f"stop {unit}.socket"] if now else []) + (["drop the account"] if exists else [])
     steps += [f"remove {path}" for path in gone]
     if module.check_mode:
@@ -277,11 +237,6 @@ def absent(
     if now:
         systemctl(module, "daemon-reload")
     return steps
-
-
-def describe(files: dict[str, str]) -> str:
-    """One side of the diff."""
-    return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()))
 
 
 def said_now(server_port: int) -> Said | None:

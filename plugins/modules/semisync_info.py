@@ -331,6 +331,10 @@ answer:
   description: The HTTP answer for routers on this host and its files, or null if there is none.
   returned: success
   type: dict
+heartbeat:
+  description: The heartbeat's service on this host and its files, or null if there is none.
+  returned: success
+  type: dict
 option_files:
   description:
     - What the option files set according to C(mysqld --print-defaults), and the file and text of

@@ -327,6 +327,11 @@ answer:
     settings; with O(goal=remove), whether there is one.
   returned: success
   type: raw
+heartbeat:
+  description: With O(goal=apply), what has to be done about the heartbeat, and its settings;
+    with O(goal=remove), whether there is one.
+  returned: success
+  type: raw
 switch_off:
   description: Sides of semi-sync that are enabled on this host by the collection.
   returned: success, with O(goal=remove)

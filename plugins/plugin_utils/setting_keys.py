@@ -18,6 +18,7 @@ WholeKey = Literal[
     "trace_level",
     "sync_binlog",
     "innodb_flush_log_at_trx_commit",
+    "heartbeat_seconds",
     "http_port",
     "restart_timeout",
     "channel_timeout",

@@ -161,6 +161,8 @@ ROWS = (
     number("semisync_trace_level", 0, WORD, "a bit mask"),
     number("semisync_sync_binlog", 0, WORD, "commits"),
     number("semisync_innodb_flush_log_at_trx_commit", 0, 2, "0, 1 or 2"),
+    # common: what the source records of itself
+    number("semisync_heartbeat_seconds", 0, 60, "seconds, 0 for none"),
     # common: who tells the clients of a role change
     number("semisync_http_port", 0, 65535, "a port, 0 for none"),
     text("semisync_http_address", rf"({ADDRESS})?", "an address of the host, or empty for all"),

@@ -376,6 +376,16 @@ class FormerLook(TypedDict):
     msg: NotRequired[str]
 
 
+class Heartbeat(TypedDict):
+    """The heartbeat's service on a host: path -> text of its files."""
+
+    python: str
+    files: dict[str, str]
+    password_kept: bool
+    enabled: bool
+    active: bool
+
+
 class SeedMarker(TypedDict):
     """What the last seeding of a server wrote down (seed/marker.py)."""
 
@@ -560,6 +570,7 @@ class Info(State, Calm, OnHost):  # pylint: disable=duplicate-bases  # dict, onc
     login: LoginPlace
     error_log: ErrorLog | None
     answer: Answer | None
+    heartbeat: Heartbeat | None
     seed: SeedMarker | None
     certificates: Certificates
     # With measure_backlog; None if it follows no source.

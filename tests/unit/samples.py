@@ -52,6 +52,7 @@ SETTINGS = Settings(
         "sync_binlog": 1,
         "innodb_flush_log_at_trx_commit": 1,
         "canary_schema": "important",
+        "heartbeat_seconds": 0,
         "http_port": 0,
         "http_address": "",
         "http_allow": [],

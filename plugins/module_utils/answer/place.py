@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PROGRAM = "/usr/local/lib/dbre-semisync/answer.py"
 PLACES = "/usr/local/lib/dbre-semisync/places.py"
 FOLDER = "/etc/dbre-semisync"
+# The settings of all answers, and of the heartbeat's services, which use the same program.
+EVERY, BEATS = FOLDER + "/answer-*.json", FOLDER + "/heartbeat-*.json"
 UNITS = "/etc/systemd/system"
 SYSTEM_USER = "dbre-semisync"
 # MySQL before 5.7.8 takes 16 characters.

@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     account,
     answer,
     catch_up,
+    heartbeat,
     option_lines,
     problems,
     seed,
@@ -153,7 +154,7 @@ def host_plan(
     channel = channel_part(member, members, settings, stage["stage"])
     link = channel_tls(member, members, settings)
     leftover, answering = seed.leftover(member), answer.step(member, members, settings)
-    cluster = cluster_part(member, members)
+    cluster, beating = cluster_part(member, members), heartbeat.step(member, settings)
     return {
         **cluster,
         **stage,
@@ -162,6 +163,7 @@ def host_plan(
         "seed": seed.step(member, members, settings),
         "seed_leftover": leftover,
         "answer": answering,
+        "heartbeat": beating,
         "changes": bool(
             server["server_changes"]
             or channel["account"]
@@ -173,6 +175,7 @@ def host_plan(
             or link["new_authority"]
             or leftover
             or answering["step"] != "none"
+            or beating["step"] != "none"
         ),
     }
 

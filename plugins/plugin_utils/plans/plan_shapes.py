@@ -98,6 +98,17 @@ class AnswerStep(TypedDict):
     why: list[str]
 
 
+class HeartbeatStep(TypedDict):
+    """What has to be done with the heartbeat; step is none, present or absent."""
+
+    interval: int
+    schema: str
+    begins: bool
+    table: bool
+    step: str
+    why: list[str]
+
+
 class ClusterPart(TypedDict):
     """A host's place in its cluster."""
 
@@ -164,6 +175,7 @@ class HostPlan(ClusterPart, StagePart, ServerPart, ChannelPart):
     seed: SeedStep | None
     seed_leftover: bool
     answer: AnswerStep
+    heartbeat: HeartbeatStep
     changes: bool
 
 

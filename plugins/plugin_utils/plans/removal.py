@@ -129,8 +129,10 @@ def make(member: Member, members: list[Member]) -> dict[str, Any]:
         "option_file": option_file_step(member),
     }
     result["answer"] = info.get("answer") is not None
+    result["heartbeat"] = info.get("heartbeat") is not None
     result["changes"] = bool(
         result["answer"]
+        or result["heartbeat"]
         or result["switch_off"]
         or result["uninstall"]
         or result["restart_io"]

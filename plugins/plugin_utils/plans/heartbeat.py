@@ -1,0 +1,83 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a host's heartbeat has to be set up, changed or removed."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TypedDict, cast
+
+from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place, beat_units
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import answer
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import HeartbeatStep
+from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
+
+PROGRAM = os.path.join(ROLES, "heartbeat", "files", "heartbeat.py")
+
+
+class Kept(TypedDict, total=False):
+    """What a host's service is set to, as far as a plan reads it."""
+
+    begins: bool
+
+
+def programs() -> dict[str, str]:
+    """The text of the service, and of what it imports."""
+    with open(PROGRAM, encoding="utf-8") as stream:
+        own = stream.read()
+    return {"program": own, "answer": answer.program(), "places": answer.program("places.py")}
+
+
+def kept(member: Member) -> Kept:
+    """The settings that a host's service has."""
+    now = member.facts.get("heartbeat")
+    path = beat_place.paths(member.port)["settings"]
+    try:
+        return cast("Kept", json.loads(now["files"].get(path) or "{}")) if now else {}
+    except ValueError:
+        return {}
+
+
+def begins(member: Member) -> bool:
+    """Whether it may beat without a journal: see answer.begins()."""
+    if member.facts.get("journal") and member.facts.get("heartbeat"):
+        return bool(kept(member).get("begins"))
+    return member.side == "source"
+
+
+def step(member: Member, settings: Settings) -> HeartbeatStep:
+    """What has to be done: {'step': none, present or absent, 'why': list of words, and what the
+    module takes}.
+    """
+    info, interval = member.facts, settings["heartbeat_seconds"]
+    now = info.get("heartbeat")
+    wanted: HeartbeatStep = {
+        "interval": interval,
+        "schema": settings["canary_schema"],
+        "begins": begins(member),
+        "table": member.side == "source",
+        "step": "none",
+        "why": [],
+    }
+    if not interval:
+        gone: HeartbeatStep = {**wanted, "step": "absent", "why": ["it is there"]}
+        return gone if now else wanted
+    files = beat_units.files(
+        member.port,
+        beat_units.Wanted(
+            interval=interval,
+            schema=settings["canary_schema"],
+            begins=wanted["begins"],
+            python=now["python"] if now else "",
+            names=Names(info["engine"], parse_version(info["version"]), info["plugins"]),
+            variables=info["variables"],
+        ),
+        programs(),
+    )
+    why = beat_place.lacking(now, files)
+    return {**wanted, "step": "present" if why else "none", "why": why}
