@@ -228,10 +228,10 @@ class ActionModule(ActionBase):
         task_vars: Any,
         keys: Iterable[str],
     ) -> settings.Settings:
-        """What this host's variables require of semi-sync on a source, as far as they are set, and
-        the promise that all of them make.
+        """What this host's variables require of semi-sync on a source, as far as they are set, the
+        promise that all of them make, and the heartbeat.
         """
-        rows = [settings.KEYS[key] for key in (*keys, "promise")]
+        rows = [settings.KEYS[key] for key in (*keys, "promise", "heartbeat_seconds")]
         values, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar), rows)
         if wrong:
             raise AnsibleActionFail("; ".join(wrong))

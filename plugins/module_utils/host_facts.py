@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
     files,
     process,
@@ -73,7 +72,6 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
             on_host["pid"],
         ),
         "answer": place.read(int(variables["port"] or 0)),
-        "heartbeat": beat_place.read_service(module, int(variables["port"] or 0)),
         "seed": marker.read_marker(variables.get("port")),
         "certificates": server_files.read_certificates(variables, files.read_text),
     }

@@ -105,7 +105,7 @@ from typing import TYPE_CHECKING
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
-    describe,
+    as_diff,
     run_alone,
     systemctl,
     write_file,
@@ -281,8 +281,8 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         "shared": bool(others(place.paths(port))),
         "said": said,
         "diff": {
-            "before": describe(now["files"] if now else {}),
-            "after": describe(wanted),
+            "before": as_diff(now["files"] if now else {}),
+            "after": as_diff(wanted),
         },
     }
 

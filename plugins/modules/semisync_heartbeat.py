@@ -89,7 +89,7 @@ from typing import TYPE_CHECKING
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
-    describe,
+    as_diff,
     run_alone,
     systemctl,
     write_file,
@@ -248,8 +248,8 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         "shared": bool(others(beat_place.paths(port))),
         "active": active,
         "diff": {
-            "before": describe(now["files"] if now else {}),
-            "after": describe(wanted),
+            "before": as_diff(now["files"] if now else {}),
+            "after": as_diff(wanted),
         },
     }
 

@@ -77,6 +77,12 @@ options:
     version_added: "1.0.0"
     type: str
     default: important
+  heartbeat_seconds:
+    description: Seconds between two rows of the heartbeat. If it is not 0, RV(beats) says what the
+      newest rows are.
+    version_added: "1.0.0"
+    type: int
+    default: 0
   asked_at:
     description: The controller's clock, in seconds since 1970, when the task begins; the server's
       clock is compared with it.
@@ -335,6 +341,16 @@ heartbeat:
   description: The heartbeat's service on this host and its files, or null if there is none.
   returned: success
   type: dict
+beats:
+  description:
+    - What the newest rows of the heartbeat on this server say, or null if they could not be read.
+    - C(server), C(number) and C(wall) are of the newest row, C(age) are the seconds from then to
+      the server's clock. On a replica that is its lag and up to one interval.
+    - C(gaps) are times without a beat of a server that beat before and after. C(degraded) are times
+      in which semi-sync was on and its status OFF, with the commits that were confirmed C(alone).
+    - C(rows) is how many rows were read, and C(unreadable) how many were left out.
+  returned: O(heartbeat_seconds) is not 0
+  type: dict
 option_files:
   description:
     - What the option files set according to C(mysqld --print-defaults), and the file and text of
@@ -366,6 +382,10 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
 from ansible_collections.dbre.semisync.plugins.module_utils.canary import watcher
+from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import (
+    beat_place,
+    summary,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state_wait import (
     WAIT_FOR,
     read_when,
@@ -384,6 +404,7 @@ def main() -> None:
             wait_timeout={"type": "int", "default": 60},
             watcher={"type": "str"},
             journal_schema={"type": "str", "default": "important"},
+            heartbeat_seconds={"type": "int", "default": 0},
             asked_at={"type": "float"},
             measure_backlog={"type": "bool", "default": False},
         ),
@@ -405,6 +426,10 @@ def main() -> None:
         asked = time.monotonic() - begin
         result["clock_ahead"] = round(info["clock"] - asked - params["asked_at"], 3)
     result.update(host_facts.with_host_facts(module, info, params["measure_backlog"]))
+    result["heartbeat"] = beat_place.read_service(module, int(info["variables"]["port"] or 0))
+    if params["heartbeat_seconds"]:
+        schema, interval = params["journal_schema"], params["heartbeat_seconds"]
+        result["beats"] = summary.read_summary(module, schema, interval)
     module.exit_json(**result)
 
 

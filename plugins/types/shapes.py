@@ -490,6 +490,52 @@ class Beat(TypedDict):
     gtid: str
 
 
+class BeatGap(TypedDict):
+    """A time without a beat of a server that beat before and after, in seconds since 1970."""
+
+    server: str
+    begin: float
+    end: float
+
+
+class DegradedTime(TypedDict):
+    """A time in which semi-sync was on and its status OFF, by a server's beats.
+
+    Attributes:
+        begin, end: the last beat before it and the first after it; None if there is none.
+        first, last: its own first and last beat.
+        no_tx: the counter of unacknowledged commits at its begin.
+        alone: how far that rose until its end; None if it is not known.
+    """
+
+    server: str
+    begin: float | None
+    first: float
+    last: float
+    end: float | None
+    no_tx: int | None
+    alone: int | None
+
+
+class Beats(TypedDict):
+    """What the newest rows of the heartbeat on one server say (heartbeat/summary.py).
+
+    Attributes:
+        server, number, wall: of the newest row; None if there is none.
+        age: seconds from that to the server's clock; on a replica its lag and up to one interval.
+        rows, unreadable: how many were read, and how many more could not be parsed.
+    """
+
+    rows: int
+    unreadable: int
+    server: str | None
+    number: int | None
+    wall: float | None
+    age: float | None
+    gaps: list[BeatGap]
+    degraded: list[DegradedTime]
+
+
 # --- All of it
 
 
@@ -570,9 +616,12 @@ class Info(State, Calm, OnHost):  # pylint: disable=duplicate-bases  # dict, onc
     login: LoginPlace
     error_log: ErrorLog | None
     answer: Answer | None
-    heartbeat: Heartbeat | None
+    # Of semisync_info alone; a failover's first look does without.
+    heartbeat: NotRequired[Heartbeat | None]
     seed: SeedMarker | None
     certificates: Certificates
+    # With heartbeat_seconds; None if they could not be read.
+    beats: NotRequired[Beats | None]
     # With measure_backlog; None if it follows no source.
     backlog: NotRequired[Backlog | None]
     asked_at: NotRequired[float]

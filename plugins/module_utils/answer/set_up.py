@@ -60,6 +60,6 @@ def run_alone(server: Server, statements: list[Step]) -> None:
         server.rows("SET SESSION sql_log_bin = 1")
 
 
-def describe(files: dict[str, str]) -> str:
+def as_diff(files: dict[str, str]) -> str:
     """One side of the diff."""
     return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()))

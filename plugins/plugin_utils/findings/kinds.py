@@ -10,6 +10,7 @@ the same ending.
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+    kinds_heartbeat,
     kinds_lossless,
     kinds_promotion,
     kinds_replica,
@@ -24,6 +25,7 @@ TABLE: dict[str, Kind] = {
     **kinds_topology.TABLE,
     **kinds_source.TABLE,
     **kinds_lossless.TABLE,
+    **kinds_heartbeat.TABLE,
     **kinds_replica.TABLE,
     **kinds_promotion.TABLE,
     **kinds_server.TABLE,

@@ -14,6 +14,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import back
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Rise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_heartbeat import (
+    heartbeat_findings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_lossless import (
     lossless_findings,
     without_what_is_promised,
@@ -85,6 +88,9 @@ def evaluate(
             entries += all_replica_findings(member, lag_limit, failover_limit)
     entries += topology_findings(members) + clock_findings(read, ahead or {})
     entries += identity_findings(read)
+    if "heartbeat_seconds" in wanted:
+        last = past["since"] if past else ""
+        entries += heartbeat_findings(read, wanted["heartbeat_seconds"], last)
     entries = without_what_is_promised(entries, wanted) + lossless_findings(members, wanted)
     return sorted(entries, key=lambda entry: SEVERITIES.index(entry["severity"]))
 

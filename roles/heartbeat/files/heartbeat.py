@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes each few seconds a row of what the source of a cluster knows of itself.
 
-It runs on every member, and writes only while its server takes writes and the journal of changes of
-roles names it. Each beat asks again; nothing is remembered. A beat's commit waits for its
+It runs on every member, and writes only while its server takes writes and the journal of role
+changes names it. Each beat asks again; nothing is remembered. A beat's commit waits for its
 acknowledgement like any other, one at a time. If it is the only one that waits, it is ended after a
 moment, and counted, where the server lets a waiting commit be ended (MariaDB).
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     kinds,
+    kinds_heartbeat,
     kinds_lossless,
     listing,
     rulebook,
@@ -623,6 +624,8 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             "change_interrupted",
         }
         | set(kinds_lossless.TABLE)
+        # See test_rules_heartbeat.py.
+        | set(kinds_heartbeat.TABLE)
     )
     assert tested == set(kinds.TABLE)
 
