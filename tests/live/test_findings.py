@@ -522,7 +522,7 @@ def test_two_runs_at_once_do_not_disturb_each_other(pair):
 
 def test_a_change_that_was_interrupted_is_told_until_site_closes_it(pair):
     moves.write_row(pair.source, pair.source, pair.source, operation="settings", state="begun")
-    assert "may still be under way" in playbook("site", pair.file).stdout
+    assert "may still be in progress" in words(playbook("site", pair.file))
     assert pair.verify()[1] == {("settings_unfinished", "source", "warning")}
     table = "important.semisync_journal"
     pair.source.sql(

@@ -33,7 +33,7 @@ STALE = 900
 # What load/kept.py has on a host while a benchmark's settings are in force there.
 IN_FORCE = "/run/dbre-semisync/kept.json"
 UNDER_WAY = (
-    "a playbook began to change what it waits for, and may still be under way: a row of the last"
+    "a playbook began to change what it waits for, and may still be in progress: a row of the last"
     " quarter of an hour, or a benchmark whose settings are in force, is not closed"
 )
 # Only an administrator writes to a server that is read-only (MySQL and MariaDB error numbers).
