@@ -15,25 +15,25 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 
-# What the watchdog is told first: the IO thread stands still, and none but this part starts it.
+# The first stage for the watchdog: the IO thread is stopped, and only this part starts it.
 CLAIMED = "claimed"
 
 
 def applies(part: Participant, host: str) -> str:
-    """The flag by which a replica says on the target's server that it applies what it has."""
+    """The flag that a replica sets on the target's server while it applies its backlog."""
     return part.presence(host).replace("here", "applies")
 
 
 def moves(part: Participant, host: str) -> str:
-    """The flag by which a replica says on the target's server that it stops, to follow it."""
+    """The flag that a replica sets on the target's server while it stops to follow that server."""
     return part.presence(host).replace("here", "moves")
 
 
 def claim(part: Participant, plan: FailoverPlan) -> None:
-    """Be the only run on this host, which alone may start the IO thread from now on.
+    """Make this the only run on this host; from now on only it may start the IO thread.
 
     Raises:
-        AbortError: another run is here, or it was started already.
+        AbortError: another run is active on this host, or the IO thread was started already.
     """
     part.take_run_lock()
     part.report_stage(CLAIMED)
@@ -47,10 +47,10 @@ def claim(part: Participant, plan: FailoverPlan) -> None:
 
 
 def apply_all(part: Participant, plan: FailoverPlan) -> None:
-    """Apply what this server has received. As long as it gets on, it is waited for.
+    """Apply what this server has received; wait for as long as the applier makes progress.
 
     Raises:
-        AbortError: it stands still, or has stopped.
+        AbortError: the applier makes no progress, or has stopped.
     """
     wanted = plan.received
     channel = part.channel()

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is left to do on a host when the role has moved, in no hurry: the way back is forgotten,
-events run on the new source, the old one is what the replica was.
+"""Cleanup on a host after the role has moved; it is not urgent. The new source drops its old
+channel and runs the events, and the old source gets the settings that the replica had.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def settle(
     module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
 ) -> dict[str, object]:
-    """What is left when the role has moved."""
+    """Clean up after the role has moved."""
     said = steps(plan, server, names)
     if not module.check_mode:
         run_steps(server, said)
@@ -76,19 +76,19 @@ def steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
     if plan.scheduler_was_on and scheduled_events.scheduler(server) == "OFF":
         wanted.append((set_statement("event_scheduler", 1), None))
     if plan.part == SOURCE and stands_still(server, names):
-        # If it was restarted meanwhile, its fence kept its channel from starting.
+        # If the server was restarted meanwhile, its fence kept its channel from starting.
         wanted.append(role_statements.start(names))
     return wanted
 
 
 def stands_still(server: Server, names: Names) -> bool:
-    """Whether there is a channel whose two threads do not run."""
+    """Whether a channel exists and neither of its threads runs."""
     channel = channels.default_channel(server.channels(names))
     return bool(channel and channel["io_running"] == channel["sql_running"] == "No")
 
 
 def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
-    """On the new source: no channel of its time as a replica, and its cluster's events."""
+    """On the new source: drop the channel it had as a replica, and run the cluster's events."""
     wanted: list[Step] = []
     if stands_still(server, names):
         wanted += role_statements.forget_steps(names)
@@ -96,11 +96,11 @@ def new_source_steps(plan: SwitchoverPlan, server: Server, names: Names) -> list
 
 
 def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
-    """Take the fence away if the server starts read-only without it, or is the source; whether
-    there was one to take away.
+    """Remove the fence if the server starts read-only without it, or is the source. Return whether
+    there was one to remove.
 
     Raises:
-        OSError: it cannot be taken away.
+        OSError: it cannot be removed.
     """
     ours = plan.option_file
     if not dropin_place.stands(ours.path, ours.kind):

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sessions of clients: those whose transaction has been open for long, and those that may write to
-a server that is read_only.
+"""Client sessions: those with a long open transaction, and those that may write to a read-only
+server.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 else:
     TypedDict = dict
 
-# A transaction that has been open so long is a long one, in seconds.
+# A transaction that has been open for this many seconds is a long one.
 LONG = 1
-# Which privileges let an account write to a server that is read_only.
+# The privileges that let an account write to a read-only server.
 PRIVILEGED = ("SUPER", "READ_ONLY ADMIN", "READ ONLY ADMIN")
-# Sessions of no account, or that replicas live by.
+# Sessions without an account, or that replicas depend on.
 NEVER_ENDED = ("system user", "event_scheduler", "unauthenticated user")
 
 
 class Session(TypedDict):
-    """A session of a client: its number, its account's name, and for how long."""
+    """A client session: its connection number, its account's name, and its duration in seconds."""
 
     id: int
     user: str
@@ -51,14 +51,14 @@ def long_transactions(server: Server, seconds: float = LONG) -> list[Session]:
 
 
 def in_words(sessions: list[Session]) -> str:
-    """Sessions for people, without their statements."""
+    """Sessions as text for a message, without their statements."""
     return ", ".join(
         f"session {one['id']} of {one['user']} for {one['seconds']} s" for one in sessions[:10]
     )
 
 
 def privileged_users(server: Server) -> list[str]:
-    """Names of accounts that may write to a server that is read_only."""
+    """The names of the accounts that may write to a read-only server."""
     asked = filled(
         "SELECT DISTINCT GRANTEE AS grantee FROM information_schema.USER_PRIVILEGES WHERE"
         " PRIVILEGE_TYPE IN ({privileged})",

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The candidate's backlog, applied in rounds before its part begins, so that the run hears how far
-it is; and faster, where its disk may be less careful meanwhile.
+"""Apply the candidate's backlog in rounds before its part begins, so that the run can report
+progress. If durability may be relaxed meanwhile, it is applied faster.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import se
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-# Seconds that a round takes where something is left.
+# Seconds that a round takes if something is left to apply.
 ROUND = 5
 PAUSE = 0.05
-# The others see by it that this host is at work, before the part is there.
+# It shows the others that this host is at work before its part starts.
 FLAG = "applies"
 GONE = {"gone": True}
-# What is written to the disk now and then, and not with each transaction.
+# Variables that can be relaxed: the server then syncs periodically, not at each transaction.
 RELAXED = {"sync_binlog": 1000, "innodb_flush_log_at_trx_commit": 2}
 
 
 def wait_round(plan: FailoverPlan, server: Server, names: Names) -> dict[str, object]:
-    """Wait until everything is applied, or the round is over; see apply_round's 'round'."""
+    """Wait until everything is applied or the round is over; see 'round' in apply_round()."""
 
     def missing() -> int:
         return gtids.missing(names.engine, plan.received, server.applied(names))
@@ -71,11 +71,11 @@ def wait_round(plan: FailoverPlan, server: Server, names: Names) -> dict[str, ob
 def apply_round(
     module: AnsibleModule, plan: FailoverPlan, server: Server, names: Names
 ) -> dict[str, object]:
-    """One round.
+    """Run one round.
 
     Returns:
-        round, with left, applied and seconds; stopped, why waiting is of no use, in words; or gone,
-        if the IO thread was started again because the run did not come in time.
+        round, with left, applied and seconds; stopped, with the reason why waiting is useless; or
+        gone, if the IO thread was started again because the run did not come in time.
     """
     address = io_thread_resume.address(module, plan.token)
     there = io_thread_resume.release(address)
@@ -86,7 +86,7 @@ def apply_round(
         try:
             io_thread_resume.leave(address, lambda: put_back(module, plan))
         except OSError:
-            # Nothing is held back without a process that would put it back.
+            # Relax durability only if a process is there that would restore it.
             put_back(module, plan)
             return {"changed": True, "round": dict(GONE)}
     steps: list[Step] = [
@@ -104,12 +104,12 @@ def apply_round(
 
 
 def careful_steps(durability: dict[str, str]) -> list[Step]:
-    """What makes the server as careful with its disk as it was."""
+    """The statements that restore the server's durability settings."""
     return [(set_statement(name, durability[name]), None) for name in sorted(durability)]
 
 
 def put_back(module: AnsibleModule, plan: FailoverPlan) -> None:
-    """What the process does that stays, if the run does not come back."""
+    """What the process left on the host does if the run does not return."""
     if plan.durability:
         try:
             server = try_again(io_thread.RESTART, lambda: Server(login.connect(module)))

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the option file is with which a server starts read-only while its role moves, and whether
-it is there; read_only_dropin.py writes it.
+"""The path of the option file that makes a server start read-only while its role moves, and whether
+it exists; read_only_dropin.py writes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def place(ours: str, kind: str) -> str:
 
     Args:
         ours: where the collection's own lines are.
-        kind: whether that is a drop-in of its own or a block in a file.
+        kind: whether that is a separate drop-in file or a block in another file.
     """
     if kind != "drop-in":
         return ours

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan of a switchover needs to know of one host beside what semisync_info says."""
+"""Facts about one host that the plan of a switchover needs in addition to semisync_info."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reach(module: AnsibleModule, user: str, peer: Peer) -> str:
 
 
 def filters(server: Server, names: Names) -> list[str]:
-    """What keeps transactions from being applied, or from the binary log: name and value."""
+    """The filters that keep transactions from being applied or logged: name and value."""
     rows = server.rows(names.show_channels) + server.rows(names.show_binary_log_status)
     return [
         f"{name} = {text(value)}"
@@ -71,8 +71,8 @@ def filters(server: Server, names: Names) -> list[str]:
 
 
 def first_gtids(server: Server, names: Names) -> str | None:
-    """The GTIDs from which on a MariaDB server's binary logs are there; None on MySQL, which has a
-    variable for it.
+    """The GTIDs at which a MariaDB server's binary logs begin; None on MySQL, which has a variable
+    for this.
     """
     if not names.mariadb:
         return None

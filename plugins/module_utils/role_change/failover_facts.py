@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the judge of a failover needs to know of one replica beside what semisync_info says."""
+"""Facts about one replica that the failover judge needs in addition to semisync_info."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DEFAULT_PORT = 3306
 
 
 def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> dict[str, object]:
-    """server_facts() by a connection of its own; if that breaks, `msg` says why."""
+    """server_facts() over a separate connection; if that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
         return server_facts(
@@ -66,7 +66,7 @@ def server_facts(
     """`look` of the RETURN section of semisync_switchover.
 
     Args:
-        info: what was read of the server.
+        info: what was read from the server.
     """
     has = lock_holder.holder(server, plan.user)
     return {
@@ -83,20 +83,21 @@ def server_facts(
 
 
 def places_of(others: list[Place], info: State) -> list[Place]:
-    """Where the others may be reached, each place once: where the controller thinks, and where this
-    server's own source is. Whether they have TLS is not known yet; likely they do as this one.
+    """The addresses at which the other members may be reached, without duplicates: those that the
+    controller gave, and the one of this server's source. Whether they have TLS is not known yet; it
+    is assumed to be as on this server.
     """
     channel = info["channel"]
     own = [Place(channel["source_host"], channel["source_port"])] if channel else []
     tls = bool(info["tls"]["on"])
     listening = [place for place in [*others, *own] if place.address]
-    # A dictionary, so that each is there once and in order.
+    # A dictionary removes duplicates and keeps the order.
     once = {(str(place.address), int(place.port or DEFAULT_PORT)): True for place in listening}
     return [Place(address, port, tls, known=False) for address, port in once]
 
 
 def skips(server: Server) -> list[str]:
-    """What lets the applier pass over a transaction that it cannot apply: name and value."""
+    """The settings that let the applier skip a transaction that it cannot apply: name and value."""
     wanted = ", ".join(quote_text(name) for name in (*skipping.VARIABLES, *skipping.COUNTERS))
     rows = server.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({wanted})")
     named = {text(row["Variable_name"]): text(row["Value"]) for row in rows}
@@ -106,9 +107,9 @@ def skips(server: Server) -> list[str]:
 
 
 def try_all(module: AnsibleModule, user: str, places: list[Place]) -> list[dict[str, object]]:
-    """Each place with `words`, why the replication account cannot log in there from here, empty
-    if it can, and whether a server there `answered` at all. All at the same time: a host that is
-    gone takes its time to be.
+    """Try all places at the same time, because a dead host takes long to time out. Each gets
+    `words`, why the replication account cannot log in there from here (empty if it can), and
+    `answered`, whether a server there answered at all.
     """
     tried = [dict(place.to_dict(), words="it was not tried", answered=False) for place in places]
 
@@ -134,8 +135,9 @@ def reach_place(module: AnsibleModule, user: str, place: Place) -> tuple[str, bo
 
 
 def answered(error: ServerError) -> bool:
-    """Whether an error of a login is a server's word, or the driver's about one that spoke; not
-    if the connection did not come about (2000 to 2999 are the client library's own).
+    """Whether a login error shows that a server answered: it comes from the server, or from the
+    driver after the server spoke. False if no connection was made (2000 to 2999 are the client
+    library's own errors).
     """
     if "cryptography" in str(error):
         return True

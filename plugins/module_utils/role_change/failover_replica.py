@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of any other replica in a failover: it follows the new source, and waits for the old one
-again if none took over.
+"""The part of every other replica in a failover: it follows the new source, or waits for the old
+one again if no replica took over.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class FailoverReplica(Participant):
-    """The part of a replica that stays one."""
+    """The part of a replica that stays a replica."""
 
     plan: FailoverPlan
 
@@ -63,7 +63,7 @@ class FailoverReplica(Participant):
         self.heard = 0.0
 
     def work(self) -> dict[str, object]:
-        """Follow the one that takes over; what became of it."""
+        """Follow the replica that takes over; return the result."""
         claimed = False
         self.heard = time.monotonic()
         try:
@@ -71,7 +71,7 @@ class FailoverReplica(Participant):
             claimed = True
             self.stands_still()
             self.following.announce()
-            # Following another source throws away what was received: nothing of it may be left.
+            # Following another source discards the relay log, so everything must be applied first.
             with self.says(applies):
                 apply_all(self, self.plan)
             ready = f"{self.target}'s word that it has everything"
@@ -89,10 +89,11 @@ class FailoverReplica(Participant):
             self.close()
 
     def stands_still(self) -> None:
-        """Since the freeze the IO thread must not have started, as it does with its server.
+        """Check that the IO thread has not started since the freeze, as it does when its server
+        starts.
 
         Raises:
-            AbortError: it runs, and may acknowledge to a source that is back.
+            AbortError: it runs, and may acknowledge to a source that has returned.
         """
         channel = self.channel()
         if not channel or channel["io_running"] != "No":
@@ -103,7 +104,7 @@ class FailoverReplica(Participant):
 
     @contextlib.contextmanager
     def says(self, flag_of: Callable[[Participant, str], str]) -> Iterator[None]:
-        """Say on the target's server what this one is at, so that it is waited for."""
+        """Tell the target's server what this part is doing, so that the target waits for it."""
         busy = locks.Locks(lambda: self.connect(self.target), self.token)
         try:
             busy.acquire(flag_of(self, self.host))
@@ -150,7 +151,7 @@ class FailoverReplica(Participant):
         """Wait for the old source again.
 
         Args:
-            claimed: whether this part is the one that may start the IO thread.
+            claimed: whether only this part may start the IO thread.
         """
         if not claimed:
             return self.result(REFUSED, reason)
@@ -162,7 +163,7 @@ class FailoverReplica(Participant):
                     role_statements.redirect_steps(self.names, peer.address, peer.port)
                 )
                 return self.result(UNDONE, reason)
-            # After a move that failed both threads may stand.
+            # After a failed move both threads may be stopped.
             both = [role_statements.start(self.names)]
             self.run_statements(both if self.following.moved else io_thread.start_steps(self.names))
             return self.result(REFUSED, reason)

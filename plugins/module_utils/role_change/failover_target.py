@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The part of the replica that takes over from a dead source: it applies everything that it has
-received, waits for replicas that acknowledge, and opens.
+received, waits for replicas that acknowledge, and lets writers in.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class FailoverTarget(Participant):
     """The part of the new source.
 
     Attributes:
-        claimed: whether this part is the one that may start the IO thread again.
-        gave_up: whether its applier may have been ended, and is started again by a rollback.
+        claimed: whether only this part may start the IO thread again.
+        gave_up: whether its applier may have been ended; a rollback starts it again.
         beats: the dead source's newest beats, once all is applied; None before.
-        tail: the transactions that were salvaged of the dead source; empty for none.
+        tail: the transactions that were salvaged from the dead source; empty if there are none.
     """
 
     operation = journal.FAILOVER
@@ -91,7 +91,7 @@ class FailoverTarget(Participant):
     # Forward
 
     def work(self) -> dict[str, object]:
-        """Take the role over; what became of it."""
+        """Take the role over; return the result."""
         try:
             self.prepare()
             self.take_over()
@@ -106,7 +106,7 @@ class FailoverTarget(Participant):
             self.close()
 
     def prepare(self) -> None:
-        """Be alone here, and meet the others.
+        """Be the only run here, and wait for the other parts.
 
         Raises:
             AbortError: a host is missing, or the state has changed since it was judged.
@@ -131,12 +131,12 @@ class FailoverTarget(Participant):
         limit = time.monotonic() + self.plan.catch_up
         apply_all(self, self.plan)
         self.report_stage(GAVE_UP)
-        # After it, what was salvaged may bring that transaction whole.
+        # After it, the salvaged transactions may include that one in full.
         self.gave_up = True
         partial_transaction.give_up(self, self.plan.received)
         if self.tail:
             roll_forward(self, self.tail)
-        # Once it is open, it beats itself.
+        # Once it is open, it writes heartbeats itself.
         self.beats = traces.newest_beats(self.monitor, self.plan.schema)
         self.be_careful()
         self.report_stage(PROMOTED)
@@ -158,7 +158,7 @@ class FailoverTarget(Participant):
             limit: of the monotonic clock, after which none is waited for any more.
 
         Raises:
-            AbortError: none applies or stops, and they do not come.
+            AbortError: no replica applies or stops, and too few connect.
         """
         others = self.plan.others
         applying = {applies(self, host) for host in others}
@@ -180,8 +180,8 @@ class FailoverTarget(Participant):
             time.sleep(PAUSE)
 
     def be_careful(self) -> None:
-        """Write every commit to the disk again, and all that was applied without, where applying
-        was to be fast.
+        """If durability was relaxed to apply faster: sync every commit again, and what was applied
+        meanwhile.
         """
         durability = self.plan.durability
         if durability:
@@ -204,9 +204,7 @@ class FailoverTarget(Participant):
         return steps if self.plan.wait_count else steps[:-1]
 
     def first_commit(self) -> str:
-        """The journal's row, in a table that may not be there yet; what is wrong with it in words,
-        or "".
-        """
+        """Write the journal's row; its table may not exist yet. Return what is wrong, or ""."""
         try:
             for statement in journal_writing.create_statements(self.plan.schema):
                 self.run_statements([(statement, None)])
@@ -214,13 +212,13 @@ class FailoverTarget(Participant):
         except ServerError as error:
             return f"{self.target} is open, but its first commit failed: {error}"
         if not self.plan.wait_count:
-            # The operator has accepted that none acknowledges.
+            # The operator has accepted that no replica acknowledges.
             self.points = [point for point in self.points if point["id"] != "S7"]
             words = ""
         return words or self.run_events()
 
     def run_events(self) -> str:
-        """Let the events run here that ran on the dead source; what is wrong with it, or ""."""
+        """Run the events here that ran on the dead source; return what is wrong, or ""."""
         try:
             here = self.monitor.events()
             steps, left = scheduled_events.take_over(here, self.plan.event_states)
@@ -241,7 +239,9 @@ class FailoverTarget(Participant):
     # After an interrupted run
 
     def finish(self) -> dict[str, object]:
-        """It was opened: be open, with the journal's row, and replicas if there are enough."""
+        """The target was opened: keep it open, write the journal's row, and use replicas if there
+        are enough.
+        """
         if self.plan.wait_count:
             return self.promotion.finish(self.first_commit)
         try:
@@ -272,7 +272,7 @@ class FailoverTarget(Participant):
                 raise error
             if self.promotion.opened or not self.frozen():
                 return self.result(DONE, f"{reason}; but {self.target} takes writes")
-            # The others need not wait for their time to be up.
+            # The others need not wait for their timeout.
             locks.Locks(self.local, self.token).acquire("back")
             self.be_careful()
             self.run_statements(self.way_back())
@@ -285,7 +285,7 @@ class FailoverTarget(Participant):
         return self.result(UNDONE if self.promotion.promoted else REFUSED, reason)
 
     def way_back(self) -> list[Step]:
-        # What was salvaged is the dead source's own, and is not fetched from it again.
+        # The salvaged transactions are the dead source's own; they are not fetched from it again.
         given = position_steps(self) if self.tail else []
         if not self.promotion.promoted:
             both = given or self.gave_up
@@ -302,7 +302,7 @@ class FailoverTarget(Participant):
         if not self.has_run_lock(5):
             return self.result(UNKNOWN, "another run has the lock")
         if not self.frozen():
-            # What is left the next run does, which needs the lock.
+            # The next run does the rest, and needs the lock.
             self.close()
             return self.result(DONE)
         self.claimed, self.gave_up = True, stage == GAVE_UP

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What replicas do alike in a switchover and in a failover: they say that they are there, hear from
-the target, and follow it.
+"""What replicas do in both a switchover and a failover: announce themselves, ask the target, and
+follow it.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
-# Seconds between two questions who became the source.
+# Seconds between two checks of which server became the source.
 LOOK = 0.05
 
 
 class Following:
-    """How a replica goes from one source to another.
+    """Moves a replica from one source to another.
 
     Attributes:
-        moved: whether it was begun to follow the target.
+        moved: whether the move to the target was begun.
     """
 
     def __init__(self, part: Participant) -> None:
         self.part = part
         self.moved = False
-        # Whether the target's part was seen to live.
+        # Whether the target's part was seen alive.
         self.armed = False
         self.there: locks.Locks | None = None
 
     def announce(self) -> None:
-        """Say on the target's server that this part is there.
+        """Announce this part on the target's server.
 
         Raises:
             ServerError: it cannot be said.
@@ -80,7 +80,7 @@ class Following:
         part.log_event("attached", host)
 
     def follow(self, host: str, outcome: str) -> dict[str, object]:
-        """After an interrupted run: follow a member, and be done."""
+        """After an interrupted run: follow a member."""
         part = self.part
         try:
             if part.follows(host):
@@ -94,7 +94,7 @@ class Following:
             part.close()
 
     def renew(self, host: str) -> None:
-        """A new connection to the one that this replica follows already.
+        """Reconnect to the source that this replica follows already.
 
         It may have acknowledged for that one by now. A MariaDB server throws away what it received
         if both threads stand still and either starts (MDEV-4698), so its applier runs meanwhile.
@@ -123,6 +123,6 @@ class Following:
         part.run_statements([role_statements.start(names)])
 
     def close(self) -> None:
-        """Say no longer that this part is there."""
+        """Withdraw the announcement of this part."""
         if self.there:
             self.there.release_all()

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a source's writers are kept out: long transactions first, then the statement that may hang,
-then those whom it does not keep out.
+"""Keep writers out of a source: end long transactions, then run the statement that may hang, then
+end the sessions that it does not keep out.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
-# How often the source's position must be read alike, and seconds in between.
+# How many times the source's position must read the same, and the seconds in between.
 READINGS, READING_PAUSE = 3, 0.002
 POLL_SECONDS = 0.1
-# Seconds until a statement that was killed has ended.
+# Seconds that a killed statement may take to end.
 KILLED_SECONDS = 5
 # ER_NO_SUCH_THREAD: it has ended already.
 NO_SUCH_THREAD = 1094
 
 
 class FrozenError(Exception):
-    """Writers could not be kept out in time; the text says whom it may have waited for."""
+    """Writers could not be kept out in time; the text says what it may have waited for."""
 
 
 def kill(server: Server, number: int, what: str = "") -> None:
-    """End a session, or with `what` its statement alone."""
+    """End a session, or only its statement, as `what` says."""
     try:
         server.rows(f"KILL {what}{number}")
     except ServerError as error:
@@ -49,10 +49,10 @@ def kill(server: Server, number: int, what: str = "") -> None:
 
 
 def drain(server: Server, seconds: float, then: str) -> tuple[list[Session], float]:
-    """Wait until no transaction is a long one.
+    """Wait until no long transaction is left.
 
     Args:
-        then: what is done with those that are left, kill or refuse.
+        then: what to do with those that are left: kill or refuse.
 
     Returns:
         (those that were ended or are left, how long was waited).
@@ -90,17 +90,17 @@ def freeze(
     names: Names,
     seconds: float,
 ) -> str:
-    """Keep writers out; the statement that did it.
+    """Keep writers out; return the statement that did it.
 
     It waits for every commit in progress, and so for acknowledgements that may not come (MySQL bug
-    96644). It has a thread of its own, and is ended when its time is up.
+    96644). It runs in a separate thread, and is ended on timeout.
 
     Args:
         server: the connection that freezes.
         other: one that ends it.
 
     Raises:
-        FrozenError: time is up, and writers are let in again.
+        FrozenError: the timeout passed; writers are let in again.
         ServerError: the server refuses it.
     """
     statement, errors = role_statements.freeze_statement(names), []
@@ -131,7 +131,7 @@ def connection_id(server: Server) -> int:
 
 
 def busy(server: Server, but: int) -> list[Session]:
-    """Sessions that do something."""
+    """Sessions that are not idle."""
     return [
         {"id": int(row["Id"]), "user": text(row["User"]), "seconds": int(row["Time"] or 0)}
         for row in server.rows("SHOW PROCESSLIST")
@@ -143,7 +143,7 @@ def busy(server: Server, but: int) -> list[Session]:
 
 
 def end_privileged(server: Server, keep: list[int]) -> list[Session]:
-    """End the sessions that read_only does not keep out; which they were.
+    """End the sessions that read_only does not keep out; return them.
 
     Args:
         keep: our own.
@@ -165,16 +165,16 @@ def end_privileged(server: Server, keep: list[int]) -> list[Session]:
 
 
 def stand_still(server: Server, names: Names, seconds: float) -> str:
-    """The position of a frozen server, once it was read alike several times.
+    """The position of a frozen server, once several readings agree.
 
     Raises:
-        FrozenError: it goes on.
+        FrozenError: the position still changes.
     """
     deadline, alike, last = time.monotonic() + seconds, 0, ""
     while alike < READINGS:
         seen = locks.look(server, "", (), names.logged_position).position
         alike, last = (alike + 1 if alike and seen == last else 1), seen
-        # What stands still in the last moment stands still.
+        # A position that settles at the last moment counts as settled.
         if alike < READINGS and time.monotonic() >= deadline:
             raise FrozenError("its position does not stand still although it is frozen")
         time.sleep(READING_PAUSE)

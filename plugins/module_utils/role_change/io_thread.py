@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A replica's IO thread, stopped alone: a source that lives after all gets no acknowledgement from
-here any more, and what was received stays as it is read.
+"""Stop only a replica's IO thread: a source that is alive after all gets no more acknowledgements
+from here, and what was received stays as it is read.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def start_steps(names: Names) -> list[Step]:
 def stop(
     module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
 ) -> dict[str, object]:
-    """Stop it, and read; a process stays that starts it again unless it is sent away."""
+    """Stop the IO thread, and read the state; a process stays that restarts the thread unless it is
+    dismissed.
+    """
     before = channels.default_channel(server.channels(names))
     if not before:
         return {"changed": False, "stopped": False, "msg": "it no longer follows a source"}
@@ -104,7 +106,7 @@ def read_stopped(server: Server, names: Names, schema: str) -> dict[str, object]
 def start(
     module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
 ) -> dict[str, object]:
-    """Start it again, where this run has stopped it."""
+    """Restart the IO thread if this run has stopped it."""
     io_thread_resume.release(io_thread_resume.address(module, plan.token))
     channel = channels.default_channel(server.channels(names))
     steps = start_steps(names) if channel and channel["io_running"] == "No" else []
@@ -113,10 +115,10 @@ def start(
 
 
 def start_again(module: AnsibleModule) -> None:
-    """What the process does that stays, if the run does not come back.
+    """What the process left on the host does if the run does not return.
 
     Raises:
-        ServerError: the server lets it not in, or refuses.
+        ServerError: the server refuses the login or the statement.
     """
     server = try_again(RESTART, lambda: Server(login.connect(module)))
     run_steps(server, start_steps(identify(server)))

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 # Seconds after which it acts.
 RESUME_AFTER = 60
-# Seconds that it may take to let go.
+# Seconds that it may take to release the socket.
 ANSWER = 5
-# What it is told, and what it says.
+# The requests that it gets, and its answers.
 GO, STAY, GONE, STAYS = b"q", b"r", b"g", b"s"
 
 
@@ -38,7 +38,7 @@ def address(module: AnsibleModule, token: str) -> str:
 
 
 def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> None:
-    """Start the process; it is there when this returns.
+    """Start the process; it runs when this returns.
 
     Args:
         name: result of address().
@@ -58,9 +58,7 @@ def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> 
 
 
 def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> None:
-    """Wait to be dismissed, and act if that does not happen in time. A request to stay restarts the
-    time.
-    """
+    """Wait to be dismissed, and act on timeout. A request to stay restarts the timeout."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -74,7 +72,7 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
             connection.settimeout(ANSWER)
             word = connection.recv(1)
             if word == GO:
-                # A caller that hears that this one is gone may start another at once.
+                # A caller that learns that this process is gone may start another at once.
                 listener.close()
                 connection.sendall(GONE)
                 return
@@ -84,12 +82,12 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
 
 
 def release(name: str) -> bool:
-    """Send the process away; False if there is none any more: it may have acted."""
+    """Dismiss the process; False if it is gone: it may have acted."""
     return told(name, GO) == GONE
 
 
 def renew(name: str) -> bool:
-    """Let the process wait as long again; False if there is none any more."""
+    """Restart the process's timeout; False if it is gone."""
     return told(name, STAY) == STAYS
 
 
@@ -99,7 +97,7 @@ def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> dict[str, object]
 
 
 def told(name: str, word: bytes) -> bytes:
-    """What it says to a word; nothing if there is none."""
+    """The process's answer to a request; nothing if it is gone."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ANSWER)
         try:

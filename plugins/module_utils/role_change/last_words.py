@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import ErrorLog
 
 SHUTDOWN, OFF, DUMP, STARTING, READY = "shutdown", "off", "dump", "starting", "ready"
-# Logged at the start, and caused by nothing else.
+# Logged only at the start.
 ENABLED = "enabled"
 
 
@@ -30,8 +30,8 @@ class Words(NamedTuple):
 
     Attributes:
         kind: what it means.
-        pattern: how the line has it, after its level.
-        whose: engines and versions that say so, and the source file that has the words.
+        pattern: the text of the line after its level.
+        whose: engines and versions that log it, and the source file with the text.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Words(NamedTuple):
 
 
 # "captured" were seen on MySQL 9.7.4 and MariaDB 10.11.19 (tests/unit/fixtures/error-log-*.txt);
-# the others are as their sources have them.
+# the others are taken from the sources.
 WORDS = (
     Words(
         SHUTDOWN, r"Received SHUTDOWN from user ", "MySQL 8.0+, ER_SERVER_SHUTDOWN_INFO; captured"
@@ -78,7 +78,7 @@ PATTERNS = [(words.kind, re.compile(words.pattern)) for words in WORDS]
 MOST = 8 * 1024 * 1024
 # And of a journal so many lines, the last.
 LINES = 20000
-# Lines that are quoted, and their length.
+# How many lines are quoted, and their maximum length.
 QUOTED, WIDTH = 5, 240
 
 
@@ -103,8 +103,8 @@ def read_log(
 def of_file(path: str, inode: int | None, size: int | None) -> tuple[str, bool] | None:
     """(what a log says after a position, whether that is all of it); None if it cannot be read.
 
-    A file that was rotated has another inode, or is shorter; then NAME.1 may be the one. Otherwise
-    what is there now is all there is.
+    A rotated file has another inode, or is shorter; then NAME.1 may be the old one. Otherwise only
+    the present content is left.
     """
     with Open(path) as now:
         if now.size is None or size is None:
@@ -112,7 +112,8 @@ def of_file(path: str, inode: int | None, size: int | None) -> tuple[str, bool] 
         if now.inode == inode and now.size >= size:
             return now.since(size)
         with Open(path + ".1") as before:
-            # Renamed it keeps its inode; copied and cut off, the file itself does.
+            # A renamed file keeps its inode; if it was copied and truncated, the file itself keeps
+            # it.
             same = before.inode == inode or now.inode == inode
             if before.size is None or not same or before.size < size:
                 return now.since(0)[0], False
@@ -121,7 +122,7 @@ def of_file(path: str, inode: int | None, size: int | None) -> tuple[str, bool] 
 
 
 class Open:
-    """A regular file, open for reading; one that is none, or cannot be read, has no size.
+    """A regular file, open for reading; if it is not one, or cannot be read, it has no size.
 
     The path comes from the server: neither a pipe nor a device may block the reader.
     """
@@ -163,7 +164,7 @@ class Open:
 def of_journal(
     module: AnsibleModule, unit: str | None, since: float | str | None
 ) -> tuple[str, bool] | None:
-    """The same of a unit's journal, where the server logs to its standard error."""
+    """The same for a unit's journal, if the server logs to its standard error."""
     journalctl = module.get_bin_path("journalctl")
     if not journalctl or not unit or since is None:
         return None
@@ -173,8 +174,8 @@ def of_journal(
     status, printed, _errors = command.run(module, [*words, *own, f"--since={begin}"])
     if status:
         return None
-    # Is anything, of whatever unit, older than that? Else the journal may begin later.
-    # (Not in reverse, systemd 252 finds nothing there.)
+    # Is there an older entry of any unit? If not, the journal may begin later. (Not in reverse,
+    # systemd 252 finds nothing there.)
     _status, older, _errors = command.run(
         module,
         [
@@ -216,7 +217,7 @@ def heard(text: str) -> dict[str, object]:
 
 
 def meaning(line: str) -> tuple[str, str]:
-    """(what a line means, of which server_id); empty if it means nothing."""
+    """(what a line means, its server_id); empty if it means nothing."""
     if SYSTEMD.match(line):
         return SHUTDOWN, ""
     level = LEVEL.search(line)
@@ -229,5 +230,5 @@ def meaning(line: str) -> tuple[str, str]:
 
 
 def quoted(line: str) -> str:
-    """A line that can be shown: it may hold whatever a client sent."""
+    """A line made safe to show: it may contain anything that a client sent."""
     return "".join(sign if sign.isprintable() else "?" for sign in line.strip())[:WIDTH]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which connection holds the lock of the one run that may change a server's role.
+"""Finds the connection that holds the run lock: only its run may change a server's role.
 
 Any account may take a lock of any name; one that is neither ours nor an administrator's is told
 from the others here, and locks.py ends its connection.
@@ -22,7 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 # Held by every run on the server of the old and of the new source, on the connection that opens
 # and freezes: a run without it can do neither.
 RUN_LOCK = "dbre.semisync.switchover"
-# Who has roles, which may make an administrator of him: MySQL 8.0 and later, MariaDB.
+# Accounts with roles, which may make them administrators: MySQL 8.0 and later, MariaDB.
 ROLES = (
     "SELECT COUNT(*) AS roles FROM mysql.role_edges WHERE TO_USER = %s",
     "SELECT COUNT(*) AS roles FROM mysql.roles_mapping WHERE User = %s",
@@ -35,7 +35,7 @@ class Holder(NamedTuple):
 
     Attributes:
         number: of the connection.
-        words: the same with its account, if that is seen.
+        words: the same with its account, if that is visible.
         stranger: whether its account is known not to change roles.
     """
 
@@ -49,7 +49,7 @@ def holder(server: Server, ours: str) -> Holder | None:
 
     Args:
         server: a connection of an administrator.
-        ours: the replication account, with which parts on other hosts take it.
+        ours: the replication account, which parts on other hosts use to take the lock.
 
     Raises:
         ServerError: the server is gone.
@@ -69,7 +69,7 @@ def holder(server: Server, ours: str) -> Holder | None:
 
 
 def stranger(server: Server, user: str, ours: tuple[str, ...]) -> bool:
-    """Whether an account is seen to be neither one of ours nor an administrator's."""
+    """Whether an account is known to be neither ours nor an administrator's."""
     try:
         return not (
             user in ours

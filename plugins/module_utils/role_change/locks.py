@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the parts of a role change tell each other how far they are: by named locks on the servers.
+"""Named locks on the servers, by which the parts of a role change tell each other their progress.
 
 Any account may take and ask for them, and a lock ends with its connection, so that no part waits
-for one that has ended. Each has a connection of its own, because MySQL 5.6 has one lock a
+for one that has ended. Each lock has its own connection, because MySQL 5.6 allows one lock per
 connection.
 """
 
@@ -32,7 +32,7 @@ PATIENCE = 5
 
 
 def flag_name(token: str, flag: str) -> str:
-    """The lock that a part holds to say how far it is."""
+    """The name of the lock that a part holds to show its progress."""
     return f"dbre.semisync.{token}.{flag}"
 
 
@@ -50,10 +50,10 @@ class Locks:
         self.connections: list[Server] = []
 
     def prepare(self, number: int) -> None:
-        """Open connections beforehand, for moments that must be short.
+        """Open connections in advance, for steps that must be short.
 
         Raises:
-            ServerError: the server lets no more in.
+            ServerError: the server accepts no more connections.
         """
         self.spares += [self.connect() for _number in range(number)]
 
@@ -68,17 +68,17 @@ class Locks:
         self.connections.append(server)
 
     def release_all(self) -> None:
-        """Hold none any more."""
+        """Release all flags."""
         for server in self.connections + self.spares:
             close(server)
         self.connections, self.spares = [], []
 
 
 class Seen(NamedTuple):
-    """What another part's server says at one moment.
+    """The state of another part's server at one moment.
 
     Attributes:
-        flags: those that were asked for, each whether it is held.
+        flags: for each flag that was asked for, whether it is held.
         runs: whether a part holds the run's lock there.
         read_only: whether that server is.
         position: the GTIDs of its binary log.
@@ -106,7 +106,7 @@ def look(
     flags: tuple[str, ...],
     position: str,
 ) -> Seen:
-    """What another part's server says.
+    """Read the state of another part's server.
 
     Args:
         flags: those that are asked for.
@@ -153,7 +153,7 @@ def take_run_lock(
 
     Args:
         server: a connection of an administrator.
-        seconds: for a run that has it to end.
+        seconds: how long a run that holds the lock may take to end.
         ours: the replication account.
         ends_any: whether the operator has confirmed by name that no other run is in progress:
             then any holder is ended.

@@ -19,7 +19,7 @@ class Address(NamedTuple):
     """Where a server listens.
 
     Attributes:
-        tls: whether it is known to have TLS; None if it is likely to.
+        tls: whether it has TLS; None if that is likely but not known.
     """
 
     host: str
@@ -36,9 +36,9 @@ def log_in(
     """A connection to another member.
 
     Args:
-        module: has the account's `password`, and what is wanted of TLS.
+        module: has the account's `password` and the TLS options.
         user: the account.
-        seconds: for the connection, and for each answer.
+        seconds: limit of the login, and of each answer.
 
     Raises:
         ServerError: there is none.
@@ -62,7 +62,7 @@ def refusal(
     there: Address,
     seconds: float,
 ) -> ServerError | None:
-    """Why log_in() fails from here; None if it does not."""
+    """Why log_in() fails from here; None if it succeeds."""
     try:
         connection.close(log_in(module, user, there, seconds))
     except ServerError as error:

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a host is given for a look at it, and what all plans of a role change have in common: types
-that the controller sends with to_dict() and the module reads with from_dict(), which refuses a key
-that is missing or that it does not know. Seconds are seconds, and hosts are names of the inventory.
+"""The plan that a host gets when it is read, and what all plans of a role change share: types that
+the controller sends with to_dict() and the module reads with from_dict(), which refuses a missing
+or unknown key. Seconds are seconds, and hosts are names of the inventory.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class PlanError(Exception):
-    """A plan has a key too many or too few; the text names it."""
+    """A plan has an unknown or a missing key; the text names it."""
 
 
 Kind = TypeVar("Kind", bound="DataclassInstance")
-# A field's own type, of which it has one or several.
+# A field's plan type, of which the field holds one or several.
 ONE_OF, LIST_OF = "one_of", "list_of"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all plans can do."""
+    """Base of all plans."""
 
     @classmethod
     def from_dict(cls: type[Kind], plan: Mapping[str, object] | None) -> Kind:
@@ -43,12 +43,12 @@ class Plan:
         return made(cls, plan or {})
 
     def to_dict(self) -> dict[str, object]:
-        """The same, as JSON has it."""
+        """The plan as a dictionary for JSON."""
         return dataclasses.asdict(self)
 
 
 def made(kind: type[Kind], given: Mapping[str, object]) -> Kind:
-    """A dataclass from its fields by name.
+    """Make a dataclass from its fields by name.
 
     Raises:
         PlanError: one is missing, or is not known.
@@ -93,9 +93,9 @@ class Place(Plan):
 
     Attributes:
         port: None for the default.
-        tls: whether it has TLS; likely, if it is not known.
+        tls: whether it has TLS; if not `known`, whether that is likely.
         known: whether that is known.
-        host: whose that is, if that is known.
+        host: the host that it belongs to, if known.
     """
 
     address: str | None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of a role change by name, and how one is run."""
+"""The parts of a role change by name, and the code that runs one."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def make(
 
 
 def run_part(module: AnsibleModule, plan: SwitchoverPlan | FailoverPlan) -> dict[str, object]:
-    """Run this host's part; what became of it."""
+    """Run this host's part; return the result."""
     if module.check_mode:
         return {"changed": True, "outcome": "", "reason": "", "statements": []}
     dog = None
     if plan.mode == SWITCH:
-        # What was received may take long to be applied.
+        # It may take long to apply what was received.
         more = plan.catch_up if isinstance(plan, FailoverPlan) else 0
         longest = watchdog.seconds(plan.timeout) + more
 

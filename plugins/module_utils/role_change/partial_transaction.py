@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A transaction of which a replica has received the first half, because its source died while it
-sent it. No client was told that it is committed.
+"""A partial transaction: the source died while it sent it, and the replica has only the first half.
+No client got a confirmation of its commit.
 
 MySQL's parallel applier has begun it. Asked to stop, it waits for the rest for a minute
 (SLAVE_WAIT_GROUP_DONE, sql/rpl_replica.cc), and gives it up then with error 1756. Ended by KILL it
@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
-# Seconds that a replica may take to stop: that minute, and what it rolls back.
+# Seconds that a replica may take to stop: that minute, and the rollback.
 STOP = 75
 BEGUN = (
     "SELECT applier.PROCESSING_TRANSACTION AS gtid, thread.PROCESSLIST_ID AS id"
@@ -49,7 +49,7 @@ def give_up(part: Participant, wanted: str) -> None:
 
 
 def end(part: Participant, thread: int) -> None:
-    """End the applier; one that may not be ended stops by STOP as well, in a minute."""
+    """End the applier by KILL; if that is not allowed, STOP ends it too, in a minute."""
     try:
         part.run_statements([(f"KILL {thread}", None)])
     except ServerError as error:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Channel, Values
 
 Value = TypeVar("Value")
-# A statement that takes so many seconds is in the timeline.
+# A statement that takes this many seconds is put in the timeline.
 SLOW = 0.1
 # Seconds between two looks at another part, and for an answer of its server.
 PAUSE = 0.003
@@ -63,7 +63,7 @@ UNDOING, HEARD = "undoing", "heard"
 
 
 class AbortError(Exception):
-    """The part cannot go on, and rolls back; the text says why."""
+    """The part cannot continue, and rolls back; the text says why."""
 
 
 class Participant(ABC):
@@ -90,7 +90,7 @@ class Participant(ABC):
         self.timeline: list[dict[str, object]] = []
         self.statements: list[str] = []
         self.points: list[dict[str, object]] = []
-        # Where the source stood still.
+        # The source's position when it was frozen.
         self.position = ""
         # Freezes and opens, and holds the run's lock.
         self.control = self.local()
@@ -101,7 +101,7 @@ class Participant(ABC):
         self.locks = locks.Locks(self.local, self.token)
 
     def report_stage(self, stage: str) -> None:
-        """Let the watchdog know how far this part is."""
+        """Tell the watchdog this part's stage."""
         if self.watchdog:
             self.watchdog.report_stage(stage)
 
@@ -126,7 +126,7 @@ class Participant(ABC):
         """Where another member listens.
 
         Raises:
-            AbortError: it is none any more: a lost host was taken out of the inventory.
+            AbortError: it is not a member any more: a lost host was taken out of the inventory.
         """
         if host not in [one.host for one in self.plan.members]:
             raise AbortError(f"{host} is not in the inventory")
@@ -139,7 +139,7 @@ class Participant(ABC):
         return int(watchdog.seconds(self.plan.timeout) + waits)
 
     def peer(self, host: str) -> Server:
-        """The connection to another member that questions go through."""
+        """The connection to another member that is used for questions."""
         if host not in self.peers:
             self.peers[host] = self.connect(host)
         return self.peers[host]
@@ -174,7 +174,7 @@ class Participant(ABC):
 
     @abstractmethod
     def work(self) -> dict[str, object]:
-        """Move the role; what became of this part."""
+        """Move the role; return this part's result."""
 
     @abstractmethod
     def finish(self) -> dict[str, object]:
@@ -186,19 +186,19 @@ class Participant(ABC):
 
     @abstractmethod
     def recover(self, stage: str) -> dict[str, object]:
-        """What the watchdog does when the part was killed.
+        """What the watchdog does if the part was killed.
 
         Args:
             stage: the last one that it reported.
         """
 
     def presence(self, host: str) -> str:
-        """The flag by which a member says on the target's server that it is there; a lock's name
-        has 64 characters at most.
+        """The flag by which a member announces itself on the target's server; a lock's name has at
+        most 64 characters.
         """
         return f"here.{[one.host for one in self.plan.members].index(host)}"
 
-    # What is recorded
+    # Records
 
     def log_event(self, event: str, words: str = "") -> None:
         """One line of the timeline."""
@@ -217,7 +217,7 @@ class Participant(ABC):
         self.points.append({"id": name, "good": good, "observed": observed, "expected": expected})
 
     def run_statements(self, steps: list[Step], server: Server | None = None) -> None:
-        """Run statements in their order.
+        """Run statements in order.
 
         Raises:
             ServerError: the server refuses one.
@@ -230,7 +230,7 @@ class Participant(ABC):
                 self.log_event("slow", f"{time.monotonic() - begin:.2f} s: {words}")
 
     def write(self, state: str, seconds: float | None = None) -> None:
-        """A row of the journal.
+        """Write a row of the journal.
 
         Args:
             seconds: how long it may wait for its acknowledgement; None for as long as it takes.
@@ -271,7 +271,7 @@ class Participant(ABC):
         }
 
     def revive(self, deadline: float) -> ServerError | None:
-        """Connect again if this server was restarted; why that is not possible, or None."""
+        """Reconnect if this server was restarted; return why that is not possible, or None."""
         if locks.alive(self.control) and locks.alive(self.monitor):
             return None
         left = max(0.0, deadline - time.monotonic())
@@ -286,10 +286,10 @@ class Participant(ABC):
     # What the server here says
 
     def take_run_lock(self) -> None:
-        """Be the only run that may freeze or open this server.
+        """Take the lock of the only run that may freeze or open this server.
 
         Raises:
-            AbortError: another is.
+            AbortError: another run holds it.
         """
         if not self.has_run_lock(0):
             has = lock_holder.holder(self.control, self.plan.user)
@@ -300,7 +300,7 @@ class Participant(ABC):
             )
 
     def has_run_lock(self, seconds: float) -> bool:
-        """Whether this part has that lock by now; see locks.take_run_lock()."""
+        """Whether this part now holds the run lock; see locks.take_run_lock()."""
         return locks.take_run_lock(self.control, seconds, self.plan.user, self.plan.ends_lock)
 
     def channel(self) -> Channel | None:
@@ -327,15 +327,15 @@ class Participant(ABC):
         return gtids.parse(self.names.engine, *texts)
 
     def executed(self) -> Gtids:
-        """All that this server has, as a state."""
+        """Everything that this server has executed, as a state."""
         return self.executed_there(self.monitor)
 
     def executed_there(self, server: Server) -> Gtids:
-        """The same of another server."""
+        """The same for another server."""
         return self.gtids(global_text(server, gtids.kind_of(self.names.engine).STATE))
 
     def semisync(self) -> Values:
-        """The source side's statuses by our keys."""
+        """The status values of the source side, by our keys."""
         return by_key(self.names.statuses(SOURCE), self.monitor.semisync_status())
 
     def frozen(self, server: Server | None = None) -> bool:
@@ -349,7 +349,7 @@ class Participant(ABC):
         seconds: float,
         holds: Callable[[], Value | None],
     ) -> Value:
-        """What holds() returned, once it is true.
+        """Wait until holds() is true; return its result.
 
         Raises:
             AbortError: time is up.
@@ -360,7 +360,7 @@ class Participant(ABC):
         return seen
 
     def close(self) -> None:
-        """Close all connections: from here on the others see that this part has ended."""
+        """Close all connections: from then on the others see that this part has ended."""
         self.locks.release_all()
         for server in [*self.peers.values(), self.control, self.monitor]:
             connection.close(server)
@@ -374,7 +374,7 @@ def global_text(server: Server, name: str) -> str:
 
 
 def try_again(seconds: float, attempt: Callable[[], Value], pause: float = 0.2) -> Value:
-    """What an attempt returned, which is made until time is up.
+    """Repeat an attempt until it succeeds or time is up; return its result.
 
     Raises:
         ServerError: the last one's.

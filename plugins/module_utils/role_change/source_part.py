@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 # Seconds that a rollback waits for replicas before it lets writers in without them.
 CLIENTS = 10
-# Seconds that an answer stays, so that the target's part sees it.
+# Seconds that an answer stays in place, so that the target's part sees it.
 ANSWERED = 5
-# What the target's server says of its role.
+# The states of the target's role that its server shows.
 CLOSED, OPENED = "closed", "open"
 
 
@@ -82,7 +82,7 @@ class SourcePart(Participant):
     # Forward
 
     def work(self) -> dict[str, object]:
-        """Hand the role over; what became of it."""
+        """Hand the role over; return the result."""
         try:
             self.prepare()
             self.hand_over()
@@ -94,7 +94,7 @@ class SourcePart(Participant):
             self.close()
 
     def prepare(self) -> None:
-        """Everything that may take its time: no writer is kept out yet."""
+        """The slow steps: no writer is kept out yet."""
         self.take_run_lock()
         self.locks.prepare(3)
         self.meet()
@@ -102,7 +102,7 @@ class SourcePart(Participant):
         self.announce()
 
     def hand_over(self) -> None:
-        """The part that writers wait for."""
+        """The steps that writers wait for."""
         self.freeze()
         self.locks.acquire("frozen")
         self.log_event("frozen", self.position)
@@ -120,7 +120,7 @@ class SourcePart(Participant):
         return max(0.1, self.frozen_at + self.plan.timeout - time.monotonic())
 
     def meet(self) -> None:
-        """Be there, and wait until all others are, and the target has caught up."""
+        """Announce this part, and wait until all others are there and the target has caught up."""
 
         def both() -> bool:
             seen = self.look(self.target, "armed", "back")
@@ -139,7 +139,7 @@ class SourcePart(Participant):
         self.log_event("met", f"after {time.monotonic() - begin:.1f} s")
 
     def drain(self) -> None:
-        """Long transactions first: what they wait for, writers would wait for."""
+        """Wait for long transactions first: what they wait for, writers would wait for too."""
         then = self.plan.long_transactions
         left, seconds = freeze.drain(self.monitor, self.plan.drain, then)
         if left and then == "refuse":
@@ -283,7 +283,7 @@ class SourcePart(Participant):
     # Rollback
 
     def roll_back(self, reason: str) -> dict[str, object]:
-        """Take the role back, where the target has not taken it; in a time of its own."""
+        """Take the role back if the target has not taken it; this has a separate time limit."""
         self.log_event("back", reason)
         if not self.begun:
             return self.result(REFUSED, reason)
@@ -309,7 +309,7 @@ class SourcePart(Participant):
         return self.result(UNDONE, f"{reason}{self.unsaid}")
 
     def stays(self) -> str:
-        """What this server is left as if nothing is known of the target."""
+        """The state in which this server is left if the target's state is unknown."""
         if self.frozen():
             return (
                 f"{self.host} stays read-only: no server may take writes until it is known"
@@ -318,7 +318,7 @@ class SourcePart(Participant):
         return f"{self.host} takes writes, as before"
 
     def retire(self) -> str:
-        """Stop waiting for acknowledgements; why that failed, or ""."""
+        """Stop waiting for acknowledgements; return why that failed, or ""."""
         try:
             self.run_statements(role_statements.retire_steps(self.names))
         except ServerError as error:
@@ -337,7 +337,7 @@ class SourcePart(Participant):
             more = self.more_there(server)
             if more:
                 return OPENED, f"{self.target} was open: it has {more}"
-            # The part that could open it holds this lock.
+            # The only part that could open the target holds this lock.
             if self.plan.mode == "undo" and not self.plan.without_target:
                 if not locks.look(server, self.token, (UNDOING,), position).flags[UNDOING]:
                     raise AbortError(f"the part on {self.target} has not come so far")
@@ -356,14 +356,14 @@ class SourcePart(Participant):
             except (ServerError, AbortError) as error:
                 words = f"{self.target} does not say whether it was opened: {error}"
             if not self.granted:
-                # It waits for a word that never comes.
+                # It waits for an answer that never comes.
                 return CLOSED, words
             if time.monotonic() >= deadline:
                 return "", words
             time.sleep(0.2)
 
     def more_there(self, server: Server) -> Gtids:
-        """What the target has that this server lacks."""
+        """The transactions that the target has and this server lacks."""
         return self.executed_there(server).beyond(self.executed())
 
     def reopen(self, deadline: float) -> None:
@@ -411,7 +411,7 @@ class SourcePart(Participant):
     # After an interrupted run
 
     def finish(self) -> dict[str, object]:
-        """The target was opened: follow it."""
+        """The target was opened: follow the target."""
         try:
             self.take_run_lock()
             own = self.executed().beyond(self.executed_there(self.peer(self.target)))
@@ -456,7 +456,7 @@ class SourcePart(Participant):
             self.close()
 
     def answer(self) -> None:
-        """Tell the target's part, which holds its flag for this, that it was heard."""
+        """Tell the target's part, which holds its flag for this, that its request was seen."""
         if self.there is None:
             self.there = locks.Locks(lambda: self.connect(self.target), self.token)
             self.there.acquire(HEARD)

@@ -70,7 +70,7 @@ class TargetPart(Participant):
             self.close()
 
     def prepare(self) -> None:
-        """Everything that may take its time."""
+        """The slow steps, before writers are kept out."""
         self.take_run_lock()
         self.locks.prepare(4)
         others = [one.host for one in self.plan.members if one.host != self.target]
@@ -80,10 +80,10 @@ class TargetPart(Participant):
         self.log_event("armed")
 
     def catch_up(self) -> None:
-        """Have everything that the source has now, before writers are kept out.
+        """Apply everything that the source has now, before writers are kept out.
 
         Raises:
-            AbortError: it takes too long, or this server has what its source lacks.
+            AbortError: it takes too long, or this server has errant transactions.
         """
         mine = self.executed()
         before = self.look(self.source)
@@ -112,10 +112,10 @@ class TargetPart(Participant):
         self.log_event("caught_up", f"{missing} transactions in {seconds:.1f} s")
 
     def take_over(self) -> None:
-        """The part that writers wait for.
+        """The steps that writers wait for.
 
         Raises:
-            AbortError: the source went back, or something takes too long.
+            AbortError: the source rolled back, or a step timed out.
         """
         wait = MEET + self.plan.catch_up + self.plan.drain + self.plan.timeout
         seen = self.wait_for("the freeze", wait, self.frozen_there)
@@ -137,7 +137,7 @@ class TargetPart(Participant):
         self.locks.acquire("asks")
         self.log_event("asks")
         self.wait_for(f"the word of {self.source}", self.left(), self.is_granted)
-        # The source has given its word, and gives it to no other.
+        # The source has granted the role, and grants it to no other.
         self.promotion.open()
 
     def left(self) -> float:
@@ -195,7 +195,7 @@ class TargetPart(Participant):
                 raise error
             if self.promotion.opened or not self.frozen():
                 return self.result(DONE, f"{reason}; but {self.target} takes writes")
-            # The source need not wait for its time to be up.
+            # The source need not wait for its timeout.
             locks.Locks(self.local, self.token).acquire("back")
             if not self.promotion.promoted:
                 return self.result(REFUSED, reason)
