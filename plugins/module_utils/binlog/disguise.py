@@ -31,7 +31,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog.session impor
 )
 
 HEAD = log_file.HEADER.size
-# What the servers themselves write about transactions, which mysqlbinlog has to know.
+# Statements about transactions that the servers themselves write; mysqlbinlog must see them.
 OWN = (b"BEGIN", b"COMMIT", b"ROLLBACK")
 # A text's number, as a statement; a name's, between quotes.
 NUMBER = re.compile(rb"DO (\d+)\Z")
@@ -65,7 +65,7 @@ class Text(NamedTuple):
     Attributes:
         text: the statement.
         ahead: statements that give it the schema it was written in.
-        problem: why it cannot be carried out again as it was, or "".
+        problem: why it cannot be run again unchanged, or "".
     """
 
     text: bytes
@@ -78,7 +78,7 @@ class Variable(NamedTuple):
 
     Attributes:
         name: of any bytes.
-        value: as it is to be written, where mysqlbinlog would not write all of it.
+        value: the text to write, if mysqlbinlog would not write all of it.
     """
 
     name: bytes
@@ -89,8 +89,8 @@ class Disguise:
     """What was taken out of events, by numbers. One thread takes out, another puts back.
 
     Args:
-        skips: whether mysqlbinlog was told to leave transactions out.
-        token: what no client could know when it chose a name.
+        skips: whether mysqlbinlog was called with options that leave transactions out.
+        token: a value that no client could know when it chose a name.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class Disguise:
         return b"DO %d" % self.take(Text(text, session.use(schema) if uses else [], problem))
 
     def take(self, what: Text | Variable) -> int:
-        """The number that stands for it."""
+        """Keep it, and return its number."""
         self.made += 1
         self.taken.append((self.made, what))
         return self.made
@@ -240,7 +240,7 @@ class Disguise:
         return data
 
     def word(self, name: bytes) -> bytes:
-        """What stands for a table's name, or its schema's."""
+        """The replacement for a table's or a schema's name."""
         if not CONTROL.search(name):
             return name
         if name not in self.words:
@@ -268,7 +268,7 @@ class Disguise:
     # And back
 
     def text(self, printed: bytes) -> Text | None:
-        """The client's statement that stands for one that is printed.
+        """The client's statement for a printed placeholder.
 
         Raises:
             EventError: it is not the next one.
@@ -282,7 +282,7 @@ class Disguise:
         return what
 
     def put_back(self, wanted: int) -> Text | Variable:
-        """What stands for a number, each once and in their order.
+        """The text for a number; each number comes once, in order.
 
         Raises:
             EventError: it is not the next one.
@@ -296,7 +296,7 @@ class Disguise:
         raise EventError(f"{wanted} is not the next that was to be printed")
 
     def finished(self) -> None:
-        """Nothing more is printed of a file.
+        """End a file: everything must have been printed, unless transactions are skipped.
 
         Raises:
             EventError: something is left.
@@ -306,7 +306,7 @@ class Disguise:
         self.taken.clear()
 
     def forget(self) -> None:
-        """Nothing is to be put back any more."""
+        """Forget all that was still to be put back."""
         self.taken = deque(maxlen=0)
 
     def variable(self, printed: bytes) -> bytes:

@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtids im
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import ErrantTransaction
 
-# Of so many transactions, rows of each, and characters of a line, is told; all are counted.
+# Limits of what is shown: transactions, rows of each, characters of a line; all are counted.
 MOST, ROWS, WIDTH = 50, 20, 400
 OPTIONS = ("--verbose", "--base64-output=DECODE-ROWS")
 EVENT = re.compile(rb"#(\d\d)(\d\d)(\d\d) +(\d+):(\d\d):(\d\d) server id \d+ .*?\t(\w+)(.*)$")
@@ -65,7 +65,7 @@ class Phantoms:
         self.hides = False
 
     def read(self, lines: Lines) -> Phantoms:
-        """Take what a program prints with OPTIONS.
+        """Read what a program prints with OPTIONS.
 
         Raises:
             TailError: it is not understood.

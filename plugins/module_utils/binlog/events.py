@@ -25,7 +25,7 @@ TRANSACTION_CONTEXT, VIEW_CHANGE, HEARTBEAT_2 = 36, 37, 41
 GTID, ANONYMOUS, PREVIOUS_GTIDS, XA_PREPARE = 33, 34, 35, 38
 PAYLOAD, TAGGED_GTID = 40, 42
 ANNOTATE, CHECKPOINT, MARIADB_GTID, GTID_LIST, QUERY_COMPRESSED = 160, 161, 162, 163, 165
-# Of old servers, of today's, with a part of a JSON value; MariaDB's compressed ones.
+# From old servers; from current ones; with a partial JSON value; MariaDB's compressed ones.
 ROWS = frozenset(
     [
         *range(23, 26),
@@ -39,14 +39,14 @@ SERVER_VERSION = re.compile(rb"(\d+)\.(\d+)\.(\d+)([ -~]*)\0*\Z")
 SIZE = struct.Struct("<I")
 # Where they are in an event's header.
 LENGTH, FLAGS = 9, 17
-# Said of a file that its server has not closed.
+# The flag of a file that its server has not closed.
 IN_USE = 1
 # A server writes none that is longer.
 LONGEST = 1 << 30
 
 
 class EventError(Exception):
-    """An event is not as it has to be; the text says why."""
+    """An event is not valid; the text says why."""
 
 
 class UnknownError(Exception):
@@ -72,7 +72,7 @@ class Event(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What the first event of a file says of the others.
+    """What the first event of a file says about the others.
 
     Attributes:
         summed: whether each has a checksum after it.
@@ -103,7 +103,7 @@ def describe(event: Event) -> Description:
     """What a file's first event says.
 
     Raises:
-        EventError: it says nothing of the kind.
+        EventError: it is not a description.
     """
     body = event.body
     match = SERVER_VERSION.match(body[2:52])
@@ -145,7 +145,7 @@ def read_events(
     """The events of a file, its description first, those of compressed transactions one by one.
 
     Args:
-        end: how far the file is whole.
+        end: the length of the file's whole events, in bytes.
         begin: where the first wanted one after the description is.
         stop: where the first one is that is no longer wanted.
 
@@ -249,7 +249,7 @@ def unpacked(event: Event) -> Iterator[Event]:
 
 
 def inflated(data: bytes) -> bytes:
-    """What MariaDB has compressed within an event.
+    """Unpack what MariaDB has compressed within an event.
 
     Raises:
         EventError, UnknownError: it cannot be unpacked.

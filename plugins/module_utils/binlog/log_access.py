@@ -23,7 +23,7 @@ PROGRAMS = ("mariadb-binlog", "mysqlbinlog")
 
 
 class SalvageError(Exception):
-    """It cannot be read.
+    """The log cannot be read.
 
     Args:
         case: as docs/failover.md names it, without "salvage_".
@@ -51,7 +51,7 @@ def check_access(module: AnsibleModule, known: LogFiles) -> dict[str, str]:
 
 
 def failure(error: Exception) -> dict[str, str]:
-    """The same of what was in the way."""
+    """The same for an error that prevented reading."""
     return {"case": getattr(error, "case", "unreadable"), "words": str(error)}
 
 
@@ -89,7 +89,7 @@ def wanted_files(known: LogFiles) -> list[str]:
 
 
 def running(known: LogFiles) -> str:
-    """Why the server may be alive: its process, or any server's that has its log open."""
+    """Why the server may be alive: its process runs, or some server has its log open."""
     pid = process.find_process(known.pid_file or "", known.datadir)
     if pid:
         return f"its process {pid} is there"
@@ -132,12 +132,12 @@ def listed(known: LogFiles) -> list[str]:
     names = [line.strip() for line in read_text(index).splitlines() if line.strip()]
     if not names:
         raise SalvageError("no_log", f"{index} is empty")
-    # From "/" on, so that no name is an option of the program that reads it.
+    # Absolute paths, so that no name is taken for an option of the program that reads it.
     return [os.path.normpath(os.path.join("/", known.datadir, name)) for name in names]
 
 
 def since(files: list[str], first: str) -> list[str]:
-    """The files from one on, by its name; all of them where the name is empty.
+    """The files from the named one on; all of them if the name is empty.
 
     Raises:
         SalvageError: that one is gone.

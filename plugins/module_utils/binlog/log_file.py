@@ -19,7 +19,7 @@ PLAIN, ENCRYPTED = b"\xfebin", b"\xfdbin"
 HEADER = struct.Struct("<IBIIIH")
 # MariaDB writes it after the description of a file whose events are encrypted.
 START_ENCRYPTION = 164
-# So much at the end of a file may be zeros, where its size was on disk before its bytes.
+# This many bytes at the end of a file may be zeros, if its size reached the disk before its bytes.
 ZEROS = 1 << 20
 
 

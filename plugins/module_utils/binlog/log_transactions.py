@@ -40,7 +40,7 @@ ANONYMOUS, AUTOMATIC = "ANONYMOUS", "AUTOMATIC"
 
 
 class TailError(Exception):
-    """What was printed is not understood, or cannot be carried out again; the text says why."""
+    """The printed text is not understood, or cannot be run again; the text says why."""
 
 
 class Transaction(NamedTuple):
@@ -203,7 +203,7 @@ class Reader:
     def read(
         self, lines: disguise.Lines, comment: Callable[[bytes], object] | None = None
     ) -> Iterator[Transaction]:
-        """The transactions that are wanted and whole, in their order.
+        """The wanted transactions that are complete, in order.
 
         Args:
             comment: takes each line of the comments.
@@ -231,7 +231,7 @@ class Reader:
         yield from self.finished(cut=True)
 
     def take(self, one: Statement) -> None:
-        """One statement that says no GTID.
+        """Take a statement without a GTID.
 
         Raises:
             TailError: it has no place here.
@@ -260,7 +260,7 @@ class Reader:
                 self.go_on(one)
 
     def go_on(self, one: Statement) -> None:
-        """How far the transaction is with one more statement.
+        """Add a statement to the transaction, and update its state.
 
         Raises:
             TailError: it is of XA.
@@ -272,7 +272,7 @@ class Reader:
         elif one.is_begin():
             self.within = True
         else:
-            # A statement that is a transaction of its own.
+            # A statement that is a whole transaction.
             self.whole = True
 
     def finished(self, cut: bool = False) -> Iterator[Transaction]:

@@ -46,7 +46,7 @@ class History:
         self.within = self.whole = False
 
     def read(self, lines: Lines) -> History:
-        """Take what a program prints.
+        """Read what a program prints.
 
         Raises:
             TailError: it is not understood.
@@ -66,13 +66,13 @@ class History:
         return self
 
     def go_on(self, one: log_transactions.Statement) -> None:
-        """How far the transaction is with one more statement."""
+        """Add a statement to the transaction, and update its state."""
         if self.within:
             self.whole = self.whole or one.is_end()
         elif one.is_begin():
             self.within = True
         elif one.text:
-            # A statement that is a transaction of its own.
+            # A statement that is a whole transaction.
             self.whole = True
 
     def finished(self) -> None:
@@ -101,7 +101,7 @@ class History:
             self.open = []
 
     def closed(self) -> None:
-        """The comment that goes on has come to its end."""
+        """The continued comment has ended."""
         if self.open is None:
             return
         text = "".join("".join(self.open).split()).rstrip("]")

@@ -67,7 +67,7 @@ def printed(
     try:
         return read_lines(disguise.Lines(lines, hidden))
     except log_transactions.TailError:
-        # Where it was cut off it is no wonder that it is not understood.
+        # If the output was cut off, an error in reading it is expected.
         hidden.forget()
         for line in lines:
             if not line:
@@ -138,7 +138,7 @@ class Feeder(threading.Thread):
     """Feeds a program's input while another thread reads its output.
 
     Attributes:
-        error: why it could not feed everything, or None.
+        error: why it could not feed all input, or None.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Feeder(threading.Thread):
         self.error: Exception | None = None
 
     def run(self) -> None:
-        """Give it all."""
+        """Feed all input."""
         try:
             for piece in self.pieces:
                 try:

@@ -18,7 +18,7 @@ TABLE = re.compile(rb"### (?:INSERT INTO|UPDATE|DELETE FROM) (`.+`)$", re.DOTALL
 NAMES = re.compile(r"`((?:[^`]|``)*)`\.`((?:[^`]|``)*)`\Z")
 IMAGE = (b"### WHERE", b"### SET")
 COLUMN = re.compile(rb"###   @(\d+)=(.*)$", re.DOTALL)
-# What is told of a row that both have written.
+# The text about a row that both have written.
 MOST, WIDTH = 20, 120
 
 
@@ -107,7 +107,7 @@ class Written:
             return ""
         schema, name = split(row.table)
         if not self.primary[row.table]:
-            # Nothing tells which of its rows are the same.
+            # Without a key, equal rows cannot be matched.
             return f"{schema}.{name}, which has no primary key"
         for key in keys(row, self.primary[row.table]):
             if key in self.keys[row.table]:

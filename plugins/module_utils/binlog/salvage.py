@@ -96,7 +96,7 @@ def print_all(
 def limited(
     transactions: Iterator[log_transactions.Transaction],
 ) -> Iterator[log_transactions.Transaction]:
-    """The transactions, as long as there is room for them.
+    """The transactions, up to the size limit.
 
     Raises:
         SalvageError: it is too much.
@@ -111,7 +111,7 @@ def limited(
 
 
 def pack(transactions: list[log_transactions.Transaction]) -> str:
-    """Transactions as text that any way can carry: each byte is a character of latin-1."""
+    """Encode transactions as text for transport: each byte is a latin-1 character."""
     rows = [[one.gtid, [text.decode("latin-1") for text in one.statements]] for one in transactions]
     return base64.b64encode(zlib.compress(json.dumps(rows).encode("ascii"))).decode("ascii")
 

@@ -69,7 +69,7 @@ class Session:
     """What an event says of its session.
 
     Raises:
-        EventError: it is cut off.
+        EventError: the event is cut off.
     """
 
     def __init__(self, state: bytes) -> None:
@@ -83,7 +83,7 @@ class Session:
             except (IndexError, ValueError, struct.error) as error:
                 raise EventError("what a statement says of its session is cut off") from error
             if not place:
-                # What follows is newer than what we look for.
+                # Everything after this is newer than what we need.
                 break
         if place > len(state):
             raise EventError("what a statement says of its session is cut off")

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 
 class ZstdError(Exception):
-    """It is no zstd, or not as long as was said."""
+    """The data is not valid zstd, or not of the stated length."""
 
 
 @lru_cache(maxsize=None)

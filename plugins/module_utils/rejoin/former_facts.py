@@ -54,7 +54,7 @@ HEAD = 300
 
 
 def former_facts(module: AnsibleModule, plan: FormerLookPlan) -> FormerLook:
-    """What the former source's host says; see the RETURN section of semisync_rejoin."""
+    """Read the former source's host; see the RETURN section of semisync_rejoin."""
     peer = plan.peer
     there = Place(peer.address, peer.port, peer.tls)
     words, _answered = failover_facts.reach_place(module, plan.user, there)
@@ -66,7 +66,7 @@ def source_facts(
     server: Server,
     names: Names,
 ) -> dict[str, object]:
-    """What the new source's host says."""
+    """Read the new source's host."""
     return {
         "changed": False,
         "first_gtids": first_gtids(server, names),
@@ -113,7 +113,7 @@ def log_facts(module: AnsibleModule, plan: FormerLookPlan) -> FormerLook:
 def offline_facts(
     module: AnsibleModule, plan: FormerLookPlan, there: offline_server.OfflineServer
 ) -> FormerLook:
-    """What is known of a server that does not run, whatever its log says."""
+    """Facts about a server that does not run, apart from its log."""
     options = process.read_options(module, there.server, plan.option_file or None)
     kind = gtids.kind_of(plan.engine)
     return {
@@ -136,7 +136,7 @@ def offline_facts(
 
 
 def read_only_by(options: OptionFiles) -> str:
-    """The option file that lets its next start be read-only, where a failover wrote one."""
+    """The option file that makes its next start read-only, if a failover wrote one."""
     ours = (options["path"], options["kind"])
     return (
         dropin_place.place(*ours) if not options["unknown"] and dropin_place.stands(*ours) else ""
@@ -160,7 +160,7 @@ def read_log(
     plan: FormerLookPlan,
     files: LogFiles,
 ) -> LogRead:
-    """The log from the first file on that may have something that the new source lacks.
+    """Read the log from the first file that may have something that the new source lacks.
 
     Raises:
         SalvageError, TailError, OSError: it cannot be read.
@@ -202,7 +202,7 @@ def begins_before(
     path: str,
     known: Gtids,
 ) -> bool:
-    """Whether a file of a log says that all before it is known."""
+    """Whether a log file shows that everything before it is known."""
     part = Part(path, os.path.getsize(path), stop=HEAD)
     head = printed(
         program,
@@ -218,7 +218,7 @@ def first_needed(
     paths: list[str],
     known: Gtids,
 ) -> int:
-    """The place of the last file before which everything is known; 0 if none is."""
+    """The index of the last file before which everything is known; 0 if there is none."""
     for number in range(len(paths) - 1, 0, -1):
         if begins_before(program, paths[number], known):
             return number
@@ -226,7 +226,7 @@ def first_needed(
 
 
 def show(program: str, parts: list[Part], kind: type[Gtids], lacking: list[str]) -> ErrantShown:
-    """What the transactions are that the new source lacks."""
+    """The transactions that the new source lacks."""
     wanted = set(lacking)
     seen = errant.Phantoms(kind, wanted.__contains__)
     if lacking:

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a host lost its power under its server: the end of a binary log that was not synced is
-gone then, and rows of it may be in the tables.
+"""Whether a host lost power while its server ran: then the end of a binary log that was not synced
+is gone, and its rows may be in the tables.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ STOP = 3
 
 
 def lost(files: LogFiles, since: str) -> bool | None:
-    """Whether the machine was started since the server that wrote the log came to an end without a
-    word; None if unknown.
+    """Whether the machine was started since the server that wrote the log ended without a clean
+    shutdown; None if unknown.
 
     Args:
         files: of the server's binary log.

@@ -40,7 +40,7 @@ ON = ("ON", "TRUE", "1")
 
 
 class PlaceError(Exception):
-    """It is not known where a server's things are; the text says why."""
+    """A server's files cannot be found; the text says why."""
 
 
 class OfflineServer(NamedTuple):
@@ -49,7 +49,7 @@ class OfflineServer(NamedTuple):
     Attributes:
         unit: of systemd.
         server: its program and arguments.
-        options: what it would start with: option -> value, without those that have none.
+        options: what it would start with: option -> value, without options that have no value.
         version: as the program says it.
     """
 
@@ -79,7 +79,7 @@ class OfflineServer(NamedTuple):
         return self.options.get("gtid-mode", "").upper() == "ON"
 
     def identity(self, kind: type[Gtids]) -> str:
-        """How its GTIDs name it: server_id on MariaDB, else server_uuid, which is a file's."""
+        """How GTIDs name the server: server_id on MariaDB, else server_uuid (from a file)."""
         if kind is MariadbGtids:
             return self.options.get("server-id", "")
         text = text_if_any(os.path.join(self.datadir, "auto.cnf"))
@@ -124,7 +124,7 @@ def find(
     """The server of the first of these units that is there.
 
     Args:
-        hint: path of the program on a host like this one, where the unit does not name it.
+        hint: path of the program on a similar host, used if the unit does not name it.
 
     Raises:
         PlaceError: there is none, or its program says nothing.
@@ -181,7 +181,7 @@ def help_of(
     program: str,
     arguments: list[str],
 ) -> str:
-    """What a program says of itself and of its options; it starts nothing.
+    """A program's help on its version and options; this starts no server.
 
     Raises:
         PlaceError: it says nothing.

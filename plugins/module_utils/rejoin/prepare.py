@@ -66,12 +66,12 @@ PATIENCE = 20
 POLL = 0.5
 # What is free must hold the old data, and what comes in their place.
 ROOM = 2.2
-# What the copy is called until it is whole.
+# The copy's name until it is complete.
 PART = ".part"
 
 
 class ReadyError(Exception):
-    """It was not made ready; the text says why, and how it was left."""
+    """The server was not made ready; the text says why, and in which state it was left."""
 
 
 def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
@@ -85,7 +85,7 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
     more = tuple(plan.lines)
     cut = TRUNCATE if plan.truncate else ()
     try:
-        # A replica's option files let no writers in, however it is started.
+        # A replica's option files keep writers out, however it is started.
         path = "" if plan.missed else put_fence(plan, (*more, *cut))
     except OSError as error:
         raise ReadyError(f"its option file cannot be written: {error}. Nothing was done") from error
@@ -114,11 +114,11 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
 
 
 def put_fence(plan: RejoinPlan, more: Sequence[str]) -> str:
-    """The option file by which it starts read-only, with more lines.
+    """Write the option file that makes it start read-only, with more lines.
 
     Raises:
         OSError: it cannot be written.
-        ReadyError: it is not known where it would be.
+        ReadyError: its place is not known.
     """
     place = option_file_of(plan)
     return read_only_dropin.put(
@@ -131,7 +131,7 @@ def put_fence(plan: RejoinPlan, more: Sequence[str]) -> str:
 
 
 def option_file_of(plan: RejoinPlan) -> OptionFile:
-    """Where its option lines go.
+    """The option file that gets its lines.
 
     Raises:
         ReadyError: that is not known.
@@ -167,7 +167,7 @@ def take_no_more(module: AnsibleModule, plan: RejoinPlan) -> None:
 
 
 def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
-    """Let a dead source start read-only, however it is started."""
+    """Make a dead source start read-only, however it is started."""
     try:
         there = offline_server.find(module, plan.units, plan.program)
         if log_access.running(there.files()):
@@ -187,7 +187,7 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
 
 
 def journal_end(module: AnsibleModule, unit: str) -> str:
-    """The last that systemd's journal has of a unit, on one line."""
+    """The last entries of systemd's journal for a unit, on one line."""
     words = [
         "journalctl",
         "--no-pager",
@@ -210,7 +210,7 @@ def begin(
     """Start the server, and wait until it answers.
 
     Raises:
-        ReadyError: it does not in time.
+        ReadyError: it does not answer in time.
     """
     unit = unit_of(plan)
     command.run(module, ["systemctl", "reset-failed", unit])
@@ -273,7 +273,7 @@ def systemctl(module: AnsibleModule, plan: RejoinPlan, *words: str) -> None:
 
 
 def close(module: AnsibleModule, plan: RejoinPlan) -> list[str]:
-    """Keep writers out of the server that runs; the statements.
+    """Keep writers out of the running server; return the statements.
 
     Raises:
         ReadyError: it refuses, or a commit in progress does not end.
@@ -371,7 +371,7 @@ def record(
 
 
 def used(folder: str) -> int:
-    """Bytes that a folder takes on its disk."""
+    """The bytes that a folder takes on disk."""
     size = 0
     for path, _folders, names in os.walk(folder):
         size += sum(os.lstat(os.path.join(path, name)).st_blocks * 512 for name in names)
@@ -398,7 +398,7 @@ def keep(module: AnsibleModule, plan: RejoinPlan) -> dict[str, str]:
         words = f"{parent} has {free >> 20} MB free, and {int(size * ROOM) >> 20} are needed"
         return {"kept": "", "not_kept": words}
     for left in glob.glob(glob.escape(datadir) + "-kept-*" + PART):
-        # Of a run that was interrupted.
+        # Left by an interrupted run.
         shutil.rmtree(left)
     copy = os.path.join(parent, f"{os.path.basename(datadir)}-kept-{plan.run}")
     argv = [

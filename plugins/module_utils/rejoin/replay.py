@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a former MySQL source has alone, carried out on the new one with its GTIDs, where that did
-not write the same rows since.
+"""Run the transactions that only a former MySQL source has on the new one, with their GTIDs, if the
+new one has not written the same rows since.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-# Seconds that a row's lock is waited for: a client has it.
+# Seconds to wait for a row lock that a client holds.
 PATIENCE = 10
 # Of the GTID that a transaction is to have.
 OF_WHOLE = re.compile(
@@ -61,7 +61,7 @@ IN_NONE = re.compile(
 
 
 class ReplayError(Exception):
-    """It cannot be carried out; the text says why. Nothing of it was."""
+    """The replay is not possible; the text says why. Nothing was applied."""
 
 
 ERRORS = (
@@ -122,7 +122,7 @@ def check(one: log_transactions.Transaction) -> None:
 
 
 def pack(transactions: list[log_transactions.Transaction], written: list[row_conflicts.Row]) -> str:
-    """Both as text that any way can carry."""
+    """Encode both as plain text for transport."""
     whole = [salvage.pack(transactions), written]
     return base64.b64encode(zlib.compress(json.dumps(whole).encode("ascii"))).decode("ascii")
 
@@ -139,7 +139,7 @@ def unpack(payload: str) -> tuple[list[log_transactions.Transaction], list[row_c
 def replay(
     module: AnsibleModule, plan: ReplayPlan, server: Server, names: Names
 ) -> dict[str, object]:
-    """Carry them out; in check mode only see whether they could be."""
+    """Run them; in check mode only test whether that is possible."""
     transactions, written = unpack(module.params["tail"])
     done = 0
     try:
@@ -163,7 +163,7 @@ def replay(
                     carry_out(session, one, scan.go_on)
                     done += 1
             finally:
-                # What is open there is rolled back.
+                # An open transaction there is rolled back.
                 connection.close(session)
             have = MysqlGtids.parse(global_text(server, "gtid_executed"))
             for one in transactions:
@@ -181,7 +181,7 @@ def left(
     done: int,
     number: int,
 ) -> str:
-    """What became of it, in words."""
+    """The result as text."""
     if not done:
         return f"nothing of it was carried out: {words}"
     return f"{done} of {number} were carried out, and are on the new source to stay; then {words}"
@@ -216,10 +216,10 @@ def primary_keys(server: Server, written: list[row_conflicts.Row]) -> dict[str, 
 
 
 class Scan:
-    """The new source's binary log, read for rows that both have written.
+    """Reads the new source's binary log for rows that both servers have written.
 
-    A client that commits after us has waited for our rows' locks; who committed before is in the
-    log by the time that we have them. So what is read when the locks are held decides.
+    A client that commits after us has waited for our row locks; one that committed before is in the
+    log by the time we hold them. So what is read when the locks are held decides.
 
     Args:
         program: prints its files.
@@ -243,7 +243,7 @@ class Scan:
         """Read what was written since.
 
         Raises:
-            ReplayError: both have written the same row, or nothing tells.
+            ReplayError: both have written the same row, or this cannot be ruled out.
             SalvageError, TailError, OSError, ServerError: it cannot be read.
         """
         status = self.server.rows(self.names.show_binary_log_status)[0]
@@ -275,7 +275,7 @@ class Scan:
 
 
 def rehearse(session: Server, transactions: list[log_transactions.Transaction]) -> None:
-    """Carry all out in one transaction, and roll it back.
+    """Run everything in one transaction, and roll it back.
 
     Raises:
         ReplayError: the server refuses one of them.
