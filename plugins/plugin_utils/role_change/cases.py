@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that keeps a replica from taking over, each by a name: what was found, the way out,
+"""Everything that keeps a replica from taking over, each with a name: what was found, the way out,
 and whether the operator may accept what it costs.
 """
 
@@ -47,7 +47,7 @@ class Case(NamedTuple):
     """One reason not to go on.
 
     Attributes:
-        name: as semisync_failover_accept has it.
+        name: as in semisync_failover_accept.
         words: what was found.
         remedy: the way out.
         acceptable: whether it can be accepted.
@@ -69,7 +69,7 @@ class Case(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a step decides, once, by all that is known.
+    """What a step decides, once, from all that is known.
 
     Attributes:
         chosen: the replica that takes over, or would; None if none can.
@@ -104,7 +104,7 @@ def cases(evidence: Evidence, chosen: Member | None) -> list[Case]:
     """Every case, whether it is accepted or not.
 
     Args:
-        chosen: candidate_of() it.
+        chosen: the result of candidate_of().
     """
     read = survivors.readable(evidence.members)
     if not read:
@@ -112,7 +112,7 @@ def cases(evidence: Evidence, chosen: Member | None) -> list[Case]:
         return [Case("no_replica", f"no replica was read ({listed})", "bring one of them back")]
     first = [*of_source(evidence), *of_sides(evidence), *of_measure(evidence)]
     if not all(case.acceptable for case in first):
-        # What the others would say rests on these.
+        # The other cases rest on these.
         return first
     return [
         *first,
@@ -126,7 +126,7 @@ def cases(evidence: Evidence, chosen: Member | None) -> list[Case]:
 
 
 def of_source(evidence: Evidence) -> Iterator[Case]:
-    """It must be dead: moving the role of one that lives is a switchover, unless a hook ends it."""
+    """The source must be dead: with a live one it is a switchover, unless a hook ends it."""
     source, said, fence = source_of(evidence.members), evidence.source, evidence.fence
     ends = FENCES.get(fence, "")
     reached = [
@@ -221,7 +221,7 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
     row, _differ = sides.newest_row(evidence.members)
     closed = interrupted_switchover.closed_by_hand(evidence.members, row)
     for member in survivors.readable(evidence.members):
-        # The channel of one that became the source is what is left of its time as a replica.
+        # A replica that became the source may still have its old channel.
         if member is closed:
             continue
         if member.facts["engine"] == "mariadb" and member.link["sql_running"] != "Yes":
@@ -317,7 +317,7 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
 
 
 def of_sets(evidence: Evidence) -> Iterator[Case]:
-    """Case 7: who has what."""
+    """Case 7: which replica has which transactions."""
     row, _differ = sides.newest_row(evidence.members)
     for member in survivors.readable(evidence.members):
         own = survivors.own_writes(evidence, member)
@@ -374,7 +374,7 @@ def left_alone(
 
 
 def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
-    """Who can take over, and who would acknowledge then."""
+    """Which replica can take over, and which would acknowledge then."""
     best, wanted = survivors.supersets(evidence), evidence.settings["failover_to"]
     if not best:
         return

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is proven of a failover, in one of three verdicts, and how it is kept and told."""
+"""What is proven of a failover, in one of three verdicts, and how it is kept and shown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
 FILE = "certificate.json"
 DAY = 86400
 LIVES_ON = ", and longer if its server was not dead by then"
-# On whose word a run goes on from a source that was not seen dead.
+# What a run relies on to go on if the source was not seen dead.
 WORD = (
     "; that it is dead rests on the tasks of semisync_hook_fence, which succeeded, and on the"
     " operator who accepted this"
@@ -107,7 +107,7 @@ def until(
 
 
 def beat_of(evidence: Evidence, rows: list[PremiseRow]) -> beats.Sign | None:
-    """The newest beat that the candidate surely has, with all that the source had then: what it
+    """The newest beat that the candidate certainly has, with all that the source had then: what it
     received counts (C2, C3) if it is going to be applied (C6).
     """
     if any(premises.bars_a_beat(row) for row in rows):
@@ -131,7 +131,7 @@ def before_end(
 
 
 def until_words(judged: Verdict | Certificate) -> str:
-    """The first line that a person reads; empty if no moment is known."""
+    """The first line for the operator; empty if no moment is known."""
     moment, beat = judged.get("proven_until"), judged.get("proven_by_beat")
     if not moment:
         return ""
@@ -169,7 +169,7 @@ def in_words(judged: Verdict | Certificate) -> str:
 
 
 def lives_accepted(evidence: Evidence, decision: cases.Decision) -> cases.Case | None:
-    """The case that the source lives, if it is accepted."""
+    """The case of a live source, if it was accepted."""
     lives = next(cases.of_source(evidence), None)
     return lives if lives and lives.acceptable and lives.name in decision.accepted else None
 
@@ -215,7 +215,7 @@ def record(
     decision: cases.Decision,
     fenced: Fenced | None = None,
 ) -> Certificate:
-    """certificate.json, as far as it can be had.
+    """certificate.json, as far as it is known.
 
     Args:
         decision: cases.decide() by the evidence.
@@ -317,7 +317,7 @@ def logical_fence_words(evidence: Evidence) -> str:
 
 
 def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
-    """A certificate for people."""
+    """A certificate as lines for the operator."""
     first = until_words(kept) if kept["to"] else ""
     lines = [first] if first else []
     lines += [
@@ -336,7 +336,7 @@ def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
 
 
 def complaint(cluster: str, refused: list[cases.Case]) -> str:
-    """Why the run fails, and what to accept where that can be; empty if nothing was refused."""
+    """Why the run fails, and what can be accepted; empty if nothing was refused."""
     if not refused:
         return ""
     words = "; ".join(f"{case.name}: {case.words}. {case.remedy}" for case in refused)

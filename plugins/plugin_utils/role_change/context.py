@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a step of a switchover, a failover or a rejoin works with: the hosts of its cluster, the
-settings, what earlier steps returned, the cluster's folder of results, and who speaks.
+settings, what earlier steps returned, the cluster's folder of results, and which host shows them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Registered(Generic[Result]):
         self.name = name
 
     def of(self, variables: Mapping[str, object]) -> Result:
-        """It among a host's variables; empty before the step, and if the step has no part there."""
+        """Its value in a host's variables; empty before the step, or if the host has no part."""
         return cast(Result, variables.get(self.name) or {})
 
 
@@ -90,7 +90,7 @@ class Task(Protocol):
 
 
 class OnHost(Protocol):
-    """Runs the step's module on this host; `secret` options are in no log."""
+    """Runs the step's module on this host; `secret` options are not logged."""
 
     def __call__(
         self,
@@ -100,7 +100,7 @@ class OnHost(Protocol):
 
 
 class TaskVars(TypedDict, total=False):
-    """What a step reads of a task's variables.
+    """What a step reads from a task's variables.
 
     Attributes:
         inventory_hostname: whose task it is.
@@ -118,7 +118,7 @@ class TaskVars(TypedDict, total=False):
 
 
 class Options(NamedTuple):
-    """A task's options, as far as only the controller needs them.
+    """The task options that only the controller needs.
 
     Attributes:
         step: which one.
@@ -127,7 +127,7 @@ class Options(NamedTuple):
         results_dir: folder for results.
         run: name of the run's folder; empty for a new one.
         begun: when a failover began, in seconds since 1970; None if that is not known.
-        settled: whether a report comes after everything else.
+        settled: whether the report comes after everything else.
         fenced: whether a failover's plan comes after the tasks that fence the source.
         again: whether a rejoin's judgement comes after the start of the former source.
     """
@@ -143,7 +143,7 @@ class Options(NamedTuple):
     again: bool
 
 
-# What the modules are not given.
+# Options that the modules do not get.
 CONTROLLERS = (*(name for name in Options._fields if name not in ("step", "operation")),)
 
 
@@ -166,9 +166,9 @@ def options_of(arguments: Mapping[str, object], operation: str) -> Options:
 class RunContext:
     """What a step works with on one host.
 
-    Ansible carries a step out on all hosts of a cluster at the same time, each in a process of its
-    own. Each makes this from the same variables and files, so that all decide alike; the one that
-    speaks shows and keeps it.
+    Ansible runs a step on all hosts of a cluster at the same time, each in its own process. Each
+    process builds this from the same variables and files, so all decide alike; the host that
+    speaks shows and keeps the result.
 
     Attributes:
         options: of the task.
@@ -223,7 +223,7 @@ class RunContext:
         self.name, self.members = cluster.members(self.task_vars, info_from, own=self.own)
 
     def take_every_member(self) -> None:
-        """Take the cluster with them."""
+        """Take the cluster, with those sources."""
         info_from = self.options.info_from
         self.name, self.members = cluster.known_members(self.task_vars, info_from, own=self.own)
 
@@ -233,7 +233,7 @@ class RunContext:
         return cluster.of_host(self.task_vars, self.members)
 
     def inventory_problems(self, alone: bool = False) -> list[str]:
-        """What is wrong with the inventory, in words.
+        """The faults of the inventory, in words.
 
         Args:
             alone: whether a source may be without a replica.
@@ -242,7 +242,7 @@ class RunContext:
         return cluster.inventory_problems(self.task_vars, info_from, self.name, self.members, alone)
 
     def refuse(self, wrong: list[str]) -> None:
-        """End the step for the whole cluster, if something is wrong.
+        """End the step for the whole cluster if something is wrong.
 
         Raises:
             RefusedError: something is.
@@ -268,7 +268,7 @@ class RunContext:
         return step.of(self.variables_of(host or self.host))
 
     def results_of(self, step: Registered[Result]) -> dict[str, Result]:
-        """The same of every host of the cluster."""
+        """The same for every host of the cluster."""
         return {member.host: self.result_of(step, member.host) for member in self.members}
 
     def parts_of(self, hosts: Iterable[str]) -> dict[str, PartResult]:
@@ -277,7 +277,7 @@ class RunContext:
         return {host: self.result_of(step, host) for host in hosts}
 
     def info_of(self, host: str) -> Unread:
-        """What semisync_info returned on a host, also with a failure."""
+        """What semisync_info returned on a host, even if it failed."""
         return Registered[Unread](self.options.info_from).of(self.variables_of(host))
 
     # What is kept in the cluster's folder
@@ -293,7 +293,7 @@ class RunContext:
         return kept if isinstance(kept, dict) else None
 
     def last_look(self) -> Look | None:
-        """What verify.yml kept of its last look at the source, or None."""
+        """The last look at the source that verify.yml kept, or None."""
         return cast("Look | None", self.kept(results.STATE))
 
     def keep(
@@ -310,7 +310,7 @@ class RunContext:
             os.unlink(os.path.join(self.folder, file))
 
     def run_file(self, file: str) -> str:
-        """The path of a file in this run's folder, which is made."""
+        """The path of a file in this run's folder; makes the folder."""
         run = results.open_run(self.folder, results.now(), self.options.run or None)
         return os.path.join(run, file)
 
@@ -321,38 +321,38 @@ class RunContext:
         )
         shelf.keep_look(members)
 
-    # What only this run has
+    # What belongs to this run only
 
     @property
     def token(self) -> str:
-        """What marks this run: the same for all hosts of the cluster, and another in the next."""
+        """The mark of this run: the same on all hosts of the cluster, different in each run."""
         made = secrets.token_hex(4)
         path = local_file(f"token-{self.name.encode().hex()[:100]}")
         try:
-            # The first process says it.
+            # The first process sets it.
             os.symlink(made, path)
         except FileExistsError:
             return os.readlink(path)
         return made
 
     def hand_over(self, name: str, payload: str) -> None:
-        """Keep rows of clients for a task on another host: they are in no result, and in no log."""
+        """Keep client rows for a task on another host, outside all results and logs."""
         handle = os.open(local_file(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as stream:
             stream.write(payload)
 
     def handed_over(self, name: str) -> str:
-        """The same there."""
+        """Read them on that other host."""
         with open(local_file(name), encoding="ascii") as stream:
             return stream.read()
 
-    # Who speaks
+    # Which host speaks
 
     def speaks(self, members: Sequence[Member] = ()) -> bool:
         """Whether this host is the one that shows and keeps what all have decided.
 
         Args:
-            members: one of them does; all of the cluster by default.
+            members: one of these speaks; the whole cluster by default.
         """
         return cluster.speaks(self.task_vars, list(members or self.members), self.task)
 
@@ -362,12 +362,12 @@ class RunContext:
 
 
 def local_file(name: str) -> str:
-    """A file in the folder of this run alone, which all of Ansible's processes have in common."""
+    """A file in the folder of only this run, which all of Ansible's processes share."""
     return os.path.join(constants.DEFAULT_LOCAL_TMP, f"semisync-{name}")
 
 
 def plain(given: Mapping[str, object]) -> dict[str, object]:
-    """A dictionary of Ansible's variables without Ansible's own kinds of values."""
+    """A dictionary of Ansible's variables without Ansible's own value types."""
     return {str(name): plain_value(one) for name, one in given.items()}
 
 
@@ -380,7 +380,7 @@ def plain_value(value: object) -> object:
 
 
 def forks_problem(members: Sequence[Member]) -> list[str]:
-    """Why Ansible would not do a step on all hosts at the same time; empty if it does."""
+    """Why Ansible would not run a step on all hosts at once; empty if it would."""
     number = int(context.CLIARGS.get("forks") or constants.DEFAULT_FORKS)
     if number >= len(members):
         return []

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The order of failover.yml, from top to bottom, as docs/failover.md has it in words. Each method
+"""The order of failover.yml, from top to bottom, as docs/failover.md describes it. Each method
 is a step: Ansible runs it on all hosts of a cluster at the same time (roles/failover), and a step
 waits until the one before has ended on all of them.
 """
@@ -38,7 +38,7 @@ class Failover:
 
     @functools.cached_property
     def facts(self) -> failover_facts.Facts:
-        """What the step is judged by; the inventory is refused here if it is wrong."""
+        """The facts that the step is judged by; a wrong inventory is refused here."""
         return failover_facts.gather(self.run)
 
     def decide(self, stuck: list[cases.Case]) -> cases.Decision:
@@ -57,26 +57,26 @@ class Failover:
         return result
 
     def reach(self) -> dict[str, object]:
-        """Try the servers that listen elsewhere than was thought."""
+        """Try the servers that listen at another address than expected."""
         return self.run.do(failover_steps.untried(self.run, self.facts))
 
-    # 2. Judge all that can be judged; a refusal comes before anything is changed.
+    # 2. Judge all that can be judged, and refuse before anything is changed.
 
     def plan(self) -> dict[str, object]:
         """Choose, show the certificate so far and the statements, or refuse. The tasks of
-        semisync_hook_fence come after this, and then this once more.
+        semisync_hook_fence run after this step, and then this step runs again.
         """
         if self.facts.opened:
             return failover_steps.plan_the_rest(self.run, self.facts)
         return failover_steps.plan(self.run, self.facts, self.decide([]))
 
-    # 3. Stop the IO threads, and nothing else: nothing can be acknowledged any more.
+    # 3. Stop only the IO threads: after that, nothing can be acknowledged.
 
     def freeze(self) -> dict[str, object]:
-        """Stop this replica's, and read what it received."""
+        """Stop this replica's IO thread, and read what it received."""
         return self.run.do(failover_steps.io_thread(self.run, self.facts))
 
-    # 4. Read the end of the dead source's binary log, if that is wanted.
+    # 4. Read the end of the dead source's binary log, if requested.
 
     def salvage(self) -> dict[str, object]:
         """Read it on the source's host, while the other hosts keep their IO threads stopped."""
@@ -86,19 +86,19 @@ class Failover:
         with failover_steps.others_wait(self.run):
             return failover_steps.salvage(self.run, self.facts, self.decide([]).chosen)
 
-    # 5. Judge everything again by what was read after the stop, and choose the candidate.
+    # 5. Judge everything again from what was read after the stop, and choose the candidate.
 
     def judge(self) -> dict[str, object]:
-        """What each host has to do, with the certificate; nothing if it is refused."""
+        """What each host has to do, with the certificate; nothing if the failover is refused."""
         if self.facts.opened:
             return failover_steps.judge_the_rest(self.run, self.facts)
         stuck = failover_outcome.not_frozen(self.facts.evidence)
         return failover_steps.judge(self.run, self.facts, self.decide(stuck))
 
-    # 6 to 8. Apply what was received, follow the candidate, and open it: on all hosts together.
+    # 6 to 8. Apply what was received, follow the candidate, and open it: on all hosts at once.
 
     def part(self) -> dict[str, object]:
-        """This host's part (module_utils): until the candidate is open all of it can be undone."""
+        """This host's part (module_utils): it can be undone until the candidate is open."""
         plan = failover_steps.part_of(self.run)
         if plan.part == TARGET and plan.mode == SWITCH:
             return failover_steps.take_over(self.run, plan)
@@ -111,7 +111,7 @@ class Failover:
     # 9. Keep the certificate.
 
     def report(self) -> dict[str, object]:
-        """Complete, show and keep it; a failure if no replica took over, or one does not follow.
+        """Complete, show and keep it; fail if no replica took over, or one does not follow.
         The tasks of semisync_hook_after_open and the option files come after this.
         """
         if self.run.options.settled:
@@ -119,7 +119,7 @@ class Failover:
         return failover_steps.report(self.run, self.facts)
 
     def settled(self) -> dict[str, object]:
-        """Keep the first look at the new source: the next failover asks for it."""
+        """Keep the first look at the new source: the next failover needs it."""
         return failover_steps.keep_first_look(self.run, self.facts)
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the steps of a failover do; failover.py has their order."""
+"""What the steps of a failover do; their order is in failover.py."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def is_replica(run: RunContext) -> bool:
 
 
 def untried(run: RunContext, facts: Facts) -> ReachPlan:
-    """The servers that this replica has not tried where they listen."""
+    """The servers that this replica has not tried at the address at which they listen."""
     tried = readings.tried(run.host, read(run))
     members = facts.evidence.members
     left = peers.untried(readings.others_of(members, run.mine), tried)
@@ -148,7 +148,7 @@ def stopped_in_vain(run: RunContext) -> IoThreadPlan:
     return IoThreadPlan(run.token)
 
 
-# Before anything is touched
+# Before anything is changed
 
 
 def plan(
@@ -200,7 +200,7 @@ def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
 
 
 def interrupted(facts: Facts) -> interrupted_failover.Opened:
-    """The failover that a run of before has opened."""
+    """The failover that an earlier run has opened."""
     if facts.opened is None:
         raise NotMeantError("no failover was interrupted")
     return facts.opened
@@ -211,7 +211,7 @@ def statements(
     evidence: Evidence,
     chosen: Member,
 ) -> list[Statement]:
-    """Every statement, as far as it is known beforehand."""
+    """Every statement that is known beforehand."""
     followers = successor.followers_of(evidence, chosen)
     others = [
         one for one in survivors.readable(run.members) if one is not chosen and one not in followers
@@ -278,7 +278,7 @@ def judge(
         kept["reason"] = certificate.complaint(run.name, refused)
         return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
     if run.speaks():
-        # For a run that is to finish this one.
+        # For a later run that finishes this one.
         run.keep(results.BEGUN, {**kept, "outcome": BEGUN})
     hosts = failover_plan.parts(evidence, chosen, run.token, kept["verdict"], kept["salvage"])
     return going(hosts, kept)
@@ -361,7 +361,7 @@ def with_last_beats(
 
 
 def report(run: RunContext, facts: Facts) -> dict[str, object]:
-    """Show and keep what became of it; a failure if no replica took over."""
+    """Show and keep the outcome; fail if no replica took over."""
     kept, hosts = judged(run).get("certificate"), judged(run).get("hosts")
     if not kept:
         return {"failed": True, "msg": "nothing was judged; what failed is said above"}

@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is known of a dead source's last days: from the looks that were kept, and from its host's
-own account of how its server ended.
+account of how its server ended.
 
-Two rules carry all of it. What the source had at a look, in its GTIDs, and the candidate has is not
-missing, however it was confirmed; so nothing that was confirmed before that look is. And after a
-look at which semi-sync was ON, the source confirms a commit without a replica at the earliest when
-its timeout is over.
+All of it rests on two rules. What the source had at a look, in its GTIDs, and the candidate has is
+not missing, however it was confirmed; so nothing that was confirmed before that look is. And after
+a look at which semi-sync was ON, the source confirms a commit without a replica at the earliest
+when its timeout is over.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
     moment_of,
 )
 
-# Signals that end a server at once; at any other it may have stopped in its own order.
+# Signals that end a server at once; after any other it may have shut down in order.
 SUDDEN = (4, 6, 7, 8, 9, 11)
 
 
@@ -188,15 +188,15 @@ def orderly(evidence: Evidence) -> bool:
 
 
 def orderly_since(evidence: Evidence, at: float) -> float:
-    """When that began, at the earliest."""
+    """The earliest time at which that shutdown began."""
     seen = ended(evidence)
     if not seen or (seen["how"] == "killed" and not stopped_first(seen)):
-        # It was asked for at a moment that systemd does not know.
+        # systemd does not know when the shutdown was requested.
         return at
     return max(at, asked(evidence)[0] - (seen["stopping_ago"] or seen["ended_ago"]))
 
 
-# Between both
+# Between the look and the end
 
 
 def changed_elsewhere(evidence: Evidence) -> bool:
@@ -213,8 +213,8 @@ def changed_elsewhere(evidence: Evidence) -> bool:
 
 
 def spent(evidence: Evidence) -> float | None:
-    """From when on the last look proves nothing, because the collection itself was to change what
-    it saw; None if it still does.
+    """The moment from which the last look proves nothing, because the collection itself was to
+    change what it saw; None if it still does.
     """
     last = look(evidence)
     if changed_elsewhere(evidence):

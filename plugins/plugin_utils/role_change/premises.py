@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The premises C1 to C7 of "nothing that was confirmed is lost", from what is left of a cluster
-whose source is dead.
+"""The premises C1 to C7 of "nothing that was confirmed is lost", judged by what is left of a
+cluster whose source is dead.
 
 A commit is confirmed when as many replicas as it waits for have it in their relay logs. So it is on
 one of those that were read, if they were enough (C1), could not acknowledge anything later (C2),
@@ -41,14 +41,14 @@ Row = PremiseRow
 
 
 class Premise(NamedTuple):
-    """One of them. A new one is a function that yields its rows, and a line in REGISTRY.
+    """A premise. A new one is a function that yields its rows, and a line in REGISTRY.
 
     Attributes:
         id: in certificates and on pages.
         title: in certificates.
         seen: what must be seen, for the table of docs/failover.md, which a test compares.
         rows: makes its rows of (what is known, the candidate or None).
-        pending: whether only the failover itself shows it, so that a plan without it stands.
+        pending: whether only the failover itself shows it, so a plan is valid without it.
         applying: whether the target's part shows it as it applies what it has, as a point of this
             id.
         bounded: whether a failure says no more than that the source may have confirmed alone, in a
@@ -80,13 +80,13 @@ def of(row: Row) -> Premise:
     """The premise that a row of rows() is about.
 
     Raises:
-        KeyError: it is about none.
+        KeyError: it is about no premise.
     """
     return BY_ID[row["id"]]
 
 
 def pending(evidence: Evidence, all_rows: list[Row]) -> list[str]:
-    """The ids of those that are still to be shown by the failover itself: with its own, also what
+    """The ids of the premises that the failover itself must still show: with its own, also what
     the source's binary log decides when all of that is applied.
     """
     log = source_log.covers(evidence)
@@ -108,7 +108,7 @@ def wrong(
 
     Args:
         awaited: of pending().
-        window: whether what is bounded is told by a window.
+        window: whether a window covers what is bounded.
     """
     return [
         row
@@ -157,7 +157,7 @@ def premise(
 
 
 def of_quorum(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
-    """C1: one of those that were read has each commit."""
+    """C1: at least one replica that was read has each commit."""
     gone, others, count = (
         relay_logs.missing(evidence),
         relay_logs.strangers(evidence),
@@ -199,7 +199,7 @@ def of_freeze(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
 
 
 def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
-    """C3: in one measure, and all of it."""
+    """C3: all of it is compared, and in one measure."""
     read = survivors.readable(evidence.members)
     wrong = [member.host for member in read if not survivors.by_gtid(member)]
     names = (
@@ -218,7 +218,7 @@ def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
 
 
 def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
-    """C4: one has it all."""
+    """C4: one replica has all of it."""
     read = [member for member in survivors.readable(evidence.members) if survivors.by_gtid(member)]
     lacks = not chosen or any(survivors.lacking(chosen, other) for other in read)
     own = {member.host: survivors.own_writes(evidence, member) for member in read}
@@ -243,7 +243,7 @@ def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
 
 
 def gone_words(evidence: Evidence, gone: str) -> str:
-    """That the source had what no replica has."""
+    """The words for what the source had and no replica has."""
     at = last_look.look(evidence)["at"]
     return (
         f"{source_of(evidence.members).host} had {gone} at the last look ({at}), and no replica has"
@@ -273,7 +273,7 @@ def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
 
 
 def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
-    """C6: nothing that was received is left."""
+    """C6: all that was received is applied."""
     if not chosen:
         return
     expected, statement = "everything, nothing skipped", survivors.shown(evidence)
@@ -314,7 +314,7 @@ def of_source(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
 
 
 def lapse_words(evidence: Evidence, lapse: last_look.Window | None) -> str:
-    """When it may have confirmed alone."""
+    """When the source may have confirmed without a replica, in words."""
     if lapse is None:
         return source_log.in_words(evidence) or "it could not fall back before its end"
     begin, end = survivors.stamp(lapse.begin), survivors.stamp(lapse.end)

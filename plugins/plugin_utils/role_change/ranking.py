@@ -5,7 +5,7 @@
 
 An acknowledgement means that a replica's relay log has the transaction, not that it is applied
 (MySQL manual, "Semisynchronous Replication"), so what is compared is what was received. By GTID
-where every replica has them, by the source's file and position otherwise: a failover refuses those.
+if every replica has them, by the source's file and position otherwise: a failover refuses those.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def standing(
         "host": member.host,
         "lacks": lacks,
         "to_apply": to_apply,
-        # An applier that stands still is said by itself.
+        # A stopped applier has its own words.
         "how_long": how_long(member) if channel["sql_running"] == "Yes" else "",
         "unit": unit,
         "missing": missing,
@@ -234,7 +234,7 @@ def sentences(
     needed: int,
     doubtful: Sequence[str],
 ) -> list[str]:
-    """The ranking for people, what to do first, and what it cannot know."""
+    """The ranking for the operator, what to do first, and what it cannot know."""
     lines = [line(replica) for replica in ranked["ranking"]]
     lines += [f"{host} is not compared: {why}" for host, why in sorted(ranked["unread"].items())]
     best = next((replica for replica in ranked["ranking"] if replica["lacks"] == 0), None)
@@ -330,7 +330,7 @@ def may_lack(
 
 
 def past_of_source(evidence: Evidence) -> str:
-    """Whether the source may have confirmed anything alone."""
+    """Whether the source may have confirmed a commit without a replica."""
     host = source_of(evidence.members).host
     blind, lapse = last_look.unwatched(evidence), last_look.window(evidence)
     if blind:

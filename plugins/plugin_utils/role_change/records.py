@@ -48,7 +48,7 @@ class Ahead(TypedDict):
 
 
 class PartResult(TypedDict, total=False):
-    """A part's result, as Ansible registers it; one that failed has `msg` alone.
+    """A part's result, as Ansible registers it; a failed one has only `msg`.
 
     Attributes:
         outcome: done, undone, refused or unknown.
@@ -93,17 +93,17 @@ class Round(TypedDict, total=False):
 
 
 class RoundResult(TypedDict, total=False):
-    """What a round returned; one that failed has `msg` alone."""
+    """What a round returned; a failed one has only `msg`."""
 
     round: Round
     msg: str
 
 
 class Stopped(TypedDict, total=False):
-    """What stopping a replica's IO thread returned; one that failed has `msg` alone.
+    """What stopping a replica's IO thread returned; a failed one has only `msg`.
 
     Attributes:
-        stopped: whether the thread stands still.
+        stopped: whether the thread is stopped.
         changed: whether this run stopped it.
         at: when, in seconds since 1970 by the host's clock.
         answered_at: when the host had answered, by the controller's.
@@ -174,7 +174,7 @@ class LastWords(TypedDict, total=False):
 
 
 class Try(TypedDict):
-    """What became of a login at a place: why it failed, or empty; whether a server answered."""
+    """A login at an address: why it failed, or empty; and whether a server answered."""
 
     address: str
     port: int
@@ -298,7 +298,7 @@ class Line(TypedDict):
 
 
 class Statement(TypedDict):
-    """A statement, on its host."""
+    """A statement, and the host it runs on."""
 
     host: str
     statement: str
@@ -354,7 +354,7 @@ class LogSummary(TypedDict):
     torn_gtid: str | None
 
 
-# `from` is a word of Python's.
+# `from` is a Python keyword.
 Window = TypedDict(
     "Window",
     {"from": str, "to": str, "known": bool, "ended": bool, "commits": None},

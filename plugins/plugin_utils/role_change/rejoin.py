@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The order of rejoin.yml, from top to bottom, as docs/rejoin.md has it in words. Each method is a
-step on the host that comes back, or on its new source (roles/rejoin); those without a method of
-their own are only a module's (module_utils).
+"""The order of rejoin.yml, from top to bottom, as docs/rejoin.md describes it. Each method is a
+step on the host that comes back, or on its new source (roles/rejoin). Steps without a method here
+run only in a module (module_utils).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Rejoin:
 
     @functools.cached_property
     def facts(self) -> RejoinFacts:
-        """Who comes back to whom; it is refused here if that is not clear."""
+        """Which host comes back to which source; the step is refused here if that is not clear."""
         return RejoinFacts(self.run)
 
     # 0. At the end of a failover, on the dead source's host.
 
     def hold(self) -> dict[str, object]:
-        """Let its server start read-only, however it is started."""
+        """Make its server start read-only, however it is started."""
         return self.run.do(quarantine.hold(self.run))
 
     # 1. Read both. Nothing is changed.
@@ -51,10 +51,10 @@ class Rejoin:
         """
         return self.run.do(rejoin_steps.look(self.facts))
 
-    # 2. Judge, and refuse what was not consented to; after step 4 once more.
+    # 2. Judge, and refuse what was not consented to; again after step 4.
 
     def judge(self) -> dict[str, object]:
-        """The verdict, the method, and what each of the two hosts has to do."""
+        """The verdict, the method, and what each of the two hosts must do."""
         return rejoin_judge.judge(self.facts)
 
     # 3. By the method replay: the new source gets what only the former one has.
@@ -64,19 +64,19 @@ class Rejoin:
         return rejoin_steps.carry(self.facts)
 
     def replay(self) -> dict[str, object]:
-        """Carry them out on the new source, with their GTIDs."""
+        """Apply them on the new source, with their GTIDs."""
         return rejoin_steps.replay(self.facts)
 
-    # 4. The former source runs, read-only; then it is read and judged again.
+    # 4. Start the former source read-only; then read and judge it again.
 
     def ready(self) -> dict[str, object]:
-        """Start it with the options of a replica; copy its data first, if they are replaced."""
+        """Start it with the options of a replica; copy its data first, if it is replaced."""
         return self.run.do(rejoin_steps.former_part(self.facts))
 
     # 5. It becomes a replica: the roles server, seed and replication do that after this.
 
     def release(self) -> dict[str, object]:
-        """Give it the position with which its channel begins."""
+        """Give it the position at which its channel starts."""
         return self.run.do(rejoin_steps.former_part(self.facts))
 
     # 6. Settle.
@@ -86,11 +86,11 @@ class Rejoin:
         return self.run.do(rejoin_steps.former_part(self.facts))
 
     def record(self) -> dict[str, object]:
-        """Write on the new source that the former one is back: it is held no longer."""
+        """Write on the new source that the former one is back and no longer held."""
         return self.run.do(rejoin_steps.record_part(self.facts))
 
     def report(self) -> dict[str, object]:
-        """Keep what became of it; a failure if it does not follow, or has errant transactions."""
+        """Keep the outcome; fail if it does not follow, or has errant transactions."""
         return rejoin_judge.report(self.facts)
 
 
@@ -106,5 +106,5 @@ STEPS: dict[str, Callable[[Rejoin], dict[str, object]]] = {
     "record": Rejoin.record,
     "report": Rejoin.report,
 }
-# What a host has that has no part in a step.
+# The result on a host without a part in the step.
 NOT_MEANT = {"go": False, "way": "none", "host": ""}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is read and done on the two hosts of a rejoin; rejoin.py has the order."""
+"""What is read and done on the two hosts of a rejoin; the order is in rejoin.py."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def carry(facts: RejoinFacts) -> dict[str, object]:
 
 
 def replay(facts: RejoinFacts) -> dict[str, object]:
-    """Carry them out on the new source."""
+    """Apply them on the new source."""
     if facts.run.host != facts.source.host:
         raise NotMeantError("it is not the source")
     old = facts.old_has()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the steps of a switchover do; switchover.py has their order."""
+"""What the steps of a switchover do; their order is in switchover.py."""
 
 from __future__ import annotations
 
@@ -155,14 +155,14 @@ def part_of(run: RunContext) -> SwitchoverPlan:
 
 
 def rest_of(run: RunContext) -> SwitchoverPlan:
-    """The same of what has time."""
+    """The same for what need not be done at once."""
     planned = part_of(run)
     was_on = bool(run.result_of(SWITCHOVER_PART).get("scheduler_was_on")) and planned.events
     return dataclasses.replace(planned, scheduler_was_on=was_on)
 
 
 def report(run: RunContext) -> dict[str, object]:
-    """Show and keep what became of it; a failure where the role has not moved."""
+    """Show and keep the outcome; fail if the role has not moved."""
     planned, settled = planned_by(run), run.options.settled
     parts = run.parts_of(planned["hosts"])
     outcome, reason = switchover_outcome.outcome(planned, parts)
