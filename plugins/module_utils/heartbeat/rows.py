@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import fi
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat, BeatFacts
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat, BeatFacts
 
 TABLE = "semisync_heartbeat"
 COLUMNS = ("server", "boot", "monotonic", "wall", "uptime", "facts", "gtid")

@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import (
         Beat,
         BeatGap,
         Beats,

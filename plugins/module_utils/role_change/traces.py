@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
 
 # So many of the newest beats are read: a judge needs the last few.
 NEWEST = 60

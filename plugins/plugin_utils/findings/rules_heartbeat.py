@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Beats, DegradedTime
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beats, DegradedTime
 
 # A row that is older than so many intervals and seconds is not of now.
 INTERVALS, SECONDS = 3, 10.0

@@ -26,7 +26,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.beats im
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import BeatFacts, Values
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import BeatFacts
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Values,
+    )
 
 # What a beat must say to be a look.
 ASKED = (

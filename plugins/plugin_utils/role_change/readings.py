@@ -35,7 +35,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat, Info
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Info,
+    )
 
 # The module says to start a server that does not run, which is what must not be done now.
 STOPPED = "its server does not run, or does not listen where it was looked for"

@@ -12,8 +12,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
-        Beat,
         Channel,
         Gtid,
         ScheduledEvent,

@@ -29,7 +29,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Beat, Channel, Gtid, Info
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
+    from ansible_collections.dbre.semisync.plugins.types.shapes import (
+        Channel,
+        Gtid,
+        Info,
+    )
 
 # The tasks of semisync_hook_fence are still to end the source, or have run.
 AHEAD, BEHIND = "ahead", "behind"
