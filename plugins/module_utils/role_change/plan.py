@@ -1,12 +1,11 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a host is given for a step of a switchover, a failover or a rejoin: the module's option
+"""The plan that a host gets for a step of a switchover, a failover or a rejoin: the module's option
 `plan`, with a type for each step.
 
 The controller makes these and sends `to_dict()`; the module reads that with `from_dict()`, which
-refuses a key that is missing or that it does not know. Seconds are seconds, and hosts are names of
-the inventory.
+refuses a missing or unknown key. Seconds are seconds, and hosts are names of the inventory.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ SOURCE, TARGET, REPLICA, FORMER = "source", "target", "replica", "former"
 
 @dataclass(frozen=True)
 class ChannelTls(Plan):
-    """TLS of a channel; None leaves the server its default."""
+    """TLS of a channel; None keeps the server's default."""
 
     ssl: bool
     ca: str | None = None
@@ -49,7 +48,7 @@ class ChannelTls(Plan):
 
 @dataclass(frozen=True)
 class RoleChangePlan:
-    """What a part of a switchover has in common with one of a failover.
+    """What the parts of a switchover and of a failover share.
 
     Attributes:
         mode: switch; apply, for a round of a failover's backlog; finish or undo, for a run that was
@@ -58,8 +57,8 @@ class RoleChangePlan:
         host: of this part.
         token: of the run; the names of its locks have it, and its rows in the journal.
         source, target: the hosts of the old and the new source.
-        source_id, target_id: how the journal knows their servers.
-        members: where the cluster's servers listen, also this host's.
+        source_id, target_id: their servers' ids in the journal.
+        members: where the cluster's servers listen, including this host's.
         user: the replication account.
         wait_count: how many acknowledgements a commit on the target waits for; 0 for none.
         timeout: limit of the time in which writers are kept out.
@@ -68,7 +67,7 @@ class RoleChangePlan:
         schema: of the journal.
         option_file: this host's.
         verdict: the certificate's, for the journal; empty in a switchover.
-        ends_lock: whether another run's lock is taken away, because the operator said that no other
+        ends_lock: whether to take another run's lock away, because the operator said that no other
             run is in progress.
     """
 
@@ -102,12 +101,12 @@ class RoleChangePlan:
 
 @dataclass(frozen=True)
 class SwitchoverPlan(RoleChangePlan, Plan):
-    """A part of a switchover, also what is left to do on its host afterwards.
+    """A part of a switchover, and of the cleanup on its host afterwards.
 
     Attributes:
         connect_retry: of the old source's new channel.
         tls: of that channel.
-        long_transactions: what is done with those that do not end in time: kill or refuse.
+        long_transactions: what to do with those that do not end in time: kill or refuse.
         events: whether the old source runs scheduled events.
         event_states: the old source's events, each with schema, name and status; None if they are
             not known.
@@ -157,7 +156,7 @@ class FailoverPlan(RoleChangePlan, Plan):
 
 @dataclass(frozen=True)
 class IoThreadPlan(Plan):
-    """A run that stops a replica's IO thread, starts it, or (mode renew) keeps it stopped.
+    """Stops a replica's IO thread, starts it, or (mode renew) keeps it stopped.
 
     Attributes:
         schema: of the heartbeat's table, which is read after the stop.
@@ -230,7 +229,7 @@ class FormerLookPlan(FormerLog, Plan):
 
 @dataclass(frozen=True)
 class CarryPlan(FormerLog, Plan):
-    """The transactions that are read there, by their GTIDs."""
+    """The transactions to read there, by their GTIDs."""
 
     wanted: str
 

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the target of a switchover and that of a failover do alike: see that replicas acknowledge,
-open, and commit the journal's row first.
+"""What the targets of a switchover and of a failover share: check that replicas acknowledge, open,
+and commit the journal's row first.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import rises
 
-# Seconds that a part which rolled back stays, so that the others hear of it.
+# Seconds that a part stays after a rollback, so that the others learn of it.
 TOLD = 0.3
 # Seconds that the first commit may take to be acknowledged.
 FIRST_COMMIT = 10
 
 
 class Promotion:
-    """The way of a target from a replica to the source.
+    """Promotes a target from a replica to the source.
 
     Attributes:
         promoted: whether its sides of semi-sync were switched.
@@ -48,7 +48,7 @@ class Promotion:
         return all(seen.flags[name] for name in names)
 
     def enough_clients(self) -> bool:
-        """Whether as many replicas acknowledge as a commit will wait for."""
+        """Whether enough replicas acknowledge for a commit."""
         status, wait_count = self.part.semisync(), self.part.plan.wait_count
         good = status["status"] == "ON" and int(status["clients"] or 0) >= wait_count
         if good:
@@ -67,8 +67,8 @@ class Promotion:
         self.part.log_event("open")
 
     def first_commit(self) -> str:
-        """The journal's row, as the first commit that must be acknowledged; what is wrong with it
-        in words, or "".
+        """Write the journal's row, as the first commit that must be acknowledged; return what is
+        wrong, or "".
         """
         part = self.part
         option_file = part.plan.option_file
@@ -89,7 +89,7 @@ class Promotion:
         )
         part.log_event("first_commit")
         try:
-            # There is no way back any more; routers ask whether this server follows a source.
+            # There is no way back any more, and routers check whether this server follows a source.
             part.run_statements(role_statements.forget_steps(part.names))
         except ServerError as error:
             return f"{part.target} is open, but keeps its channel: {error}"

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A source that restarts while its role moves must not take writes beside the new one: for that
-time an option file of its own lets it start read-only, also for those whom read_only lets in.
+"""A source that restarts while its role moves must not take writes in addition to the new one: for
+that time a separate option file makes it start read-only, also for accounts that read_only lets in.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ CLOSED = (
 
 
 def lines(group: str, words: str = WORDS, more: Sequence[str] = CLOSED) -> str:
-    """What the file says.
+    """The lines of the file.
 
     Args:
-        words: a comment: who wrote it, and who takes it away.
+        words: a comment: what wrote the file, and what removes it.
         more: lines besides read_only.
     """
     return "\n".join(
@@ -62,7 +62,7 @@ def put(
     words: str = WORDS,
     more: Sequence[str] = CLOSED,
 ) -> str:
-    """Let the server start read-only; the path of the file that says so. See lines().
+    """Make the server start read-only; return the path of the file. See lines().
 
     Raises:
         OSError: it cannot be written.
@@ -78,10 +78,10 @@ def put(
 
 
 def take_away(ours: str, kind: str) -> bool:
-    """Whether there was anything to take away.
+    """Remove the file or block; return whether there was one.
 
     Raises:
-        OSError: it cannot be.
+        OSError: it cannot be removed.
     """
     path = place(ours, kind)
     if not os.path.exists(path):

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of any other replica in a switchover: it follows the target, and the old source again if
-that took its role back.
+"""The part of every other replica in a switchover: it follows the target, or the old source again
+if that took its role back.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ReplicaPart(Participant):
-    """The part of a replica that stays one."""
+    """The part of a replica that stays a replica."""
 
     plan: SwitchoverPlan
 
@@ -45,7 +45,7 @@ class ReplicaPart(Participant):
         self.following = Following(self)
 
     def work(self) -> dict[str, object]:
-        """Follow whichever server is the source in the end; what became of it."""
+        """Follow the server that is the source in the end; return the result."""
         try:
             self.following.announce()
             wait = 2 * MEET + 2 * self.plan.catch_up + self.plan.drain + self.plan.timeout

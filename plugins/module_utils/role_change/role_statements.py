@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The statements of a switchover by server. The plan shows them, the parts run them."""
+"""The statements of a switchover, by server: the plan shows them, and the parts run them."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def start_thread(names: Names, thread: str) -> Step:
 
 
 def renew_steps(names: Names) -> list[Step]:
-    """On a replica that follows the right one already: a new connection. Where the source's host
-    lost its power, a replica goes on waiting for it to speak, for slave_net_timeout.
+    """On a replica that follows the right source already: reconnect. If the source's host lost
+    power, a replica keeps waiting for data for slave_net_timeout.
     """
     return [stop(names), start(names)]
 
@@ -167,7 +167,7 @@ def alter_event(event: ScheduledEvent, words: str) -> list[Step]:
 
 
 def shown(steps: list[Step]) -> list[str]:
-    """Statements for people, with the password hidden."""
+    """Statements for output, with the password hidden."""
     return [show(statement, arguments) for statement, arguments in steps]
 
 
@@ -178,7 +178,7 @@ def channel_of(
 
     Args:
         params: source_host, source_port, source_user, source_password, connect_retry.
-        tls: ssl, ca and verify, where None leaves the server its own way.
+        tls: ssl, ca and verify, where None keeps the server's default.
     """
     verify = tls.get("verify")
     return dict(
@@ -194,6 +194,6 @@ def merged(slave_pos: str | None, binlog_pos: str | None) -> Gtids:
     was applied or written here.
 
     Raises:
-        ValueError: one of them is no position.
+        ValueError: one of them is not a GTID position.
     """
     return gtids.position(gtids.MariadbGtids, slave_pos, binlog_pos)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was salvaged of a dead source, carried out on the candidate with its GTIDs."""
+"""Run the transactions salvaged from a dead source on the candidate, with their GTIDs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MULTI_STATEMENTS, SET_OPTION, SINGLE = 1 << 16, 0x1B, 1
 
 
 def roll_forward(part: Participant, tail: str) -> None:
-    """Carry out what was salvaged.
+    """Run the salvaged transactions.
 
     Raises:
         AbortError: the server refuses one of its statements, or does not have it afterwards.
@@ -42,7 +42,7 @@ def roll_forward(part: Participant, tail: str) -> None:
             global_text(part.monitor, "super_read_only")
         )
         if transactions and super_only not in ("0", False):
-            # read_only stays, which keeps clients out.
+            # read_only stays on, and keeps clients out.
             part.run_statements([("SET GLOBAL super_read_only = 0", None)])
         alone(server)
         for one in transactions:
@@ -63,8 +63,8 @@ def roll_forward(part: Participant, tail: str) -> None:
 
 
 def fits(part: Participant, transactions: list[log_transactions.Transaction]) -> None:
-    """Refuse what the server would end the connection for. The rows that one statement changed come
-    as one statement.
+    """Refuse a statement so long that the server would end the connection. The rows that one
+    statement changed come as one statement.
 
     Raises:
         AbortError: a statement is longer than the server takes.
@@ -72,7 +72,7 @@ def fits(part: Participant, transactions: list[log_transactions.Transaction]) ->
     limit = int(global_text(part.monitor, "max_allowed_packet"))
     for one in transactions:
         longest = max(map(len, one.statements), default=0)
-        # A byte goes with it that says what the packet is.
+        # The packet has one more byte, the command.
         if longest + 1 > limit:
             raise AbortError(
                 f"{one.gtid} of the dead source has a statement of {longest} bytes, and"
@@ -91,7 +91,7 @@ def alone(server: Server) -> None:
     if hasattr(connection, "set_server_option"):
         connection.set_server_option(SINGLE)
     elif getattr(connection, "client_flag", 0) & MULTI_STATEMENTS:
-        # PyMySQL before 1.0 asks for several, and has no way to say otherwise.
+        # PyMySQL before 1.0 asks for several, and has no option to change that.
         connection._execute_command(SET_OPTION, SINGLE.to_bytes(2, "little"))
         connection._read_packet()
 
@@ -99,7 +99,7 @@ def alone(server: Server) -> None:
 def carry_out(
     server: Server, one: log_transactions.Transaction, at_end: Callable[[], object] | None = None
 ) -> None:
-    """One transaction.
+    """Run one transaction.
 
     Args:
         at_end: is called before it is committed.

@@ -73,7 +73,7 @@ def leave_steps(names: Names, here: Sequence[ScheduledEvent]) -> list[Step]:
 
 
 def leave(server: Server, names: Names) -> list[Step]:
-    """Carry that out, and log it nowhere; the statements.
+    """Run leave_steps() without logging them; return the statements.
 
     Raises:
         ServerError: one is refused.

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a replica shows of its source's last time: the source's newest beats, and since when its own
-applier runs, which stops for whatever throws a relay log away.
+"""What a replica shows of its source's last moments: the source's newest beats, and how long its
+own applier has run, which stops for everything that discards a relay log.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.names import 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat
 
-# So many of the newest beats are read: a judge needs the last few.
+# How many of the newest beats are read: a judge needs the last few.
 NEWEST = 60
 UPTIME, BOOT_ID = "/proc/uptime", "/proc/sys/kernel/random/boot_id"
 # Of the fields behind a thread's name in /proc/PID/stat, when it was started (proc(5)).
@@ -44,7 +44,7 @@ def newest_beats(server: Server, schema: str) -> list[Beat]:
 
 
 def kernel_seconds() -> float | None:
-    """Since when this machine runs; None if it does not say."""
+    """Seconds since this machine was started; None if that is not known."""
     try:
         return float(read_text(UPTIME).split()[0])
     except (OSError, ValueError, IndexError):
@@ -75,7 +75,9 @@ def applier_seconds(server: Server, names: Names, ids: list[int] | None) -> floa
 
 
 def thread_seconds(tid: int) -> float | None:
-    """For how long a thread of a database server has run; None if it is none of this machine."""
+    """How long a thread of a database server has run, in seconds; None if it is not a thread of
+    this machine.
+    """
     now = kernel_seconds()
     try:
         leader = next(
@@ -84,7 +86,7 @@ def thread_seconds(tid: int) -> float | None:
             if line.startswith("Tgid:")
         )
         name = read_text(f"/proc/{leader}/comm").strip()
-        # The name before may have spaces and brackets of its own.
+        # The name before it may contain spaces and brackets.
         fields = read_text(f"/proc/{tid}/stat").rpartition(")")[2].split()
         started = int(fields[STARTED]) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, StopIteration):

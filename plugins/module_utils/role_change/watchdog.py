@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process that outlives a part which is killed, and brings its host into order.
+"""A process that outlives a killed part, and repairs its host.
 
 It does nothing while the part lives, and ends with it. It is begun before there is any connection,
 so that it keeps none of them open.
@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
 END = "end"
 # Seconds until all parts are there: Ansible starts one after another.
 MEET = 30
-# Seconds that a way back may take, counted from its beginning.
+# Seconds that a rollback may take, counted from its beginning.
 BACK = 30
 
 
@@ -29,8 +29,8 @@ class Watchdog:
     """The part's side of it.
 
     Args:
-        recover: what to do when the part has ended without a word; takes the last stage that it
-            told.
+        recover: what to do if the part has ended without a report; takes the last stage that it
+            reported.
         seconds: after which a part that still runs is ended, from its first stage on.
     """
 
@@ -51,7 +51,7 @@ class Watchdog:
         os.write(self.write_end, f"{stage}\n".encode("ascii"))
 
     def end(self) -> None:
-        """The part has come to its end: there is nothing to do for the watchdog."""
+        """The part has ended: the watchdog has nothing to do."""
         self.report_stage(END)
         os.close(self.write_end)
 
@@ -62,13 +62,13 @@ def serve(
     recover: Callable[[str], object],
     seconds: float,
 ) -> None:
-    """Wait for the part's end, and act where it came without a word."""
+    """Wait for the part's end, and act if it came without a report."""
     stage, deadline = "", None
     while True:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         ready = select.select([read_end], [], [], left)[0]
         if not ready:
-            # Stopped, or hanging: it must not wake up beside what is done here.
+            # The part is stopped or hangs: it must not wake up while the repair runs.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(part, signal.SIGKILL)
             break
