@@ -26,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     history,
     listing,
     rulebook,
+    rules_heartbeat,
     rules_server,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
@@ -173,7 +174,10 @@ class ActionModule(ActionBase):
         waits = backlog.line(members)
         if waits:
             display.display(f"  {waits}")
-        path = shelf.keep_verdict(rows, entries, state)
+        beating = rules_heartbeat.line(members)
+        if beating:
+            display.display(f"  {beating}")
+        path = shelf.keep_verdict(rows, entries, state, rules_heartbeat.kept(members))
         if path:
             display.display(f"  {path}")
         return path

@@ -21,6 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 OBSERVATIONS = "observations.json"
 CHECKPOINTS = "checkpoints.json"
 FINDINGS = "findings.json"
+HEARTBEAT = "heartbeat.json"
 # What the next run compares the source's counters with.
 STATE = "state.json"
 # The certificate of a failover that has not said what became of it.

@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Beats
 
 DRILL = "drill.json"
 
@@ -60,15 +61,21 @@ class ResultStore:
         rows: list[Check],
         entries: list[Finding],
         state: Look | None,
+        beats: dict[str, Beats] | None = None,
     ) -> str | None:
         """Keep checkpoints and findings, and for the next run the source's state; the path of the
         first, None in check mode.
+
+        Args:
+            beats: host -> what the heartbeat's rows on it say; nothing is kept of none.
         """
         if self.check_mode:
             return None
         run = results.open_run(self.folder, self.moment, self.run)
         results.keep_rows(run, rows)
         results.write_json(os.path.join(run, results.FINDINGS), entries)
+        if beats:
+            results.write_json(os.path.join(run, results.HEARTBEAT), beats)
         self.keep_state(state)
         return os.path.join(run, results.CHECKPOINTS)
 

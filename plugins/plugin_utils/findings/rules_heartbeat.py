@@ -48,6 +48,21 @@ def beats_of(member: Member) -> Beats | None:
     return member.facts.get("beats")
 
 
+def kept(members: Sequence[Member]) -> dict[str, Beats]:
+    """Host -> what the rows on it say, for the results."""
+    read = [member for member in members if member.info is not None]
+    return {member.host: beats for member in read if (beats := beats_of(member))}
+
+
+def line(members: Sequence[Member]) -> str:
+    """How old the newest row is on each host; empty if there is none."""
+    ages = {host: beats["age"] for host, beats in kept(members).items()}
+    if not ages:
+        return ""
+    parts = [f"{host}: {'none' if age is None else f'{age:.1f} s'}" for host, age in ages.items()]
+    return f"The heartbeat's newest row, by age (on a replica its lag): {', '.join(parts)}"
+
+
 def service_findings(member: Member) -> list[Finding]:
     now = member.facts.get("heartbeat")
     if now and now["active"] and now["enabled"]:

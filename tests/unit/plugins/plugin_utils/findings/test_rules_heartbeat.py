@@ -122,6 +122,17 @@ def test_the_rulebook_asks_if_there_is_to_be_one():
         assert ("heartbeat_service" in {entry["id"] for entry in entries}) is expected
 
 
+def test_the_results_have_the_lag_by_beats():
+    members = pair()
+    members[1].info["beats"] = dict(beats("u1"), age=None)
+    assert set(rules_heartbeat.kept(members)) == {"db1", "db2"}
+    assert rules_heartbeat.line(members).endswith(": db1: 0.5 s, db2: none")
+    members[0].info = None
+    assert set(rules_heartbeat.kept(members)) == {"db2"}
+    members[1].info["beats"] = None
+    assert rules_heartbeat.line(members) == ""
+
+
 def test_a_run_that_did_not_ask_for_the_rows_says_nothing_of_them():
     members = pair()
     for member in members:
