@@ -175,7 +175,10 @@ def present(
     lacking = beat_place.lacking(now, wanted)
     writing = [path for path in sorted(wanted) if path in lacking]
     creates = params["table"] and not has_table(server, params["schema"])
-    new_login = beat_place.LOGIN in lacking or not server.rows(*beat_units.EXISTS)
+    # Other settings may ask what its privileges do not reach.
+    new_login = not server.rows(*beat_units.EXISTS) or bool(
+        {beat_place.LOGIN, beat_place.paths(port)["settings"]} & set(lacking)
+    )
     again = bool(lacking) or new_login
     unit = f"{beat_place.unit(port)}.service"
     steps = [f"create {rows.table_name(params['schema'])}"] if creates else []
@@ -238,7 +241,10 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         if not module.check_mode:
             # It ends at once if it cannot run at all.
             active = wait_until(
-                lambda: beat_place.runs(module, port), STARTING, 1, enough=lambda runs: not runs
+                lambda: beat_place.state_of(module, port)[0],
+                STARTING,
+                1,
+                enough=lambda runs: not runs,
             )
     else:
         steps = absent(module, server, variables, now)

@@ -386,6 +386,7 @@ class Heartbeat(TypedDict):
     password_kept: bool
     enabled: bool
     active: bool
+    said: str
 
 
 class SeedMarker(TypedDict):

@@ -181,9 +181,13 @@ def test_a_beat_that_is_ended_confirms_no_other_commit(cluster):
     source.sql("CREATE TABLE IF NOT EXISTS important.others (n INT)")
     cluster.signal("STOP")
     try:
-        insert = "INSERT INTO important.others VALUES (1)"
-        clients = f"for n in 1 2 3 4 5 6; do ({source.client} -e '{insert}'; echo $n) & done; wait"
-        source.shell(f'nohup sh -c "{clients}" > /root/confirmed 2>&1 &')
+        clients = (
+            "for n in 1 2 3 4 5 6; do\n"
+            f"  ({source.client} -e 'INSERT INTO important.others VALUES (1)' && echo $n) &\n"
+            "done; wait\n"
+        )
+        source.shell("cat > /root/clients", input=clients)
+        source.shell("setsid sh /root/clients > /root/confirmed 2>&1 < /dev/null &")
         time.sleep(6)
         assert source.shell("cat /root/confirmed").stdout == ""
     finally:

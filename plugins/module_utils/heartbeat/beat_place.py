@@ -28,6 +28,8 @@ SYSTEM_USER = "dbre-semisync-beat"
 # MySQL before 5.7.8 takes 16 characters.
 ACCOUNT = ("dbre_semi_beat", "localhost")
 LOGIN, START = "login", "start"
+# How the service begins what it says if its account does not let it in; see heartbeat.py.
+REFUSED = "its login is refused"
 # The programs, which all servers of a host share.
 SHARED = ("program", "answer", "places")
 
@@ -60,11 +62,12 @@ def read_service(module: AnsibleModule, server_port: int) -> Heartbeat | None:
     Returns:
         python that runs this, files: path -> text of those that are there, password_kept: whether
         only the service can read the password's file, enabled: whether it starts with the host,
-        active: whether it runs.
+        active: whether it runs, said: what it said last of itself.
     """
     where = paths(server_port)
     if not any(os.path.lexists(where[name]) for name in ("settings", "service")):
         return None
+    active, said = state_of(module, server_port)
     return {
         "python": sys.executable,
         "files": {
@@ -74,21 +77,25 @@ def read_service(module: AnsibleModule, server_port: int) -> Heartbeat | None:
         },
         "password_kept": password_kept(where["password"]),
         "enabled": os.path.lexists(enabled_link(server_port)),
-        "active": runs(module, server_port),
+        "active": active,
+        "said": said,
     }
 
 
-def runs(module: AnsibleModule, server_port: int) -> bool:
+def state_of(module: AnsibleModule, server_port: int) -> tuple[bool, str]:
+    """(whether it runs, what it said last of itself)."""
     systemctl = module.get_bin_path("systemctl")
     if not systemctl:
-        return False
-    words = [systemctl, "is-active", "--quiet", f"{unit(server_port)}.service"]
-    return command.run(module, words)[0] == 0
+        return False, ""
+    shown = ["show", "--property=ActiveState,StatusText", f"{unit(server_port)}.service"]
+    output = command.run(module, [systemctl, *shown])[1]
+    values = dict(line.partition("=")[::2] for line in output.splitlines())
+    return values.get("ActiveState") == "active", values.get("StatusText", "")
 
 
 def lacking(now: Heartbeat | None, wanted: dict[str, str]) -> list[str]:
     """What has to be done, so that a host's service is what is wanted: the paths of files that
-    differ, LOGIN if its password is lost, START if it does not run.
+    differ, LOGIN if its account does not let it in, START if it does not run.
 
     Args:
         now: result of read_service().
@@ -97,7 +104,7 @@ def lacking(now: Heartbeat | None, wanted: dict[str, str]) -> list[str]:
     if now is None:
         return [*sorted(wanted), LOGIN, START]
     differing = [path for path, text in sorted(wanted.items()) if now["files"].get(path) != text]
-    if not now["password_kept"]:
+    if not now["password_kept"] or now["said"].startswith(REFUSED):
         differing.append(LOGIN)
     if not now["enabled"] or not now["active"]:
         differing.append(START)

@@ -99,6 +99,7 @@ StartLimitIntervalSec=0
 [Service]
 User={beat_place.SYSTEM_USER}
 ExecStart={python} {where["program"]} {where["settings"]} %b
+NotifyAccess=main
 Restart=always
 RestartSec=1
 IPAddressDeny=any

@@ -34,18 +34,18 @@ TABLE = {
         " its server is not the journal's source, if no replica reads from it, or while a row waits"
         " for its acknowledgement.",
         ROLE_CHANGE,
-        "journalctl -u dbre-semisync-heartbeat-PORT on the source says why. If its login is"
-        " refused, drop the account dbre_semi_beat on that host and run site.yml.",
+        "The evidence has what the service says; journalctl -u dbre-semisync-heartbeat-PORT has"
+        " more. site.yml repairs the service and its account.",
     ),
     "heartbeat_service": Kind(
         WARNING,
         "The heartbeat's service does not run on this host",
-        "`semisync_heartbeat_seconds` is not 0, and the service is not there, not running or not"
-        " enabled",
+        "`semisync_heartbeat_seconds` is not 0, and the service is not there, not running, not"
+        " enabled, or its login is refused",
         "Nothing is recorded while this host is the source: after a failover, a replica has no"
         " service that would go on.",
         ROLE_CHANGE,
-        "Run site.yml, which sets it up and starts it.",
+        "Run site.yml, which sets it up, gives it another account and starts it.",
     ),
     "heartbeat_degraded": Kind(
         WARNING,

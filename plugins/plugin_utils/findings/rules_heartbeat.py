@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
@@ -65,27 +66,32 @@ def line(members: Sequence[Member]) -> str:
 
 def service_findings(member: Member) -> list[Finding]:
     now = member.facts.get("heartbeat")
-    if now and now["active"] and now["enabled"]:
-        return []
     if now is None:
         words = "it is not there"
+    elif now["said"].startswith(beat_place.REFUSED):
+        words = now["said"]
+    elif now["active"] and now["enabled"]:
+        return []
     else:
         words = "it is not enabled" if now["active"] else "it does not run"
     return [finding("heartbeat_service", member, words)]
 
 
 def stopped_findings(source: Member, limit: float) -> list[Finding]:
-    beats = beats_of(source)
-    if beats is None:
-        return [finding("heartbeat_stopped", source, "its rows could not be read")]
+    beats, service = beats_of(source), source.facts.get("heartbeat")
     own = journal.identity(source.facts["variables"])
-    if beats["age"] is None:
-        return [finding("heartbeat_stopped", source, "it has written no row")]
-    if beats["server"] == own and beats["age"] <= limit:
+    if beats is None:
+        words = "its rows could not be read"
+    elif beats["age"] is None:
+        words = "it has written no row"
+    elif beats["server"] == own and beats["age"] <= limit:
         return []
-    words = f"the newest row is {beats['age']:.0f} s old"
-    if beats["server"] != own:
-        words += f" and of another server ({beats['server']})"
+    else:
+        words = f"the newest row is {beats['age']:.0f} s old"
+        if beats["server"] != own:
+            words += f" and of another server ({beats['server']})"
+    if service and service["said"]:
+        words += f"; its service says: {service['said']}"
     return [finding("heartbeat_stopped", source, words)]
 
 

@@ -13,7 +13,10 @@ Its arguments are a file with its settings and the boot id of the host.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import socket
 import sys
 import threading
 import time
@@ -348,6 +351,17 @@ class Pen(Server):
             self.over.set()
 
 
+def tell_systemd(words: str) -> None:
+    """What `systemctl status` shows of the service (sd_notify(3))."""
+    path = os.environ.get("NOTIFY_SOCKET")
+    if not path:
+        return
+    # An abstract socket's name begins with a zero.
+    address = "\0" + path[1:] if path.startswith("@") else path
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to:
+        to.sendto(f"STATUS={words}".encode(), address)
+
+
 class Heart:
     """Beats while its server is the source.
 
@@ -369,6 +383,7 @@ class Heart:
         if words != self.said:
             self.said = words
             print(words, file=sys.stderr, flush=True)
+            tell_systemd(words)
 
     def turn(self) -> float:
         """Beat if that is right now; the seconds until the next turn."""
@@ -377,7 +392,9 @@ class Heart:
             after = self.interval if self.once() else min(POLL, self.interval)
         except (UnknownError, pymysql.err.MySQLError, OSError, EOFError) as error:
             self.pen.drop()
-            self.say(f"no beat: {' '.join(str(error).split()) or type(error).__name__}")
+            words = " ".join(str(error).split()) or type(error).__name__
+            refused = getattr(error, "kind", "") == "login"
+            self.say(f"{'its login is refused' if refused else 'no beat'}: {words}")
             after = POLL
         return max(0.0, begin + max(after, self.pause) - time.monotonic())
 
@@ -387,11 +404,17 @@ class Heart:
         why = silent(seen, self.begins)
         if why:
             self.say(f"silent: {why}")
+            self.pause = 0.0
             return False
         values = self.asker.ask(lambda: self.asker.beat(seen, self.boot, self.killed))
         old = self.asker.ask(lambda: self.asker.old(seen.wall))
         self.write(values, old)
-        self.say("it is the source and beats")
+        if self.pen.wrong:
+            words = " ".join(str(self.pen.wrong).split())
+            self.pen.drop()
+            self.say(f"a beat failed: {words or type(self.pen.wrong).__name__}")
+        else:
+            self.say("it is the source and beats")
         return True
 
     def write(self, values: list[Any], old: int | None) -> None:
@@ -399,10 +422,11 @@ class Heart:
         self.pen.commit()
         if self.pen.over.wait(max(PATIENCE, self.interval)):
             self.pause = 0.0
-        else:
+        elif self.kills:
             self.end_waiting()
-        if self.pen.wrong:
-            self.pen.drop()
+        else:
+            self.say("a beat waits for its acknowledgement")
+            self.pen.over.wait()
 
     def end_waiting(self) -> None:
         """Wait for a beat that waits; end it as soon as no other commit waits with it."""
@@ -411,7 +435,7 @@ class Heart:
             try:
                 sessions = self.asker.ask(self.asker.sessions)
                 asking = self.asker.connection.thread_id()
-                if self.kills and waits_alone(sessions, mine, asking):
+                if waits_alone(sessions, mine, asking):
                     self.asker.ask(lambda: self.asker.kill(mine))
                     self.killed += 1
                     self.pause = min(max(2 * self.pause, FIRST_PAUSE), LONGEST_PAUSE)

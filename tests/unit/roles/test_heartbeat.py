@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import socket
 import sys
 import threading
 from pathlib import Path
 
 import pymysql
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_units, rows
+from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import (
+    beat_place,
+    beat_units,
+    rows,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
@@ -323,14 +328,31 @@ def test_a_beat_that_waits_with_others_waits_on(monkeypatch):
 
 
 def test_mysql_is_not_asked_to_end_what_it_does_not_end(monkeypatch):
-    looks = []
-
-    def sessions():
-        looks.append(1)
-        if len(looks) == 3:
-            connection.free.set()
-        return [MINE, ASKING]
-
-    made, connection, killed = heart("mysql", sessions, monkeypatch)
+    made, connection, killed = heart("mysql", lambda: [MINE, ASKING], monkeypatch)
+    threading.Timer(0.3, connection.free.set).start()
     made.write([], None)
-    assert (killed, made.killed) == ([], 0) and len(looks) >= 3
+    assert (killed, made.killed, made.pen.wrong) == ([], 0, None)
+    assert connection.free.is_set() and connection.commits == 1
+
+
+def test_it_tells_systemd_what_it_does(monkeypatch, tmp_path):
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listening.bind(str(tmp_path / "notify"))
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    made = program.Heart(settings("mysql", (9, 7, 0)), "boot")
+
+    def refused():
+        raise program.UnknownError("(1045, 'Access denied')", "login")
+
+    monkeypatch.setattr(made, "once", refused)
+    made.turn()
+    said = listening.recv(1000).decode()
+    assert said.startswith("STATUS=" + beat_place.REFUSED)
+    listening.close()
+
+
+def test_a_server_that_is_silent_forgets_its_pause():
+    made = program.Heart(settings("mysql", (9, 7, 0)), "boot")
+    made.pause = 10.0
+    made.asker.ask = lambda _look: seen(OPEN, [RUNS], None, [READER])
+    assert made.once() is False and made.pause == 0.0

@@ -98,6 +98,7 @@ def test_what_its_account_may_do(engine, version, everywhere):
         ({"password_kept": False}, ["login"]),
         ({"enabled": False}, ["start"]),
         ({"active": False}, ["start"]),
+        ({"said": "its login is refused: (1045, 'Access denied')"}, ["login"]),
     ],
 )
 def test_what_a_service_lacks(change, lacks):
@@ -108,6 +109,7 @@ def test_what_a_service_lacks(change, lacks):
         "password_kept": True,
         "enabled": True,
         "active": True,
+        "said": "silent: read_only is ON",
         **change,
     }
     expected = sorted(wanted) if lacks is None else lacks

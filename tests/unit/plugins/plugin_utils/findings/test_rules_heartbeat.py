@@ -32,7 +32,7 @@ def pair(engine="mysql"):
     members = samples.pair(engine)
     own = journal.identity(members[0].info["variables"])
     for member in members:
-        member.info["heartbeat"] = {"active": True, "enabled": True}
+        member.info["heartbeat"] = {"active": True, "enabled": True, "said": "it beats"}
         member.info["beats"] = beats(own)
     return members
 
@@ -84,8 +84,12 @@ def test_only_the_source_beats_and_now(host, change, expected):
     "service,words",
     [
         (None, "it is not there"),
-        ({"active": False, "enabled": True}, "it does not run"),
-        ({"active": True, "enabled": False}, "it is not enabled"),
+        ({"active": False, "enabled": True, "said": ""}, "it does not run"),
+        ({"active": True, "enabled": False, "said": ""}, "it is not enabled"),
+        (
+            {"active": True, "enabled": True, "said": "its login is refused: (1045"},
+            "its login is refused: (1045",
+        ),
     ],
 )
 def test_a_service_that_is_wanted_runs_on_every_host(service, words):

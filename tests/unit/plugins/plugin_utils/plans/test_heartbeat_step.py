@@ -31,6 +31,7 @@ def installed(member, interval, begins):
         "password_kept": True,
         "enabled": True,
         "active": True,
+        "said": "",
     }
 
 
