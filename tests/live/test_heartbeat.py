@@ -223,8 +223,9 @@ def test_a_service_that_stands_still_is_found(cluster):
     # The row of another server, as in a split brain.
     time.sleep(14)
     columns = "number, server, boot, monotonic, wall, uptime, facts, gtid"
-    values = "1000000000, 'another', 'boot', 1, UNIX_TIMESTAMP(NOW(6)), 1, '{}', ''"
-    replica.sql(f"SET sql_log_bin = 0; INSERT INTO {TABLE} ({columns}) VALUES ({values})")
+    values = "MAX(number) + 1000, 'another', 'boot', 1, UNIX_TIMESTAMP(NOW(6)), 1, '{}', ''"
+    insert = f"INSERT INTO {TABLE} ({columns}) SELECT {values} FROM {TABLE}"
+    replica.sql(f"SET sql_log_bin = 0; {insert}")
     try:
         found = cluster.findings()
     finally:
