@@ -146,7 +146,7 @@ class ActionModule(ActionBase):
         display.display(
             f"{suite['title']}\n  cluster {known.name}, {len(suite['cells'])} cells,"
             f" {suite['repetitions']} repetitions, profile {self.arguments['profile']}, load from"
-            f" {known.client()}: {runs} runs, about {schedule.in_words(expected)}"
+            f" {known.client()}: {runs} runs, about {schedule.duration_text(expected)}"
             + (f"; resuming the interrupted run {interrupted}" if interrupted else "")
         )
 
@@ -275,7 +275,7 @@ class ActionModule(ActionBase):
         cell = cell_of(result, step)
         run = next(run for run in cell["repetitions"] if run["number"] == step["repetition"])
         seconds = schedule.expected_seconds(result, steps[position:], run_record.walls(result))
-        left = schedule.in_words(seconds)
+        left = schedule.duration_text(seconds)
         display.display(run_record.line(cell, run, position, len(steps), left))
 
     def confirm(self) -> dict[str, object]:
@@ -339,7 +339,7 @@ class ActionModule(ActionBase):
         rows = check.at(results.stamp(ended), points)
         if rows:
             results.keep_rows(os.path.dirname(path), rows)
-        display.display(run_record.summary(result, path))
+        display.display(run_record.end_of_run_text(result, path))
         return {
             "changed": False,
             "path": path,

@@ -11,8 +11,8 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.catch_up import (
-    complaint,
     progress_line,
+    time_is_up_message,
 )
 
 MODULE = "dbre.semisync.semisync_catch_up"
@@ -52,7 +52,7 @@ class ActionModule(ActionBase):
             progress = (host, seen, first["missing_at_first"], target, seconds)
             if seconds >= timeout:
                 if boolean(arguments.get("required", True)):
-                    seen.update(failed=True, msg=complaint(*progress))
+                    seen.update(failed=True, msg=time_is_up_message(*progress))
                 break
             display.display(progress_line(*progress))
         result.update(seen)

@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chap
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report.page import write_page
 
 display = Display()
 
@@ -70,7 +70,7 @@ class ActionModule(ActionBase):
         folder = results.cluster_folder(results_dir, name)
         try:
             path = results.find_run(folder, run)
-            summary, page, verdict = write(
+            summary, page, verdict = write_page(
                 path,
                 name,
                 results.stamp(results.now()),

@@ -206,7 +206,7 @@ class ActionModule(ActionBase):
         # Not at the top: Ansible compiles it at each import, and few runs are a drill.
         from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
 
-        judged = drill_outcome.judge(
+        judged = drill_outcome.drill_seen(
             seen["plan"],
             seen["rows"],
             seen["stopped"],
@@ -217,7 +217,7 @@ class ActionModule(ActionBase):
         judged["checkpoints"] = check.at(shelf.at, judged["checkpoints"])
         path = shelf.keep_drill(judged)
         display.display(check.table(judged["checkpoints"], shelf.cluster))
-        display.display(f"  {drill_outcome.summary(judged)}" + (f"\n  {path}" if path else ""))
+        display.display(f"  {drill_outcome.drill_line(judged)}" + (f"\n  {path}" if path else ""))
         words = f"drill of {judged['replica']} failed: {judged['reason']}"
         failure = {"failed": True, "msg": f"Cluster {shelf.cluster}: {words}"}
         return {
@@ -236,7 +236,9 @@ class ActionModule(ActionBase):
         promise that all of them make, and the heartbeat.
         """
         rows = [settings.KEYS[key] for key in (*keys, "promise", "heartbeat_seconds")]
-        values, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar), rows)
+        values, wrong = promise.promised_settings(
+            cluster.TaskVariables(task_vars, self._templar), rows
+        )
         if wrong:
             raise AnsibleActionFail("; ".join(wrong))
         return values

@@ -53,7 +53,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     # After the state, with its GTIDs: see there.
     measured = ack_wait.read_ack_wait(module, info)
     applies = backlog_of(module) if measure_backlog and info["channel"] else None
-    on_host = process.read(
+    on_host = process.server_on_host(
         module,
         variables,
         params["option_file"],
@@ -71,7 +71,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
             variables,
             on_host["pid"],
         ),
-        "answer": place.read(int(variables["port"] or 0)),
+        "answer": place.installed_answer(int(variables["port"] or 0)),
         "seed": marker.read_marker(variables.get("port")),
         "certificates": server_files.read_certificates(variables, files.read_text),
     }
@@ -81,11 +81,11 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
 
 
 def backlog_of(module: AnsibleModule) -> Backlog | None:
-    """What backlog.read() says."""
+    """What backlog.measured_backlog() says."""
     # Not at the top: hosts compile it and the GTIDs' types at each import, most for nothing.
     from ansible_collections.dbre.semisync.plugins.module_utils.replication import backlog
 
-    return backlog.read(module)
+    return backlog.measured_backlog(module)
 
 
 def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:

@@ -165,7 +165,7 @@ def wanted_steps(
     return [
         step
         for existing in accounts
-        for step in account.statements(
+        for step in account.password_steps(
             names,
             user,
             existing,
@@ -196,7 +196,7 @@ def accounts_of(server: Server, names: Names, user: str) -> list[account.Known]:
     ]
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def set_account(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Create the account, or change its password on every host part it has."""
     params = module.params
     user, of_password, keep_old = (
@@ -218,7 +218,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         refuse_strangers(module, server, not kept)
     if steps and not module.check_mode:
         execute(server, steps, alone=of_password)
-    before = account.describe(user, accounts, params["password"])
+    before = account.accounts_text(user, accounts, params["password"])
     hosts = [existing["host"] for existing in accounts] or [params["host"]]
     after = account.predict(user, hosts, kept) if steps else before
     return {
@@ -244,7 +244,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     connection.work(
-        module, run, f"the server refuses account or password of {module.params['user']}"
+        module, set_account, f"the server refuses account or password of {module.params['user']}"
     )
 
 

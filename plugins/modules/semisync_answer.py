@@ -241,7 +241,7 @@ def absent(
 
 def said_now(server_port: int) -> Said | None:
     """What the answer reports now; None if there is none."""
-    now = place.read(server_port)
+    now = place.installed_answer(server_port)
     return now["said"] if now else None
 
 
@@ -255,10 +255,10 @@ def said_in_time(server_port: int) -> Said | None:
     )
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def set_answer(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     variables = server.variables()
     port = int(variables["port"] or 0)
-    now = place.read(port)
+    now = place.installed_answer(port)
     said = None
     wanted = wanted_files(module, names, variables)
     if module.params["state"] == "present":
@@ -266,7 +266,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         said = None if module.check_mode else said_in_time(port)
         if said and said["kind"] == "login":
             # An answer that was stopped says only after its start that its password is not right.
-            steps += present(module, server, names, variables, place.read(port), wanted)
+            steps += present(module, server, names, variables, place.installed_answer(port), wanted)
             said = said_in_time(port)
     else:
         steps = absent(
@@ -304,7 +304,7 @@ def main() -> None:
         required_if=[("state", "present", ["port", "program", "places"])],
         supports_check_mode=True,
     )
-    connection.work(module, run, "the HTTP answer could not be set up")
+    connection.work(module, set_answer, "the HTTP answer could not be set up")
 
 
 if __name__ == "__main__":

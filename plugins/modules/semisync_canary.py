@@ -161,8 +161,8 @@ held:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.wait import look, watch
-from ansible_collections.dbre.semisync.plugins.module_utils.canary.write import write
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.wait import wait_for_row, watch
+from ansible_collections.dbre.semisync.plugins.module_utils.canary.write import write_canary
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
 
@@ -185,7 +185,9 @@ def main() -> None:
     if module.params["mode"] == "watch":
         module.exit_json(**watch(module))
     connection.work(
-        module, write if module.params["mode"] == "write" else look, "the canary failed"
+        module,
+        write_canary if module.params["mode"] == "write" else wait_for_row,
+        "the canary failed",
     )
 
 

@@ -106,7 +106,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.connection im
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def wait_for_replica(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Wait, and record that a seeded replica has caught up."""
     result = catch_up.wait(module, server, names)
     if module.params["target"] is not None and result["caught_up"] and not module.check_mode:
@@ -129,7 +129,7 @@ def main() -> None:
         required_together=[("file", "position")],
         supports_check_mode=True,
     )
-    connection.work(module, run, "the replica cannot be asked")
+    connection.work(module, wait_for_replica, "the replica cannot be asked")
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ def start_or_stop(module: AnsibleModule, replica: Replica, before: Channel | Non
     return steps
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def set_channel(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring the channel to the wanted state; return what it was, and how it got there."""
     params = module.params
     replica = Replica(module, server, names)
@@ -194,8 +194,8 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         "channel": before,
         "statements": [channel.show(statement, arguments) for statement, arguments in steps],
         "diff": {
-            "before": channel.describe(before),
-            "after": channel.predict(before, params) if steps else channel.describe(before),
+            "before": channel.channel_text(before),
+            "after": channel.predict(before, params) if steps else channel.channel_text(before),
         },
     }
 
@@ -227,7 +227,7 @@ def main() -> None:
         required_if=[("state", "configured", ("source_host", "source_user", "source_password"))],
         supports_check_mode=True,
     )
-    connection.work(module, run, "working on the channel failed")
+    connection.work(module, set_channel, "working on the channel failed")
 
 
 if __name__ == "__main__":

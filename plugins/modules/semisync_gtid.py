@@ -138,7 +138,7 @@ CHANNEL_STEPS = {
 }
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def gtid_step(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Take the step."""
     step = module.params["step"]
     if step in MODE_STEPS:
@@ -175,7 +175,7 @@ def main() -> None:
         required_if=[("step", "convert", ("source_place",))],
         supports_check_mode=True,
     )
-    connection.work(module, run, f"step {module.params['step']} failed")
+    connection.work(module, gtid_step, f"step {module.params['step']} failed")
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def present(
 ) -> list[str]:
     """Bring table, files, account and unit to what is wanted; what was done."""
     params, port = module.params, int(variables["port"] or 0)
-    lacking = beat_place.lacking(now, wanted)
+    lacking = beat_place.differences(now, wanted)
     writing = [path for path in sorted(wanted) if path in lacking]
     creates = params["table"] and not has_table(server, params["schema"])
     # Other settings may ask what its privileges do not reach.

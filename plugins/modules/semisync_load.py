@@ -368,7 +368,7 @@ def check(params: LoadOptions) -> str:
     return reason
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def run_load(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Run the load as often as wanted; return the module's result."""
     params = module.params
     schema = params["schema"] or "semisync_load_" + uuid.uuid4().hex[:12]
@@ -389,7 +389,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         "changed": True,
         "runs": runs,
         "valid": bool(runs) and len(good) == len(runs),
-        "summary": mysqlslap.summary(good) if good else {},
+        "summary": mysqlslap.spread_of_runs(good) if good else {},
         "command": " ".join(words),
     }
 
@@ -422,7 +422,7 @@ def main() -> None:
     wrong = check(params)
     if wrong:
         module.fail_json(msg=wrong)
-    connection.work(module, run, "the load failed")
+    connection.work(module, run_load, "the load failed")
 
 
 if __name__ == "__main__":

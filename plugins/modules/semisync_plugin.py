@@ -166,7 +166,7 @@ def statuses(server: Server, names: Names, side: Side) -> Values:
     return by_key(names.statuses(side), server.semisync_status())
 
 
-def settle(
+def wait_for_acknowledgement(
     read: Callable[[], Values],
     before: Values,
     seconds: float = SETTLE_SECONDS,
@@ -199,7 +199,7 @@ def restart_io(names: Names) -> list[str]:
     return [f"{word} {names.replica_word} IO_THREAD" for word in ("STOP", "START")]
 
 
-def describe(
+def plugin_text(
     plugins: dict[str, str], variables: Mapping[str, object], wanted: Mapping[str, int | str]
 ) -> str:
     """One side of the diff: the plugins and the variables in question."""
@@ -253,7 +253,7 @@ def restarts(
     return restart_io(names) if connected and (steps or asleep) else []
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def set_plugin(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Bring plugin and variables to the wanted state; return what was done."""
     side = module.params["side"]
     wanted = module.params["variables"]
@@ -274,7 +274,7 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
     # INSTALL PLUGIN reads the option files, so a variable may already have its wanted value.
     execute(module, server, steps)
     if later and not module.check_mode:
-        settle(lambda: statuses(server, names, side), counted)
+        wait_for_acknowledgement(lambda: statuses(server, names, side), counted)
     execute(module, server, later)
     again = restarts(
         module,
@@ -304,8 +304,8 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
         "statements": done,
         "status": {key: value for key, value in status.items() if value is not None},
         "diff": {
-            "before": describe(plugins, variables, wanted),
-            "after": describe(after[0], after[1], wanted),
+            "before": plugin_text(plugins, variables, wanted),
+            "after": plugin_text(after[0], after[1], wanted),
         },
     }
 
@@ -320,7 +320,7 @@ def main() -> None:
         ),
         supports_check_mode=True,
     )
-    connection.work(module, run, "working on the plugin failed")
+    connection.work(module, set_plugin, "working on the plugin failed")
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def path_of(module: AnsibleModule) -> str:
     return pulse.PATTERN % module.params["token"]
 
 
-def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def write_pulses(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     """Insert rows until the file is gone or the time is up."""
     path = path_of(module)
     # The files of interrupted runs, so that their writers end.
@@ -224,7 +224,7 @@ def put(stream: TextIO, item: dict[str, Any]) -> None:
     stream.flush()
 
 
-def read(path: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
+def read_pulses(path: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
     """pulse.parse() of the file; nothing if there is none."""
     try:
         with open(path) as stream:
@@ -254,11 +254,11 @@ def wait(module: AnsibleModule) -> dict[str, object]:
 
     def look() -> tuple[list[dict[str, Any]], list[str], str]:
         """The rows, how they differ from what is wanted, and why no more will come."""
-        header, rows, error = read(path_of(module))
+        header, rows, error = read_pulses(path_of(module))
         gone = bool(header) and not alive(header)
         if gone:
             # Rows that it wrote since the last read.
-            header, rows, error = read(path_of(module))
+            header, rows, error = read_pulses(path_of(module))
         ended = error or ("the writer on the source is gone" if gone else "")
         if not header and not ended:
             # If the server does not answer, a writer never creates its file.
@@ -283,7 +283,7 @@ def end(module: AnsibleModule) -> dict[str, object]:
     """Remove the file, which ends the writer, and return its rows."""
     path = path_of(module)
     if module.check_mode or not os.path.exists(path):
-        header, rows, error = read(path)
+        header, rows, error = read_pulses(path)
         return {"changed": bool(header), "rows": rows, "error": error}
     with open(path) as stream:
         os.unlink(path)
@@ -329,7 +329,7 @@ def main() -> None:
         module.exit_json(**(wait if mode == "wait" else end)(module))
     if module.check_mode:
         module.exit_json(changed=True)
-    connection.work(module, write, "the pulse failed")
+    connection.work(module, write_pulses, "the pulse failed")
 
 
 if __name__ == "__main__":

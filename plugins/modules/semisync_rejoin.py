@@ -244,14 +244,14 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        run(module, module.params["plan"] or {})
+        rejoin_step(module, module.params["plan"] or {})
     except PlanError as error:
         module.fail_json(msg=f"what this host was given to do is not understood: {error}")
     except (*replay.ERRORS, prepare.ReadyError, OSError) as error:
         module.fail_json(msg=str(error))
 
 
-def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
+def rejoin_step(module: AnsibleModule, given: Mapping[str, object]) -> None:
     """Do the step, and leave the module.
 
     Args:
@@ -288,7 +288,7 @@ def on_server(module: AnsibleModule, step: str, given: Mapping[str, object]) -> 
             return replay.replay(module, ReplayPlan.from_dict(given), server, names)
         if step == "record":
             return prepare.record(module, RejoinRecordPlan.from_dict(given), server, names)
-        what = {"release": prepare.release, "settle": prepare.settle}[step]
+        what = {"release": prepare.release, "settle": prepare.settle_as_replica}[step]
         return what(module, RejoinPlan.from_dict(given), server, names)
 
     connection.work(module, work, f"step {step} failed")

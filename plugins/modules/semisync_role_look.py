@@ -153,12 +153,12 @@ def main() -> None:
     )
     login.require_driver(module)
     try:
-        read(module, module.params["plan"] or {})
+        look_at_host(module, module.params["plan"] or {})
     except PlanError as error:
         module.fail_json(msg=f"what this host was given to do is not understood: {error}")
 
 
-def read(module: AnsibleModule, given: Mapping[str, object]) -> None:
+def look_at_host(module: AnsibleModule, given: Mapping[str, object]) -> None:
     """Do the step, and leave the module.
 
     Raises:

@@ -171,7 +171,7 @@ def io_runs(server: Server, names: Names) -> bool:
     return channel is not None and channel["io_running"] in ("Yes", "Connecting", "Preparing")
 
 
-def settle(module: AnsibleModule, server: Server, names: Names) -> None:
+def wait_for_replicas(module: AnsibleModule, server: Server, names: Names) -> None:
     """Wait until the source's replicas are connected as the replication mode requires.
 
     Raises:
@@ -272,7 +272,7 @@ def present(module: AnsibleModule, server: Server, names: Names) -> SettingResul
         if account and created:
             create_account(server, account, params["schema"] or "")
         if side == "source" and mode:
-            settle(module, server, names)
+            wait_for_replicas(module, server, names)
     if user_host and created:
         statements = [*statements, f"CREATE USER {account_name(*user_host)}"]
     return {
@@ -301,7 +301,7 @@ def absent(module: AnsibleModule, server: Server, names: Names) -> SettingResult
     }
 
 
-def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def set_variables(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     result = (present if module.params["state"] == "present" else absent)(module, server, names)
     after = "".join(f"{statement};\n" for statement in result["statements"])
     return dict(result, diff={"before": "", "after": after})
@@ -364,7 +364,7 @@ def main() -> None:
         )
     connection.work(
         module,
-        run,
+        set_variables,
         "the server refused a setting",
         connect,
     )

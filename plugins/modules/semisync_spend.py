@@ -126,7 +126,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     login.require_driver(module)
-    step = notice.settle if module.params["done"] else notice.give
+    step = notice.close_rows if module.params["done"] else notice.give
     connection.work(module, step, "the journal cannot be written")
 
 

@@ -363,12 +363,12 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        run(module, module.params["plan"] or {})
+        switchover_step(module, module.params["plan"] or {})
     except PlanError as error:
         module.fail_json(msg=f"what this host was given to do is not understood: {error}")
 
 
-def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
+def switchover_step(module: AnsibleModule, given: Mapping[str, object]) -> None:
     """Do the step, and leave the module.
 
     Args:
@@ -395,8 +395,8 @@ def run(module: AnsibleModule, given: Mapping[str, object]) -> None:
         module.exit_json(**part_run.run_part(module, part))
     failed = f"step {step} failed"
     if step == "after":
-        work(module, cleanup.settle, SwitchoverPlan.from_dict(given), failed)
-    what = {"freeze": io_thread.stop, "thaw": io_thread.start}[step]
+        work(module, cleanup.settle_roles, SwitchoverPlan.from_dict(given), failed)
+    what = {"freeze": io_thread.stop, "thaw": io_thread.resume_io_thread}[step]
     work(module, what, IoThreadPlan.from_dict(given), failed)
 
 

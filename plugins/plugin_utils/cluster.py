@@ -95,12 +95,12 @@ def members(
         # The source speaks for its cluster, as long as it is in the play.
         cluster.sort(key=lambda member: member.side != "source")
     me = task_vars["inventory_hostname"]
-    for words in [sides.announcement(name, decided), *map(held.words, away)]:
+    for words in [sides.announcement(name, decided), *map(held.held_reason, away)]:
         if words and said_by(words, me) is None:
             display.display(words)
     for one in away:
         if one.member.host == me:
-            raise HeldError(f"Nothing was changed. {held.words(one)}")
+            raise HeldError(f"Nothing was changed. {held.held_reason(one)}")
     return name, cluster
 
 
@@ -151,7 +151,7 @@ def known_members(
     hostvars, groups = task_vars["hostvars"], task_vars["groups"]
     me = task_vars["inventory_hostname"]
     name = str(task_vars.get("semisync_cluster", DEFAULT))
-    mine = promise.read(hostvars[me])[0] if own is not None else settings.Settings()
+    mine = promise.promised_settings(hostvars[me])[0] if own is not None else settings.Settings()
     cluster = []
     for side, group in GROUPS:
         for host in groups.get(group, []):
@@ -164,7 +164,7 @@ def known_members(
             if unsaid and lost(task_vars, host):
                 member.info, member.error = None, LOST
             if own is not None:
-                theirs = promise.read(variables)[0]
+                theirs = promise.promised_settings(variables)[0]
                 member.settings = own if host == me else settings.of_another_host(own, mine, theirs)
             cluster.append(member)
     return name, cluster
@@ -198,14 +198,14 @@ def judge_inputs(task_vars: Mapping[str, Any]) -> None:
         RefusedError: all that is wrong, at once.
     """
     hostvars, me = task_vars["hostvars"], task_vars["inventory_hostname"]
-    wrong = promise.read(hostvars[me], explicit=True)[1]
+    wrong = promise.promised_settings(hostvars[me], explicit=True)[1]
     where = me
     if not any(words.startswith("semisync_cluster ") for words in wrong):
         where = f"Cluster {str(hostvars[me].get('semisync_cluster', DEFAULT))!r}"
         wrong = [
             f"{host}: {words}"
             for host in hosts_of(task_vars)
-            for words in promise.read(hostvars[host], explicit=True)[1]
+            for words in promise.promised_settings(hostvars[host], explicit=True)[1]
         ] + unknown_variables(task_vars)
     if wrong:
         raise RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")

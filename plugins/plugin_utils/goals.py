@@ -32,7 +32,7 @@ Result = Mapping[str, object]
 
 def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Result:
     """What has to be done for semi-synchronous replication."""
-    own, wrong = promise.read(variables)
+    own, wrong = promise.promised_settings(variables)
     try:
         name, members = cluster.members(variables.task_vars, info_from, own=own)
     except cluster.HeldError:
@@ -54,7 +54,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
         or problems.of_cluster(members, own),
     )
     mine = cluster.of_host(variables.task_vars, members)
-    made = apply.make(mine, members, own, bool(options["hold_back"]))
+    made = apply.set_up_plan(mine, members, own, bool(options["hold_back"]))
     cluster.refuse(
         variables.task_vars,
         name,
@@ -70,20 +70,23 @@ def plan_removal(variables: TaskVariables, info_from: str, _options: Options) ->
     # Not at the top: Ansible compiles it at each import, and most runs do not need it.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import removal
 
-    name, members, mine = cluster.judged(variables.task_vars, info_from, removal.problems)
+    name, members, mine = cluster.judged(variables.task_vars, info_from, removal.removal_problems)
     remains = removal.remains(mine)
     for words in remains:
         display.warning(words)
-    return {**removal.make(mine, members), "remains": remains, "cluster": name}
+    return {**removal.removal_plan(mine, members), "remains": remains, "cluster": name}
 
 
 def plan_gtid(variables: TaskVariables, info_from: str, _options: Options) -> Result:
     """The way from file and position to GTIDs."""
     # Not at the top: Ansible compiles it at each import, and most runs do not need it.
-    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import gtid
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.gtid import (
+        conversion_problems,
+        gtid_plan,
+    )
 
-    name, members, mine = cluster.judged(variables.task_vars, info_from, gtid.problems)
-    return {**gtid.make(mine, members), "cluster": name}
+    name, members, mine = cluster.judged(variables.task_vars, info_from, conversion_problems)
+    return {**gtid_plan(mine, members), "cluster": name}
 
 
 def plan_sides(variables: TaskVariables, info_from: str, _options: Options) -> Result:
@@ -104,7 +107,7 @@ def plan_drill(variables: TaskVariables, info_from: str, _options: Options) -> R
     # Not at the top: Ansible compiles it at each import, and most runs do not need it.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import drill
 
-    own, wrong = promise.read(variables)
+    own, wrong = promise.promised_settings(variables)
     name, members = cluster.members(variables.task_vars, info_from, active_only=True)
     units = {
         member.host: variables.task_vars["hostvars"][member.host].get("semisync_service")
@@ -117,7 +120,7 @@ def plan_drill(variables: TaskVariables, info_from: str, _options: Options) -> R
     )
     if wrong:
         raise cluster.RefusedError(f"Nothing was stopped. Cluster {name!r}: {'; '.join(wrong)}")
-    drills = drill.make(members, own, units)
+    drills = drill.drill_plan(members, own, units)
     return {"drills": drills, "source": source_of(members).host, "cluster": name}
 
 

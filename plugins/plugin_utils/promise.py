@@ -39,7 +39,7 @@ def is_lossless(wanted: Settings) -> bool:
     return wanted.get("promise") == LOSSLESS
 
 
-def read(
+def promised_settings(
     values: Mapping[str, object], rows: Iterable[Setting] = settings.ROWS, explicit: bool = False
 ) -> tuple[Settings, list[str]]:
     """The public variables as settings.read() returns them; the promise decides those that are not

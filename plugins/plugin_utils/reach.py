@@ -28,7 +28,7 @@ def answered(token: str, said: Mapping[str, Any]) -> bool:
     return token in str(said.get("stdout", ""))
 
 
-def words(said: Mapping[str, Any]) -> str:
+def connection_message(said: Mapping[str, Any]) -> str:
     """What the connection said instead, in one line."""
     text = " ".join(f"{said.get('stderr', '')} {said.get('stdout', '')}".split())
     return text or f"a command ended with {said.get('rc')}, and nothing was said"
@@ -68,4 +68,4 @@ class Reaching(ActionBase):
         except AnsibleError as error:
             raise AnsibleConnectionFailure(" ".join(str(error).split())) from error
         if not answered(token, said):
-            raise AnsibleConnectionFailure(words(said))
+            raise AnsibleConnectionFailure(connection_message(said))

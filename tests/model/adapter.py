@@ -285,7 +285,7 @@ class Adapter(Results):
             raise ValueError("it was not opened")
         wrong = [
             *interrupted_failover.not_frozen(opened, known),
-            *interrupted_failover.problems(opened, known.members),
+            *interrupted_failover.finish_problems(opened, known.members),
         ]
         if wrong:
             return refusal(("again",))

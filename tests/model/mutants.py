@@ -80,7 +80,7 @@ def first_seen(right: Any) -> Any:
     """The window of a degraded source begins at the look that saw it."""
 
     def begin(evidence: Any) -> float | None:
-        last = last_look.look(evidence)
+        last = last_look.look_at_source(evidence)
         if last["status"] != "ON":
             return survivors.moment_of(last.get("degraded_since") or last["at"])
         return right(evidence)
@@ -97,7 +97,7 @@ QUIET: dict[str, Any] = {"shutdown": False, "off": False, "dumps": [], "started"
 
 def counted(evidence: Any) -> list[str]:
     """Strangers by their number only."""
-    last = last_look.look(evidence)
+    last = last_look.look_at_source(evidence)
     replicas = [member for member in evidence.members if member.side == "replica"]
     return ["one"] * max(0, int(last.get("clients") or 0) - len(replicas))
 

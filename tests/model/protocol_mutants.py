@@ -92,7 +92,7 @@ def attached_later() -> None:
 
 def anything_is_clean() -> None:
     """A former source with transactions of its own is attached."""
-    put(errant, "judge", lambda _old, _new: errant.Judged(errant.CLEAN))
+    put(errant, "errant_verdict", lambda _old, _new: errant.Judged(errant.CLEAN))
 
 
 def unfenced_first() -> None:

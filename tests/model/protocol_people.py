@@ -227,7 +227,7 @@ class Person:
         """switchover.yml, of a cluster that is well."""
         members = members_of(self.world)
         looks = looks_of(self.world, members)
-        plan = switchover_plan.make(
+        plan = switchover_plan.planned_switchover(
             "c", members, looks, settings(self.target), "feed", "switch", None
         )
         return self.run(plan["hosts"])
@@ -239,7 +239,9 @@ class Person:
         wrong = switchover_plan.interrupted_problems(members, row, looks)
         if wrong:
             raise DeadEndError("; ".join([*self.story, f"switchover.yml refuses: {wrong}"]))
-        plan = switchover_plan.make("c", members, looks, settings(self.target), TOKEN, mode, row)
+        plan = switchover_plan.planned_switchover(
+            "c", members, looks, settings(self.target), TOKEN, mode, row
+        )
         done = self.run(plan["hosts"])
         self.story.append(f"switchover.yml ({mode}): {said(done)}")
 
@@ -310,7 +312,7 @@ class Person:
         dead = opened.source if known else opened.target.host
         for member in members:
             member.side = "source" if member.host == dead else "replica"
-        wrong = interrupted_failover.problems(opened, members)
+        wrong = interrupted_failover.finish_problems(opened, members)
         if wrong:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {wrong}"]))
         evidence = self.evidence(members, None)

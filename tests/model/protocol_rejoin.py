@@ -117,7 +117,7 @@ class Rejoin:
         server, new = self.world.servers[self.host], self.world.servers[to]
         if not (server.up and new.up):
             raise gone()
-        judged = errant.judge(
+        judged = errant.errant_verdict(
             errant.from_info(self.host, read(server)), errant.from_info(to, read(new))
         )
         own = server.executed - new.executed

@@ -220,7 +220,7 @@ class Run:
         kind = FailoverPlan if self.failing else SwitchoverPlan
         module: Any = Module(host)
         dog: Any = warden
-        return part_run.make(module, kind.from_dict(self.plans[host]), dog)
+        return part_run.participant_of(module, kind.from_dict(self.plans[host]), dog)
 
     def one(self, host: str) -> None:
         self.wardens[host] = Warden()

@@ -63,7 +63,7 @@ def clean(
         by_gtid=True,
         strict=True if mariadb else None,
     )
-    judged = errant.judge(old, there)
+    judged = errant.errant_verdict(old, there)
     doubt = errant.unlogged("source", engine, VERSIONS[engine], "1" if synced else "0", power)
     return judged.verdict == errant.CLEAN and not doubt
 

@@ -76,7 +76,7 @@ def fixture_run(tmp_path_factory):
             (folder / f"benchmark-{name}.json").write_text(json.dumps(made), encoding="utf-8")
     refused = test_page_of_rejoin.rejoin(test_page_of_rejoin.ALONE, "refused")
     (folder / "rejoin.json").write_text(json.dumps(refused), encoding="utf-8")
-    page.write(str(folder), "default", "2026-11-21T15:00:00Z", BenchmarkChapter)
+    page.write_page(str(folder), "default", "2026-11-21T15:00:00Z", BenchmarkChapter)
     return folder
 
 

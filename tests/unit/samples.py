@@ -23,7 +23,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import make
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import set_up_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import OTHER_SIDE
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -310,7 +310,7 @@ def settle(members):
 
 def steps(members, wanted_settings, hold_back=True):
     """What the roles do for a cluster, in order: functions without arguments."""
-    plans = {one.host: make(one, members, wanted_settings, hold_back) for one in members}
+    plans = {one.host: set_up_plan(one, members, wanted_settings, hold_back) for one in members}
     todo = []
     source = source_of(members)
     todo += [
@@ -359,7 +359,7 @@ def carry_out(members, wanted_settings, stage="full", apply="restart", stop_afte
     done = 0
     wanted_settings = Settings(wanted_settings, stage=stage, apply=apply)
     for hold_back in (True, False):
-        held = any(make(one, members, wanted_settings)["held"] for one in members)
+        held = any(set_up_plan(one, members, wanted_settings)["held"] for one in members)
         todo = steps(members, wanted_settings, hold_back)
         for step in todo if stop_after is None else todo[: max(0, stop_after - done)]:
             step()
@@ -431,7 +431,7 @@ def replicating(engine, replicas=1, version=None):
 
 def plans(members, wanted_settings=None, hold_back=True, **how):
     wanted_settings = Settings(wanted_settings or SETTINGS, **how)
-    return {one.host: make(one, members, wanted_settings, hold_back) for one in members}
+    return {one.host: set_up_plan(one, members, wanted_settings, hold_back) for one in members}
 
 
 def changed(found):

@@ -77,8 +77,10 @@ def captured_plans() -> set[str]:
     for engine in ("mysql", "mariadb"):
         members = samples.pair(engine)
         for member in members:
-            keys |= set(apply.make(member, members, samples.SETTINGS))
-            keys |= set(removal.make(member, members)) | set(gtid.make(member, members))
+            keys |= set(apply.set_up_plan(member, members, samples.SETTINGS))
+            keys |= set(removal.removal_plan(member, members)) | set(
+                gtid.gtid_plan(member, members)
+            )
     return keys
 
 
@@ -88,7 +90,7 @@ def test_the_page_of_the_plan_names_every_key_and_no_other():
 
 def test_the_page_of_the_drill_names_every_part_of_a_drill():
     members = samples.pair("mysql")
-    (planned,) = drill.make(members, samples.SETTINGS, {})
+    (planned,) = drill.drill_plan(members, samples.SETTINGS, {})
     words = text(PROJECT / "plugins" / "modules" / "semisync_plan.py", "RETURN")
     assert [key for key in planned if key not in words] == []
 

@@ -23,6 +23,8 @@ UNTYPED, ANY_SHARE = 61, 0.055
 LONG_FUNCTION, LONG_FUNCTIONS = 40, 25
 # Lines; what is shorter and has one importer belongs in that.
 SMALL_FILE = 60
+# In how many files a public function's name may be. Ansible calls main() of every module.
+FILES_OF_A_NAME, ANSIBLES_OWN = 4, {"main"}
 # The callback is one file, which Ansible shapes.
 DENSEST, SHAPED_BY_ANSIBLE = 8.05, {"callback"}
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PLUGINS}
@@ -112,3 +114,13 @@ def test_a_small_file_has_more_than_one_importer() -> None:
         if len(by) == 1 and len(path.read_text(encoding="utf-8").splitlines()) < SMALL_FILE
     ]
     assert [name for name in small if name != "__init__.py"] == []
+
+
+def test_a_public_function_s_name_is_in_few_files() -> None:
+    names = Counter(
+        name
+        for tree in TREES.values()
+        for name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        if not name.startswith("_") and name not in ANSIBLES_OWN
+    )
+    assert {name: count for name, count in names.items() if count > FILES_OF_A_NAME} == {}

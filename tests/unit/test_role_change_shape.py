@@ -52,19 +52,6 @@ def test_a_file_s_name_is_found_once():
     assert {path.name for path in OURS if names[path.name] > 1} <= TWICE
 
 
-def test_a_public_function_s_name_is_in_few_files():
-    names = Counter(
-        node.name
-        for path in HOST_FILES
-        for node in tree(path).body
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-    )
-    here = {
-        node.name for path in OURS for node in tree(path).body if isinstance(node, ast.FunctionDef)
-    }
-    assert {name: names[name] for name in here if names[name] > 4} == {}
-
-
 def test_no_plan_is_poured_over_a_module_s_parameters():
     code = [*HOST_FILES, *test_walls.MODULES]
     assert [path.name for path in code if "params.update(" in path.read_text("utf-8")] == []

@@ -62,7 +62,7 @@ def enabled_link(server_port: int) -> str:
     return f"{UNITS}/sockets.target.wants/{unit(server_port)}.socket"
 
 
-def read(server_port: int) -> Answer | None:
+def installed_answer(server_port: int) -> Answer | None:
     """What is on this host; None if no answer was ever set up.
 
     Returns:
@@ -92,7 +92,7 @@ def lacking(now: Answer | None, wanted: dict[str, str]) -> list[str]:
     LOGIN if its account is refused, START if it does not answer.
 
     Args:
-        now: result of read().
+        now: result of installed_answer().
         wanted: result of units.files().
     """
     if now is None:

@@ -70,7 +70,7 @@ class Phantoms:
         Raises:
             TailError: it is not understood.
         """
-        for one in log_transactions.statements(lines, self.comment):
+        for one in log_transactions.printed_statements(lines, self.comment):
             name = one.begins()
             if name:
                 self.finished()

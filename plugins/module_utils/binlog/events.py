@@ -99,7 +99,7 @@ class Description(NamedTuple):
         return self.heads[kind - 1]
 
 
-def describe(event: Event) -> Description:
+def file_description(event: Event) -> Description:
     """What a file's first event says.
 
     Raises:
@@ -166,7 +166,7 @@ def read_events(
             raise EventError(f"there is no event at {place}")
         if known is None:
             event = parse_event(data[:-4])
-            known = describe(event)
+            known = file_description(event)
             # It has one in any case; the mark was not there when it was made.
             plain = event.data[:FLAGS] + bytes([event.flags & 0xFF & ~IN_USE]) + event.data[18:]
             if known.summed and SIZE.unpack(data[-4:])[0] != zlib.crc32(plain):

@@ -103,7 +103,7 @@ def is_set(text: bytes) -> bool:
     return bool(SET.match(text))
 
 
-def statements(
+def printed_statements(
     lines: disguise.Lines, comment: Callable[[bytes], object] | None = None
 ) -> Iterator[Statement]:
     """The statements that mysqlbinlog prints, with what clients wrote in its place again.
@@ -211,7 +211,7 @@ class Reader:
         Raises:
             TailError: it is not understood, or has what cannot be carried out again.
         """
-        for one in statements(lines, comment):
+        for one in printed_statements(lines, comment):
             gtid = one.begins()
             if gtid.upper() == ANONYMOUS:
                 raise TailError("it has transactions without GTIDs")

@@ -51,7 +51,7 @@ class History:
         Raises:
             TailError: it is not understood.
         """
-        for one in log_transactions.statements(lines, self.comment):
+        for one in log_transactions.printed_statements(lines, self.comment):
             name = one.begins()
             if one.ends:
                 self.closed()

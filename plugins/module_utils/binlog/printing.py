@@ -106,8 +106,8 @@ def of_file(
             part.begin,
             part.stop,
         )
-        with subprocess.Popen(  # noqa: S603 - trust.words() has looked at the program
-            trust.words(list(words)),
+        with subprocess.Popen(  # noqa: S603 - trust.trusted_command() has looked at the program
+            trust.trusted_command(list(words)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

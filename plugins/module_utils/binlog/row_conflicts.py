@@ -151,7 +151,7 @@ class Meeting:
             TailError: it is not understood.
         """
         rows = Rows(self.row)
-        for one in log_transactions.statements(lines, rows.comment):
+        for one in log_transactions.printed_statements(lines, rows.comment):
             if one.written:
                 self.statement(one.text)
         rows.finished()

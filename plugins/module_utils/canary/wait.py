@@ -60,7 +60,7 @@ def read_standing(server: Server, schema: str) -> Standing:
     }
 
 
-def look(module: AnsibleModule, server: Server, _names: Names) -> dict[str, object]:
+def wait_for_row(module: AnsibleModule, server: Server, _names: Names) -> dict[str, object]:
     return wait(module, server)
 
 

@@ -130,7 +130,7 @@ def write_rows(
     return written, before
 
 
-def write(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+def write_canary(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     params = module.params
     schema, table, rows = params["schema"], params["table"], params["rows"]
     # A table that exists before replication does would have to be copied to the replicas.

@@ -93,7 +93,7 @@ def state_of(module: AnsibleModule, server_port: int) -> tuple[bool, str]:
     return values.get("ActiveState") == "active", values.get("StatusText", "")
 
 
-def lacking(now: Heartbeat | None, wanted: dict[str, str]) -> list[str]:
+def differences(now: Heartbeat | None, wanted: dict[str, str]) -> list[str]:
     """What has to be done, so that a host's service is what is wanted: the paths of files that
     differ, LOGIN if its account does not let it in, START if it does not run.
 

@@ -16,7 +16,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.answer.units import 
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place, rows
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat.beat_place import ACCOUNT
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
-from ansible_collections.dbre.semisync.plugins.module_utils.replication.account import native_hash
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
     NEVER,
     SOURCE,
@@ -160,6 +159,10 @@ def creation(names: Names, schema: str, password: str, threads: bool) -> list[St
     """
     by = f"WITH {names.account_plugin} BY" if names.account_plugin else "BY"
     if names.mariadb:
+        from ansible_collections.dbre.semisync.plugins.module_utils.replication.account import (
+            native_hash,
+        )
+
         # Its general log has the statement as it was.
         by, password = "BY PASSWORD", native_hash(password)
     most = f" WITH MAX_USER_CONNECTIONS {CONNECTIONS}"

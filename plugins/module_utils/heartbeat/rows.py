@@ -15,12 +15,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import filled, quote
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat, BeatFacts
 
 TABLE = "semisync_heartbeat"

@@ -18,7 +18,7 @@ BECOME = (
 PYTHON = "/usr/bin/python3"
 
 
-def words(command: list[str], uid: int, gid: int) -> list[str]:
+def command_as_user(command: list[str], uid: int, gid: int) -> list[str]:
     """The command, run with the rights of this user; unchanged if that is the current user, or if
     the current user is not root.
 

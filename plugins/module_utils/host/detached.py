@@ -45,7 +45,9 @@ class Starting:
             self.number = None
 
 
-def start(work: Callable[[], Any], keep: Collection[int] | None, complaint: str = "") -> None:
+def start_detached(
+    work: Callable[[], Any], keep: Collection[int] | None, complaint: str = ""
+) -> None:
     """Start a process that does the work and ends. When this returns, init is its parent, and
     signals to the caller's session and group do not reach it.
 
@@ -66,7 +68,7 @@ def start(work: Callable[[], Any], keep: Collection[int] | None, complaint: str 
             os.setsid()
             # The second fork gives the process to init.
             if os.fork() == 0:
-                run(work, keep, complaint)
+                run_and_exit(work, keep, complaint)
             status = 0
         finally:
             os._exit(status)
@@ -79,7 +81,7 @@ def start_and_wait(
     keep: Collection[int] | None,
     seconds: float | None = None,
 ) -> bool:
-    """start() a process, and wait until it is ready.
+    """start_detached() a process, and wait until it is ready.
 
     Args:
         work: what it does; it calls ready() of its argument, or close() if it never will be.
@@ -100,7 +102,7 @@ def start_and_wait(
 
     try:
         try:
-            start(begin, None if keep is None else [read_end, write_end, *keep])
+            start_detached(begin, None if keep is None else [read_end, write_end, *keep])
         finally:
             os.close(write_end)
         readable = select.select([read_end], [], [], seconds)[0]
@@ -109,7 +111,7 @@ def start_and_wait(
         os.close(read_end)
 
 
-def run(work: Callable[[], Any], keep: Collection[int] | None, complaint: str) -> None:
+def run_and_exit(work: Callable[[], Any], keep: Collection[int] | None, complaint: str) -> None:
     """What the new process does before it ends."""
     try:
         let_go(keep)

@@ -128,10 +128,8 @@ def executable(pid: int) -> str | None:
 
 def find_program(cmdline: list[str], executable_path: str | None, basedir: str) -> str | None:
     """The server's program, as the kernel names it. If the kernel hides it, or names its launcher,
-    such as valgrind: from the command line, or under basedir. It is run through trust.words(): a
+    such as valgrind: from the command line, or under basedir. trust.trusted_command() runs it: a
     compromised server may write its own command line.
-
-    Never from the PATH: that program may be another server's, which reads other files.
     """
     kernel = [executable_path] if executable_path else []
     name = program_word([word for word in kernel if is_program(word)]) or program_word(cmdline)
@@ -215,7 +213,9 @@ def defaults_file(arguments: list[str]) -> str | None:
     return None
 
 
-def read(module: AnsibleModule, variables: Variables, option_file: str | None = None) -> OnHost:
+def server_on_host(
+    module: AnsibleModule, variables: Variables, option_file: str | None = None
+) -> OnHost:
     """The unit, program and option files of the server on this host.
 
     Args:
@@ -316,7 +316,7 @@ def print_defaults(
     if not server.program:
         return None, [], server.unknown
     words = [server.program, *arguments, "--print-defaults"]
-    code, printed, stderr = command.run(module, trust.words(words), environment)
+    code, printed, stderr = command.run(module, trust.trusted_command(words), environment)
     if code == 0 and PRINTED in printed:
         return " ".join(words), chosen(option_files.print_defaults_pairs(printed)), ""
     said = " ".join(stderr.split()) or f"nothing of them, and ended with {code}"
@@ -388,7 +388,7 @@ def find_place(
         reader = find_tool(module, ("my_print_defaults",), folders)
         if reader:
             _dummy, output, _dummy2 = command.run(
-                module, trust.words([reader, "--help"]), environment
+                module, trust.trusted_command([reader, "--help"]), environment
             )
             files = option_files.parse_default_files(output)
     files = [

@@ -71,7 +71,7 @@ def trusted(path: str) -> bool:
         return False
 
 
-def words(command: list[str]) -> list[str]:
+def trusted_command(command: list[str]) -> list[str]:
     """The command as root may run it: unchanged if only root could have created its program, else
     with the rights of the user who could.
     """
@@ -80,11 +80,11 @@ def words(command: list[str]) -> list[str]:
     except OSError:
         # It cannot be run either; running it will report that.
         return command
-    return as_user.words(command, *user) if user else command
+    return as_user.command_as_user(command, *user) if user else command
 
 
 def hand_over(program: str, *paths: str) -> None:
-    """Give our files to the user that a program is run as; see words()."""
+    """Give our files to the user that a program is run as; see trusted_command()."""
     try:
         user = stranger(program)
     except OSError:

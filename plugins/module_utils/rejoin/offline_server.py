@@ -192,7 +192,7 @@ def help_of(
         "--verbose",
         "--help",
     ]
-    _status, printed, errors = command.run(module, trust.words(words))
+    _status, printed, errors = command.run(module, trust.trusted_command(words))
     if not parse_help(printed).get("datadir"):
         said = " ".join(errors.split())[-200:]
         raise PlaceError(f"{' '.join(words)} does not say where its data are: {said}")

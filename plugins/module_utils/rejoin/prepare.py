@@ -99,7 +99,7 @@ def ready(module: AnsibleModule, plan: RejoinPlan) -> dict[str, object]:
         if not down:
             systemctl(module, plan, "stop")
             down = True
-        kept = keep(module, plan)
+        kept = copy_data(module, plan)
     if down:
         begin(module, plan, bool(cut), path)
     if cut:
@@ -292,7 +292,7 @@ def close(module: AnsibleModule, plan: RejoinPlan) -> list[str]:
                 steps.append(("SET GLOBAL super_read_only = 0", None))
             if channels.default_channel(server.channels(names)):
                 # It was attached by hand, or it is of its time as a replica.
-                steps += [role_statements.stop(names), *role_statements.forget_steps(names)]
+                steps += [role_statements.stop_replica(names), *role_statements.forget_steps(names)]
         run_steps(server, steps)
         if canonical_value(global_text(server, "read_only")) != "1":
             raise ReadyError("it does not become read-only")
@@ -318,7 +318,7 @@ def release(
             module.fail_json(msg=f"it follows {channel['source_host']}: stop that first")
         # What is left of its time as a replica; all of it is applied.
         steps += [
-            *([role_statements.stop(names)] if running else []),
+            *([role_statements.stop_replica(names)] if running else []),
             *role_statements.forget_steps(names),
         ]
     if names.mariadb:
@@ -338,7 +338,7 @@ def unfence(module: AnsibleModule, option_file: OptionFile) -> dict[str, object]
     return {"changed": taken}
 
 
-def settle(
+def settle_as_replica(
     module: AnsibleModule, plan: RejoinPlan, server: Server, names: Names
 ) -> dict[str, object]:
     """Leave its events to the source, before its next start would run them; then unfence() it."""
@@ -378,7 +378,7 @@ def used(folder: str) -> int:
     return size
 
 
-def keep(module: AnsibleModule, plan: RejoinPlan) -> dict[str, str]:
+def copy_data(module: AnsibleModule, plan: RejoinPlan) -> dict[str, str]:
     """Copy the data of a server that does not run beside them; where, or why not. A copy that a run
     made since it lost its role is enough.
 

@@ -182,7 +182,7 @@ def has_only(account: Known, password: str) -> bool:
     return len(account["accepts"]) == 1 and bool(matches(*(account["accepts"][0] + (password,))))
 
 
-def statements(
+def password_steps(
     names: Names,
     user: str,
     account: Known,
@@ -326,7 +326,7 @@ def drop_second(names: Names, user: str, account: Known) -> str:
     return f"ALTER USER '{user}'@'{account['host']}' DISCARD OLD PASSWORD"
 
 
-def describe(user: str, accounts: list[Known], password: str) -> str:
+def accounts_text(user: str, accounts: list[Known], password: str) -> str:
     """The accounts for a diff: which passwords they accept, without showing any."""
     words = {
         True: "the new password",

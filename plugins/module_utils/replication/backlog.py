@@ -46,7 +46,7 @@ class Look(NamedTuple):
     at: float
 
 
-def look(server: Server, names: Names) -> Look | None:
+def backlog_at_once(server: Server, names: Names) -> Look | None:
     """None if it follows no source."""
     channel = channels.default_channel(server.channels(names))
     if not channel:
@@ -100,7 +100,7 @@ def measure(
         None; busy, whether it had something to apply all the time, so that this is its full speed;
         or None if it follows no source.
     """
-    first = look(server, names)
+    first = backlog_at_once(server, names)
     if first is None:
         return None
     result: Backlog = {
@@ -117,7 +117,7 @@ def measure(
     rest = result["left"]
     for looks in itertools.count(1):
         sleep(max(0.0, first.at + looks * PAUSE - time.monotonic()))
-        last = look(server, names) or last
+        last = backlog_at_once(server, names) or last
         done = applied_between(names, first, last)
         # Only what had been received at the first look counts: is some of it still to apply?
         rest = left(names, with_received_of(last, first))
@@ -142,7 +142,7 @@ def with_received_of(one: Look, first: Look) -> Look:
     return one._replace(channel=channel)
 
 
-def read(module: AnsibleModule) -> Backlog | None:
+def measured_backlog(module: AnsibleModule) -> Backlog | None:
     """measure() on a separate connection; None if the server has gone meanwhile."""
     try:
         cursor = login.connect(module)

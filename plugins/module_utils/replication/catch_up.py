@@ -52,7 +52,7 @@ class Look(TypedDict):
     stopped: str
 
 
-def look(params: Target, server: Server, names: Names) -> Look:
+def replica_progress(params: Target, server: Server, names: Names) -> Look:
     """How far the replica is: {'caught_up', 'missing', 'place', 'seconds_behind', 'stopped'}.
 
     Args:
@@ -88,11 +88,11 @@ def wait(module: AnsibleModule, server: Server, names: Names) -> dict[str, objec
     """
     params = module.params
     begin = time.monotonic()
-    first = look(params, server, names)
+    first = replica_progress(params, server, names)
     last = first
     if not (first["caught_up"] or first["stopped"] or module.check_mode):
         last = wait_until(
-            lambda: look(params, server, names),
+            lambda: replica_progress(params, server, names),
             params["timeout"],
             POLL_SECONDS,
             enough=lambda seen: seen["caught_up"] or seen["stopped"],

@@ -231,7 +231,7 @@ def show(statement: str, arguments: tuple[object, ...] | None) -> str:
     return statement % tuple(shown)
 
 
-def describe(channel: Channel | None) -> str:
+def channel_text(channel: Channel | None) -> str:
     """A channel for the diff."""
     if channel is None:
         return "no channel\n"
@@ -267,4 +267,4 @@ def predict(before: Channel | None, params: Mapping[str, object]) -> str:
         after.update(
             (key, params.get(name)) for name, dummy, key in TLS if params.get(name) is not None
         )
-    return describe(cast("Channel", after))
+    return channel_text(cast("Channel", after))

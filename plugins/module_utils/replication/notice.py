@@ -105,7 +105,7 @@ def give(
         )
 
 
-def settle(
+def close_rows(
     module: AnsibleModule,
     server: Server,
     names: Names,

@@ -39,7 +39,7 @@ def read_once(module: AnsibleModule) -> State:
             # Read before what a look proves: the look has not seen a change that is made meanwhile.
             past = journal.past(server, schema)
             return {
-                **read.read(server),
+                **read.server_state(server),
                 **past,
                 "journal": journal.newest(server, schema),
             }

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
 
-def settle(
+def settle_roles(
     module: AnsibleModule, plan: SwitchoverPlan, server: Server, names: Names
 ) -> dict[str, object]:
     """Clean up after the role has moved."""
@@ -77,7 +77,7 @@ def steps(plan: SwitchoverPlan, server: Server, names: Names) -> list[Step]:
         wanted.append((set_statement("event_scheduler", 1), None))
     if plan.part == SOURCE and stands_still(server, names):
         # If the server was restarted meanwhile, its fence kept its channel from starting.
-        wanted.append(role_statements.start(names))
+        wanted.append(role_statements.start_replica(names))
     return wanted
 
 
@@ -110,7 +110,7 @@ def take_fence_away(module: AnsibleModule, plan: SwitchoverPlan) -> bool:
     read_only_dropin.take_away(ours.path, ours.kind)
     if plan.part == TARGET or not ours.reader:
         return True
-    _status, printed, _errors = command.run(module, trust.words(shlex.split(ours.reader)))
+    _status, printed, _errors = command.run(module, trust.trusted_command(shlex.split(ours.reader)))
     options = option_files.effective(option_files.print_defaults_pairs(printed))
     if canonical_value(options.get("read_only", "0")) == "1":
         return True

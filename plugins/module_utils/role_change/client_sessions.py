@@ -50,7 +50,7 @@ def long_transactions(server: Server, seconds: float = LONG) -> list[Session]:
     ]
 
 
-def in_words(sessions: list[Session]) -> str:
+def sessions_text(sessions: list[Session]) -> str:
     """Sessions as text for a message, without their statements."""
     return ", ".join(
         f"session {one['id']} of {one['user']} for {one['seconds']} s" for one in sessions[:10]

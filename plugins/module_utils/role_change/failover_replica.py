@@ -164,7 +164,7 @@ class FailoverReplica(Participant):
                 )
                 return self.result(UNDONE, reason)
             # After a failed move both threads may be stopped.
-            both = [role_statements.start(self.names)]
+            both = [role_statements.start_replica(self.names)]
             self.run_statements(both if self.following.moved else io_thread.start_steps(self.names))
             return self.result(REFUSED, reason)
         except (ServerError, AbortError) as error:

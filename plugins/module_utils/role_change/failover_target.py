@@ -289,13 +289,13 @@ class FailoverTarget(Participant):
         given = position_steps(self) if self.tail else []
         if not self.promotion.promoted:
             both = given or self.gave_up
-            again = [role_statements.start(self.names)]
+            again = [role_statements.start_replica(self.names)]
             return [*given, *(again if both else io_thread.start_steps(self.names))]
         return [
             *given,
             (role_statements.side_statement(self.names, SOURCE, False), None),
             (role_statements.side_statement(self.names, REPLICA, True), None),
-            role_statements.start(self.names),
+            role_statements.start_replica(self.names),
         ]
 
     def recover(self, stage: str) -> dict[str, object]:

@@ -120,7 +120,7 @@ class Following:
                 f" apply ({stopped}), and would throw them away with a new connection. See to its"
                 " applier, and START SLAVE"
             )
-        part.run_statements([role_statements.start(names)])
+        part.run_statements([role_statements.start_replica(names)])
 
     def close(self) -> None:
         """Withdraw the announcement of this part."""

@@ -17,9 +17,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.client_sessions import (
     NEVER_ENDED,
     Session,
-    in_words,
     long_transactions,
     privileged_users,
+    sessions_text,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -75,7 +75,7 @@ def end_statement(other: Server, number: int, thread: threading.Thread) -> str:
     Returns:
         What was in progress at that time, in words.
     """
-    waiting = in_words(busy(other, number))
+    waiting = sessions_text(busy(other, number))
     kill(other, number, "QUERY ")
     thread.join(KILLED_SECONDS)
     if thread.is_alive():
@@ -172,7 +172,7 @@ def stand_still(server: Server, names: Names, seconds: float) -> str:
     """
     deadline, alike, last = time.monotonic() + seconds, 0, ""
     while alike < READINGS:
-        seen = locks.look(server, "", (), names.logged_position).position
+        seen = locks.flags_of_part(server, "", (), names.logged_position).position
         alike, last = (alike + 1 if alike and seen == last else 1), seen
         # A position that settles at the last moment counts as settled.
         if alike < READINGS and time.monotonic() >= deadline:

@@ -103,7 +103,7 @@ def read_stopped(server: Server, names: Names, schema: str) -> dict[str, object]
     }
 
 
-def start(
+def resume_io_thread(
     module: AnsibleModule, plan: IoThreadPlan, server: Server, names: Names
 ) -> dict[str, object]:
     """Restart the IO thread if this run has stopped it."""

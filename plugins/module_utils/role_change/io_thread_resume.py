@@ -50,7 +50,7 @@ def leave(name: str, act: Callable[[], None], seconds: float = RESUME_AFTER) -> 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(name)
         listener.listen(1)
-        detached.start(
+        detached.start_detached(
             lambda: serve(listener, act, seconds),
             [listener.fileno()],
             "an IO thread that a failover stopped was not started again",
@@ -83,12 +83,12 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
 
 def release(name: str) -> bool:
     """Dismiss the process; False if it is gone: it may have acted."""
-    return told(name, GO) == GONE
+    return reply_to(name, GO) == GONE
 
 
 def renew(name: str) -> bool:
     """Restart the process's timeout; False if it is gone."""
-    return told(name, STAY) == STAYS
+    return reply_to(name, STAY) == STAYS
 
 
 def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> dict[str, object]:
@@ -96,7 +96,7 @@ def keep_stopped(module: AnsibleModule, plan: IoThreadPlan) -> dict[str, object]
     return {"changed": False, "renewed": renew(address(module, plan.token))}
 
 
-def told(name: str, word: bytes) -> bytes:
+def reply_to(name: str, word: bytes) -> bytes:
     """The process's answer to a request; nothing if it is gone."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(ANSWER)

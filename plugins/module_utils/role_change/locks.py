@@ -100,7 +100,7 @@ def take(server: Server, name: str, seconds: float) -> bool:
     return bool(row["got"] == 1)
 
 
-def look(
+def flags_of_part(
     server: Server,
     token: str,
     flags: tuple[str, ...],

@@ -53,7 +53,7 @@ FAILOVER_PARTS: Mapping[str, type[FailoverTarget] | type[FailoverReplica]] = {
 RESTART = 60
 
 
-def make(
+def participant_of(
     module: AnsibleModule,
     plan: SwitchoverPlan | FailoverPlan,
     dog: watchdog.Watchdog | None = None,
@@ -79,12 +79,12 @@ def run_part(module: AnsibleModule, plan: SwitchoverPlan | FailoverPlan) -> dict
         longest = watchdog.seconds(plan.timeout) + more
 
         def recover(stage: str) -> dict[str, object]:
-            return try_again(RESTART, lambda: make(module, plan)).recover(stage)
+            return try_again(RESTART, lambda: participant_of(module, plan)).recover(stage)
 
         # Before there is any connection.
         dog = watchdog.Watchdog(recover, longest)
     try:
-        return make(module, plan, dog).run()
+        return participant_of(module, plan, dog).run()
     finally:
         if dog:
             dog.end()

@@ -145,15 +145,15 @@ class Participant(ABC):
         return self.peers[host]
 
     def look(self, host: str, *names: str) -> locks.Seen:
-        """locks.look() at another member.
+        """locks.flags_of_part() at another member.
 
         Raises:
             ServerError: it cannot be asked.
         """
-        return locks.look(self.peer(host), self.token, names, self.names.logged_position)
+        return locks.flags_of_part(self.peer(host), self.token, names, self.names.logged_position)
 
     def look_here(self, *names: str) -> locks.Seen:
-        return locks.look(self.monitor, self.token, names, self.names.logged_position)
+        return locks.flags_of_part(self.monitor, self.token, names, self.names.logged_position)
 
     @property
     def host(self) -> str:

@@ -69,11 +69,11 @@ def put(
     """
     path = place(ours, kind)
     if kind == "drop-in":
-        write(path, lines(group, words, more), 0o644)
+        write_whole(path, lines(group, words, more), 0o644)
     else:
         text = without_block(read_text(path) if os.path.exists(path) else "")
         end = "" if text.endswith("\n") or not text else "\n"
-        write(path, text + end + block(lines(group, words, more)))
+        write_whole(path, text + end + block(lines(group, words, more)))
     return path
 
 
@@ -92,11 +92,11 @@ def take_away(ours: str, kind: str) -> bool:
     text = read_text(path)
     rest = without_block(text)
     if rest != text:
-        write(path, rest)
+        write_whole(path, rest)
     return rest != text
 
 
-def write(path: str, text: str, mode: int | None = None) -> None:
+def write_whole(path: str, text: str, mode: int | None = None) -> None:
     """As a whole or not at all; an existing file keeps its owner and mode. Through a link only if
     root alone could have made it: the folder may belong to the server's user.
 

@@ -48,11 +48,11 @@ def side_statement(names: Names, side: Side, on: bool) -> str:
     return set_statement(names.variables(side)["enabled"], int(on))
 
 
-def stop(names: Names) -> Step:
+def stop_replica(names: Names) -> Step:
     return f"STOP {names.replica_word}", None
 
 
-def start(names: Names) -> Step:
+def start_replica(names: Names) -> Step:
     return f"START {names.replica_word}", None
 
 
@@ -68,13 +68,13 @@ def renew_steps(names: Names) -> list[Step]:
     """On a replica that follows the right source already: reconnect. If the source's host lost
     power, a replica keeps waiting for data for slave_net_timeout.
     """
-    return [stop(names), start(names)]
+    return [stop_replica(names), start_replica(names)]
 
 
 def promote_steps(names: Names) -> list[Step]:
     """On the target, once it has applied everything. Its channel is kept, for the way back."""
     return [
-        stop(names),
+        stop_replica(names),
         (side_statement(names, REPLICA, False), None),
         (side_statement(names, SOURCE, True), None),
     ]
@@ -85,7 +85,7 @@ def return_steps(names: Names) -> list[Step]:
     return [
         (side_statement(names, SOURCE, False), None),
         (side_statement(names, REPLICA, True), None),
-        start(names),
+        start_replica(names),
     ]
 
 
@@ -94,9 +94,9 @@ def redirect_steps(names: Names, host: str, port: int) -> list[Step]:
     statement, prefix = names.change_source
     by_gtid = "MASTER_USE_GTID = slave_pos" if names.mariadb else f"{prefix}_AUTO_POSITION = 1"
     return [
-        stop(names),
+        stop_replica(names),
         (f"{statement} {prefix}_HOST = %s, {prefix}_PORT = %s, {by_gtid}", (host, port)),
-        start(names),
+        start_replica(names),
     ]
 
 
@@ -114,7 +114,7 @@ def attach_steps(names: Names, channel: dict[str, object], applied: str) -> list
         *begin,
         (side_statement(names, REPLICA, True), None),
         change_statement(names, channel),
-        start(names),
+        start_replica(names),
     ]
 
 
@@ -133,7 +133,9 @@ def detach_steps(names: Names, attached: bool) -> list[Step]:
     Args:
         attached: whether it has a channel, which is of this switchover: a source had none.
     """
-    own: list[Step] = [stop(names), (f"RESET {names.replica_word} ALL", None)] if attached else []
+    own: list[Step] = (
+        [stop_replica(names), (f"RESET {names.replica_word} ALL", None)] if attached else []
+    )
     return [
         *own,
         (side_statement(names, REPLICA, False), None),

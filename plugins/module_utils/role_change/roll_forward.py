@@ -128,7 +128,7 @@ def position_steps(part: Participant) -> list[Step]:
     if part.gtids(slave_pos) == both:
         return []
     return [
-        role_statements.stop(part.names),
+        role_statements.stop_replica(part.names),
         (f"SET GLOBAL gtid_slave_pos = {quote_text(str(both))}", None),
     ]
 

@@ -102,7 +102,7 @@ def scheduler_steps(
     """
     if not reader or scheduler(server) != "OFF":
         return []
-    _status, printed, _errors = command.run(module, trust.words(shlex.split(reader)))
+    _status, printed, _errors = command.run(module, trust.trusted_command(shlex.split(reader)))
     options = option_files.effective(option_files.print_defaults_pairs(printed))
     by_default = "ON" if names_more.scheduler_by_default(names) else "OFF"
     # Without a value it is on.

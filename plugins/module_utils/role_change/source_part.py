@@ -143,14 +143,14 @@ class SourcePart(Participant):
         then = self.plan.long_transactions
         left, seconds = freeze.drain(self.monitor, self.plan.drain, then)
         if left and then == "refuse":
-            self.point("S2", False, client_sessions.in_words(left), "no long transaction")
+            self.point("S2", False, client_sessions.sessions_text(left), "no long transaction")
             raise AbortError(
                 f"{self.host} has transactions that are open for longer than"
                 f" {client_sessions.LONG} s, {self.plan.drain} s after they were waited for:"
-                f" {client_sessions.in_words(left)}. End them, wait longer"
+                f" {client_sessions.sessions_text(left)}. End them, wait longer"
                 " (semisync_switchover_drain), or say semisync_switchover_long_transactions=kill"
             )
-        ended = f"; ended: {client_sessions.in_words(left)}" if left else ""
+        ended = f"; ended: {client_sessions.sessions_text(left)}" if left else ""
         self.point("S2", True, f"none after {seconds:.1f} s{ended}", "no long transaction")
         self.log_event("drained", f"{seconds:.1f} s{ended}")
 
@@ -204,7 +204,7 @@ class SourcePart(Participant):
             "S4",
             waiting == 0,
             f"{waiting} sessions wait; read {freeze.READINGS} times alike: {self.position}"
-            + (f"; ended: {client_sessions.in_words(ended)}" if ended else ""),
+            + (f"; ended: {client_sessions.sessions_text(ended)}" if ended else ""),
             "none waits, the position stands still",
         )
         if waiting:
@@ -332,19 +332,19 @@ class SourcePart(Participant):
             server = self.connect(self.target)
             self.peers["the way back"] = server
             position = self.names.logged_position
-            if not locks.look(server, self.token, (), position).read_only:
+            if not locks.flags_of_part(server, self.token, (), position).read_only:
                 return OPENED, f"{self.target} takes writes"
             more = self.more_there(server)
             if more:
                 return OPENED, f"{self.target} was open: it has {more}"
             # The only part that could open the target holds this lock.
             if self.plan.mode == "undo" and not self.plan.without_target:
-                if not locks.look(server, self.token, (UNDOING,), position).flags[UNDOING]:
+                if not locks.flags_of_part(server, self.token, (UNDOING,), position).flags[UNDOING]:
                     raise AbortError(f"the part on {self.target} has not come so far")
                 self.answer()
             elif not locks.take(server, lock_holder.RUN_LOCK, 1):
                 raise AbortError(f"the part on {self.target} has not ended")
-            if not locks.look(server, self.token, (), position).read_only:
+            if not locks.flags_of_part(server, self.token, (), position).read_only:
                 return OPENED, f"{self.target} takes writes"
             return CLOSED, f"{self.target} is read-only, and has nothing of its own"
 
@@ -426,7 +426,10 @@ class SourcePart(Participant):
                 )
             if self.follows(self.target):
                 self.run_statements(
-                    [role_statements.stop(self.names), *role_statements.return_steps(self.names)]
+                    [
+                        role_statements.stop_replica(self.names),
+                        *role_statements.return_steps(self.names),
+                    ]
                 )
             else:
                 self.attach()

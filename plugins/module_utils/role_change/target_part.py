@@ -229,7 +229,10 @@ class TargetPart(Participant):
                     role_statements.redirect_steps(self.names, peer.address, peer.port)
                 )
             self.run_statements(
-                [role_statements.stop(self.names), *role_statements.return_steps(self.names)]
+                [
+                    role_statements.stop_replica(self.names),
+                    *role_statements.return_steps(self.names),
+                ]
             )
             # The source may open: this part holds the lock, and does not. One that came up again
             # by itself is open already, and has yet to ask.

@@ -39,7 +39,7 @@ class Watchdog:
         os.set_inheritable(self.write_end, False)
         part = os.getpid()
         try:
-            detached.start(
+            detached.start_detached(
                 lambda: serve(read_end, part, recover, seconds),
                 [read_end],
                 "the part of a change of roles was killed, and then",

@@ -59,9 +59,9 @@ def replace(replica: Any, copy: folders.Folders, datadir: str) -> None:
         stream = replica.stream()
         new = os.path.join(copy.path, "new")
         unpack = [replica.params["tools"]["stream"], "-x", "-C", new]
-        replica.take(stream, blocks(stream), as_user.words(unpack, copy.uid, copy.gid))
+        replica.take(stream, blocks(stream), as_user.command_as_user(unpack, copy.uid, copy.gid))
         replica.marker.write(stage="prepares")
-        prepare(replica, as_user.words(prepare_words(replica, new), copy.uid, copy.gid))
+        prepare(replica, as_user.command_as_user(prepare_words(replica, new), copy.uid, copy.gid))
         position = position_of(copy.new)
         replica.marker.write(state="loading", stage="restarts")
         swap(replica, copy, datadir)

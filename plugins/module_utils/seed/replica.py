@@ -335,7 +335,7 @@ class Replica:
             self.take(
                 stream,
                 incoming,
-                trust.words(client_words(client, path, self.names.engine)),
+                trust.trusted_command(client_words(client, path, self.names.engine)),
                 look if mariadb else None,
             )
         if mariadb:

@@ -103,7 +103,9 @@ def command(
     return [*words, *info.options, "--databases", "--", *info.schemas]
 
 
-def start(words: list[str], errors: IO[bytes], caller: ssl.SSLSocket) -> subprocess.Popen[bytes]:
+def start_copy(
+    words: list[str], errors: IO[bytes], caller: ssl.SSLSocket
+) -> subprocess.Popen[bytes]:
     """Start the program that copies; the replica is told if it cannot be run."""
     try:
         # run_command returns its whole output at once, and this is gigabytes.
@@ -189,7 +191,7 @@ def serve(
     with stream.listen(params["port"], WAIT_SECONDS) as listener:
         caller = stream.accept(listener, context, params["token"], WAIT_SECONDS)
     with tempfile.TemporaryFile(dir=folder) as errors:
-        tool = start(words, errors, caller)
+        tool = start_copy(words, errors, caller)
         try:
             sent, problem = send_copy(caller, tool, errors, words[0], head, tail)
         finally:
@@ -233,7 +235,7 @@ def send(module: AnsibleModule) -> dict[str, object]:
     # The copy may take longer than the server keeps an idle connection.
     del server
     with client_login.client_file(params) as path, scratch() as folder:
-        words = trust.words(command(params["method"], info, path, folder))
+        words = trust.trusted_command(command(params["method"], info, path, folder))
         trust.hand_over(info.program, path, folder)
         sent = serve(params, head, words, folder, tail)
     return {"changed": False, "sent": sent}

@@ -143,7 +143,7 @@ def gtids_of(variables: Variables) -> Gtid:
     return {key: variables[key] or "" for key in GTID_VARIABLES if key in variables}
 
 
-def read(server: Server) -> ServerState:
+def server_state(server: Server) -> ServerState:
     """Everything about the server: see the RETURN section of semisync_info.
 
     Raises:

@@ -48,7 +48,7 @@ def analyse(benchmark: Benchmark) -> Benchmark:
     """
     metric, cells = metric_of(benchmark), benchmark["cells"]
     for cell in cells:
-        judge(cell)
+        judge_cell(cell)
         cell["statistics"] = statistics_of(cell, metric)
         cell["latency_ms"] = latency_of(cell)
         trips = [entry.get("rtt_ms") for entry in counting(cell)]
@@ -107,7 +107,7 @@ def figures_of(cell: MeasuredCell) -> Statistics:
     return statistics
 
 
-def judge(cell: MeasuredCell) -> None:
+def judge_cell(cell: MeasuredCell) -> None:
     """Set valid and reasons: a cell counts when it could run and at least half of its repetitions
     count.
     """

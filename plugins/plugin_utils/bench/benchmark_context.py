@@ -171,7 +171,7 @@ class BenchmarkContext:
         try:
             path = suite.find(self.arguments["suite"], self.arguments["suite_folders"])
             with open(path) as stream:
-                wanted = suite.read(stream.read(), path, self.arguments["profile"])
+                wanted = suite.read_suite(stream.read(), path, self.arguments["profile"])
         except (SuiteError, OSError, UnicodeDecodeError) as error:
             raise AnsibleActionFail(f"Nothing was changed. {error}") from error
         if self.arguments["repetitions"]:
@@ -248,7 +248,7 @@ class BenchmarkContext:
             machines.append(MachineOfRun(client, "client", None, self.machine(client)))
         trips = self.surroundings(self.source.host).get("rtt_ms", {})
         rtt_ms = {member.host: trips.get(member.address) for member in self.replicas}
-        return environment.describe(machines, rtt_ms, environment.collection_version())
+        return environment.environment_of_run(machines, rtt_ms, environment.collection_version())
 
     # The account of a client host.
 

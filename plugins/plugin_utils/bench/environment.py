@@ -79,7 +79,7 @@ def defects(info: Info) -> list[str]:
     ]
 
 
-def describe(
+def environment_of_run(
     machines: Iterable[MachineOfRun],
     rtt_ms: dict[str, float | None],
     collection: str,

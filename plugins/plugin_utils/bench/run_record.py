@@ -52,9 +52,9 @@ def begin(
     Args:
         cluster: its name.
         suite_id: name of the suite.
-        suite: suite.read().
+        suite: suite.read_suite().
         profile: full or quick.
-        environment: environment.describe().
+        environment: environment.environment_of_run().
         moment: when it begins.
     """
     return {
@@ -393,11 +393,11 @@ def finish(result: Benchmark, moment: datetime.datetime) -> Benchmark:
     cells = {cell["id"]: cell for cell in result["cells"]}
     for entry in result["documented"]:
         cell = cells.get(entry["cell"] or "")
-        entry["found"] = in_words(cell) if cell else None
+        entry["found"] = median_text(cell) if cell else None
     return result
 
 
-def in_words(cell: MeasuredCell) -> str:
+def median_text(cell: MeasuredCell) -> str:
     """A cell's median with its unit; if single transactions were timed, their mean too."""
     statistics, latency = cell["statistics"], cell.get("latency_ms")
     if not statistics:
@@ -408,7 +408,7 @@ def in_words(cell: MeasuredCell) -> str:
     return words
 
 
-def summary(result: Benchmark, path: str) -> str:
+def end_of_run_text(result: Benchmark, path: str) -> str:
     """The end of a run for people."""
     lines = [f"{result['suite']['title']} (cluster {result['cluster']})"]
     lines += ["  " + each for each in result["statement"]]

@@ -117,7 +117,7 @@ def unheard(
     return (
         f"{host} gets no sign of life from this controller, because no second connection to it is"
         f" possible during a task. If the controller is lost, {host} restores its settings only"
-        f" after {in_words(seconds)}, not {otherwise} s"
+        f" after {duration_text(seconds)}, not {otherwise} s"
     )
 
 
@@ -129,7 +129,7 @@ def expected_seconds(
     """How many seconds the runs that are left will take.
 
     Args:
-        suite: suite.read(), or its run as it is kept.
+        suite: suite.read_suite(), or its run as it is kept.
         steps: remaining_steps().
         measured: seconds that the last repetition of a cell took, with everything around it, by the
             cell's id.
@@ -138,7 +138,7 @@ def expected_seconds(
     return sum(known.get(step["cell"]) or guess_seconds(cell_of[step["cell"]]) for step in steps)
 
 
-def in_words(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration for people."""
     if seconds < 90:
         return f"{round(seconds)} s"

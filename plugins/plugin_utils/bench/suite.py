@@ -70,7 +70,7 @@ def find(name: str, folders: list[str]) -> str:
     return known[name]
 
 
-def read(
+def read_suite(
     text: str,
     name: str,
     profile: str,

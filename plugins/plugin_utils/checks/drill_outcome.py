@@ -33,7 +33,7 @@ CLOCK_SECONDS = 1.0
 WORST_FIRST = (FAILED, UNKNOWN, PASSED, NOT_APPLICABLE)
 
 
-def judge(
+def drill_seen(
     task: DrillTask,
     rows: list[PulseRow],
     stopped: UnitResult,
@@ -124,7 +124,7 @@ def died(task: DrillTask, stopped: UnitResult, returned: UnitResult, started: Un
     """A replica's server that ended although the drill had not stopped it, as text; or "".
 
     Args:
-        stopped, returned, started: as for judge(), as the calls returned them.
+        stopped, returned, started: as for drill_seen(), as the calls returned them.
     """
     where = f"{task['unit']} on {task['replica']} was not running"
     if "active" in stopped and not stopped["changed"]:
@@ -251,7 +251,7 @@ def joined(texts: Iterable[tuple[str, str]]) -> str:
     return "; ".join(f"{replica}: {text}" for replica, text in texts if text)
 
 
-def summary(drill: Drill) -> str:
+def drill_line(drill: Drill) -> str:
     """One drill in a line."""
     unprotected = f"{drill['unprotected']} transaction(s) unprotected"
     if drill["expected_fallback"]:

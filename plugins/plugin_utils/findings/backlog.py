@@ -62,7 +62,7 @@ def of_member(member: Member) -> Estimate | None:
     return Estimate(left, unit, left / rate, rate, bool(seen["busy"]), "")
 
 
-def words(estimate: Estimate) -> str:
+def estimate_text(estimate: Estimate) -> str:
     """An estimate for people."""
     if estimate.left == 0:
         return "nothing to apply"
@@ -80,7 +80,7 @@ def line(members: list[Member]) -> str:
     measured.
     """
     parts = [
-        f"{member.host}: {words(estimate)}"
+        f"{member.host}: {estimate_text(estimate)}"
         for member in members
         if member.side == "replica" and (estimate := of_member(member))
     ]
@@ -113,7 +113,7 @@ def backlog_findings(member: Member, most: float) -> list[Finding]:
         # A thread that stands still is a finding of its own.
         if position.stopped(member.channel):
             return []
-        return [finding("failover_slow", member, words(estimate), INFO)]
+        return [finding("failover_slow", member, estimate_text(estimate), INFO)]
     if estimate.seconds < most or not estimate.exact:
         return []
-    return [finding("failover_slow", member, f"{words(estimate)} (limit {most:g} s)")]
+    return [finding("failover_slow", member, f"{estimate_text(estimate)} (limit {most:g} s)")]

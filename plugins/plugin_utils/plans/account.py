@@ -80,7 +80,9 @@ def in_the_way(members: list[Member]) -> str:
     return f"{', '.join(plain)} replicates without TLS" if plain else ""
 
 
-def problems(settings: Settings, source: Member, replica: Member, configuring: bool) -> list[str]:
+def login_problems(
+    settings: Settings, source: Member, replica: Member, configuring: bool
+) -> list[str]:
     """Why a replica's channel cannot log in as the inventory wants it, in words; empty if it
     can.
     """

@@ -134,7 +134,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> Answe
     return {**wanted, "step": "present" if why else "none", "why": why}
 
 
-def problems(member: Member, settings: Settings) -> list[str]:
+def answer_problems(member: Member, settings: Settings) -> list[str]:
     """Why a host cannot have the requested answer."""
     port, server_port = settings["http_port"], int(member.facts["variables"]["port"] or 0)
     if port and port == server_port:

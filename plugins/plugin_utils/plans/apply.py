@@ -99,7 +99,7 @@ def restart_reasons(
     return [f"{name} is {drift[name][0]}, {drift[name][1]} is wanted" for name in needs]
 
 
-def make(
+def set_up_plan(
     member: Member,
     members: list[Member],
     settings: Settings,
@@ -148,7 +148,7 @@ def host_plan(
     settings: Settings,
     hold_back: bool,
 ) -> HostPlan:
-    """The part of make() that concerns one host alone."""
+    """The part of set_up_plan() that concerns one host alone."""
     stage = stage_part(member, members, settings, hold_back)
     server = server_part(member, members, settings, stage)
     channel = channel_part(member, members, settings, stage["stage"])

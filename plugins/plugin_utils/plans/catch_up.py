@@ -47,7 +47,7 @@ def place(seen: dict[str, Any]) -> str:
     return f"{seen['place']['file']}:{seen['place']['position']}"
 
 
-def complaint(
+def time_is_up_message(
     host: str, seen: dict[str, Any], first: int | None, target: str, seconds: float
 ) -> str:
     """The message when the time is up; see progress_line()."""

@@ -99,7 +99,7 @@ def unit_of(replica: Member, units: dict[str, str | None]) -> str | None:
     return units.get(replica.host) or replica.facts["unit"]
 
 
-def make(
+def drill_plan(
     members: list[Member], settings: Settings, units: dict[str, str | None]
 ) -> list[dict[str, Any]]:
     """The plan: a drill per replica, in the inventory's order.

@@ -92,7 +92,7 @@ def option_file(member: Member) -> dict[str, Any]:
     }
 
 
-def make(member: Member, members: list[Member]) -> dict[str, Any]:
+def gtid_plan(member: Member, members: list[Member]) -> dict[str, Any]:
     """What the conversion has to do on one host; see the RETURN section of semisync_plan.
 
     Args:
@@ -127,7 +127,7 @@ def needed(members: list[Member]) -> bool:
     )
 
 
-def problems(members: list[Member]) -> list[str]:
+def conversion_problems(members: list[Member]) -> list[str]:
     """Why a cluster cannot be converted, in words; an empty list if it can, or need not be."""
     if not needed(members):
         return []

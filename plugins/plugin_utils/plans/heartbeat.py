@@ -9,7 +9,7 @@ import json
 import os
 from typing import TypedDict, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place, beat_units
+from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -67,6 +67,9 @@ def step(member: Member, settings: Settings) -> HeartbeatStep:
     if not interval:
         gone: HeartbeatStep = {**wanted, "step": "absent", "why": ["it is there"]}
         return gone if now else wanted
+    # Not at the top: Ansible would compile it in every run, and most clusters have no heartbeat.
+    from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_units
+
     files = beat_units.files(
         member.port,
         beat_units.Wanted(
@@ -79,5 +82,5 @@ def step(member: Member, settings: Settings) -> HeartbeatStep:
         ),
         programs(),
     )
-    why = beat_place.lacking(now, files)
+    why = beat_place.differences(now, files)
     return {**wanted, "step": "present" if why else "none", "why": why}

@@ -118,7 +118,7 @@ def missed_words(row: HeldRow) -> str:
     )
 
 
-def words(one: Held) -> str:
+def held_reason(one: Held) -> str:
     """Why nothing is done with a host."""
     return (
         f"{one.member.host} lost the source's role to {one.row['to_host']} at"

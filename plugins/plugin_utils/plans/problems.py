@@ -123,13 +123,13 @@ def of_cluster(members: list[Member], settings: Settings) -> list[str]:
     if reasons:
         return reasons
     for member in members:
-        reasons += of_server(member) + answer.problems(member, member.settings)
+        reasons += of_server(member) + answer.answer_problems(member, member.settings)
     reasons += of_identities(members) + of_wait_count(members, settings)
     reasons += promise.of_cluster(members)
     for member in replicas_of(members):
         reasons += of_channel(member, source_of(members), members)
         configuring = channel_step(member, members) == "configure"
-        for judge in (tls.problems, account.problems):
+        for judge in (tls.tls_problems, account.login_problems):
             reasons += judge(settings, source_of(members), member, configuring)
         if configuring:
             reasons += of_new_replica(member, source_of(members), members, settings)

@@ -97,7 +97,7 @@ def restart_io(member: Member) -> bool:
     return acknowledges and channel["io_running"] != "No"
 
 
-def start(member: Member) -> bool:
+def only_io_thread_is_down(member: Member) -> bool:
     """Whether only the IO thread is stopped: an interrupted removal may leave it so."""
     channel = member.channel
     return bool(
@@ -109,7 +109,7 @@ def start(member: Member) -> bool:
     )
 
 
-def make(member: Member, members: list[Member]) -> dict[str, Any]:
+def removal_plan(member: Member, members: list[Member]) -> dict[str, Any]:
     """What has to be undone on one host; see the RETURN section of semisync_plan.
 
     Args:
@@ -124,7 +124,7 @@ def make(member: Member, members: list[Member]) -> dict[str, Any]:
         "switch_off": [side for side in ours if enabled(member, side)],
         "uninstall": [side for side in ours if info["names"][side]["plugin"] in info["plugins"]],
         "restart_io": restart_io(member),
-        "start": start(member),
+        "start": only_io_thread_is_down(member),
         "channel_runs": channels.running(member.channel),
         "option_file": option_file_step(member),
     }
@@ -156,7 +156,7 @@ def remains(member: Member) -> list[str]:
     return reasons
 
 
-def problems(members: list[Member]) -> list[str]:
+def removal_problems(members: list[Member]) -> list[str]:
     """Why semi-sync cannot be removed from this cluster without harm; empty if it can."""
     reasons, source = [], source_of(members)
     if (

@@ -97,7 +97,9 @@ def differs(want: WantedTls | None, channel: Channel | None) -> bool:
     )
 
 
-def problems(settings: Settings, source: Member, replica: Member, configuring: bool) -> list[str]:
+def tls_problems(
+    settings: Settings, source: Member, replica: Member, configuring: bool
+) -> list[str]:
     """Why a replica's channel cannot have the TLS that is wanted, in words; empty if it can.
 
     Args:

@@ -81,7 +81,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
     return files, broken
 
 
-def write(
+def write_page(
     folder: str, cluster: str, made_at: str, chapter_of: ChapterOf = no_chapter
 ) -> tuple[str, str | None, str]:
     """Write summary.md, and report.html if it can be drawn.

@@ -173,15 +173,15 @@ def sections(rows: Sequence[Check]) -> list[Section]:
     """The checks by part of the procedure; those of no known part come last."""
     known = dict(GROUPS)
     parts: list[Section] = [
-        {"id": part, "title": title, "rows": [row for row in rows if part_of(row) == part]}
+        {"id": part, "title": title, "rows": [row for row in rows if procedure_part(row) == part]}
         for part, title in GROUPS
     ]
-    others = [row for row in rows if part_of(row) not in known]
+    others = [row for row in rows if procedure_part(row) not in known]
     parts.append({"id": "", "title": "Others", "rows": others})
     return [section for section in parts if section["rows"]]
 
 
-def part_of(row: Check) -> str:
+def procedure_part(row: Check) -> str:
     """The part that a check belongs to: P1 of P1.2, S of S3, C of C7."""
     return re.sub(r"^([CRS])\d+$", r"\1", row["id"].split(".")[0])
 
@@ -254,9 +254,9 @@ def lead(overview: Overview) -> list[str]:
     """The sentences below the headline, one for each part there is."""
     sentences = [checks_text(overview["checkpoints"])]
     if overview["switchover"]:
-        sentences.append(text_switchover.summary(overview["switchover"]))
+        sentences.append(text_switchover.switchover_sentence(overview["switchover"]))
     if overview["failover"]:
-        sentences += text_failover.summary(overview["failover"])
+        sentences += text_failover.failover_lines(overview["failover"])
     if overview["rejoin"]:
         sentences += text_failover.rejoin_lines(overview["rejoin"])
     sentences += overview["drill_words"]

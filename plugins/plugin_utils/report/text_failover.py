@@ -61,7 +61,7 @@ def headline(kept: Certificate) -> tuple[str, str]:
     return "bad", f"It is not known whether {kept['to']} took over from {kept['from']}"
 
 
-def summary(kept: Certificate) -> list[str]:
+def failover_lines(kept: Certificate) -> list[str]:
     """What became of it, why this host, what is proven, and what the others lacked."""
     target = f"to {kept['to']}" if kept["to"] else "without a new source"
     words = f"Failover from {kept['from']} {target}: {kept['outcome']}"
@@ -69,7 +69,7 @@ def summary(kept: Certificate) -> list[str]:
     sentences = [f"{words}."]
     if kept["to"]:
         sentences.append(f"{kept['to']}: {kept['why']}.")
-    sentences.append(f"Verdict: {certificate.in_words(cast(certificate.Certificate, kept))}.")
+    sentences.append(f"Verdict: {certificate.verdict_line(cast(certificate.Certificate, kept))}.")
     salvaged = kept.get("salvage")
     if salvaged:
         sentences.append(

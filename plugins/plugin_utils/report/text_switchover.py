@@ -59,11 +59,11 @@ def headline(record: Switchover) -> tuple[str, str]:
     return outcome, words.format(**record)
 
 
-def summary(record: Switchover) -> str:
+def switchover_sentence(record: Switchover) -> str:
     """A sentence about a switchover, after those about interrupted ones that its run finished or
     undid first.
     """
-    earlier = [summary(change) for change in record.get("mended", [])]
+    earlier = [switchover_sentence(change) for change in record.get("mended", [])]
     return " ".join([*earlier, sentence(record)])
 
 

@@ -39,7 +39,7 @@ def of_source(evidence: Evidence) -> Iterator[str]:
         return
     yield f"semi-sync on {source} was not changed by hand after {at}"
     yield f"no other replica acknowledged to {source} after {at}"
-    if not last_look.look(evidence).get("beat", {"named": True})["named"]:
+    if not last_look.look_at_source(evidence).get("beat", {"named": True})["named"]:
         yield (
             f"no other replica acknowledged to {source} before, in place of one of the inventory:"
             " its beats count them, and do not name them"
@@ -60,14 +60,17 @@ def since(evidence: Evidence) -> str:
     """From when on the source is not seen any more. By beats also what waited at the last one is
     known, from an earlier one on.
     """
-    look = last_look.look(evidence)
+    look = last_look.look_at_source(evidence)
     calm = look.get("calm_at")
     return min(look["at"], calm) if "beat" in look and calm else look["at"]
 
 
 def of_clock(evidence: Evidence) -> Iterator[str]:
     """About the clock of the source's host, if only that says when a beat was."""
-    sign, look = beats.had(evidence, source_log.read(evidence)), last_look.look(evidence)
+    sign, look = (
+        beats.had(evidence, source_log.salvaged_gtids(evidence)),
+        last_look.look_at_source(evidence),
+    )
     by_look = "beat" in look and not look["beat"]["exact"]
     if not by_look and (sign is None or sign.exact):
         return
@@ -80,8 +83,8 @@ def of_power(evidence: Evidence) -> Iterator[str]:
     """About a confirmed commit that went with the power, before anything looked: it left no
     trace.
     """
-    source, look = source_of(evidence.members).host, last_look.look(evidence)
-    sign = beats.had(evidence, source_log.read(evidence))
+    source, look = source_of(evidence.members).host, last_look.look_at_source(evidence)
+    sign = beats.had(evidence, source_log.salvaged_gtids(evidence))
     known = [] if last_look.unwatched(evidence) else [(look["at"], look.get("unsynced"))]
     if sign and "beat" not in look:
         said = sign.beat["facts"]["sync_binlog"]
@@ -99,9 +102,9 @@ def of_filters(evidence: Evidence) -> Iterator[str]:
     the question waits for its commits.
     """
     watched = not last_look.unwatched(evidence)
-    known = last_look.look(evidence).get("binlog_filters")
+    known = last_look.look_at_source(evidence).get("binlog_filters")
     if not watched:
-        if not beats.had(evidence, source_log.read(evidence)):
+        if not beats.had(evidence, source_log.salvaged_gtids(evidence)):
             return
         known = beats.filters(beats.signs(evidence))
     if known is None:
@@ -113,7 +116,7 @@ def slack(evidence: Evidence) -> int:
     """By how many seconds that clock may be ahead without a change of what is said."""
     if source_log.window(evidence) or last_look.since_unknown(evidence):
         return 0
-    at = survivors.moment_of(last_look.look(evidence)["at"]) - relay_logs.WHOLE_SECONDS
+    at = survivors.moment_of(last_look.look_at_source(evidence)["at"]) - relay_logs.WHOLE_SECONDS
     room = [at - moment for moment in relay_logs.starts(evidence) if moment <= at]
     begin, died = last_look.begin(evidence), last_look.ended_at(evidence)
     if begin is not None and not source_log.covers(evidence):
@@ -127,5 +130,5 @@ def of_replicas(evidence: Evidence) -> Iterator[str]:
         return
     for member in survivors.readable(evidence.members):
         if relay_logs.is_restarted(evidence, member) and not relay_logs.lost(evidence, member):
-            at = last_look.look(evidence)["at"]
+            at = last_look.look_at_source(evidence)["at"]
             yield f"replication on {member.host} was not reset by hand after {at}"

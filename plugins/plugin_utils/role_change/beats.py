@@ -62,14 +62,14 @@ def contradiction(evidence: Evidence) -> str:
     for member in survivors.readable(evidence.members):
         for beat in evidence.beats.get(member.host) or ():
             host, other = seen.setdefault(beat["number"], (member.host, beat))
-            if place(beat) != place(other):
+            if identity_of_beat(beat) != identity_of_beat(other):
                 return (
                     f"{host} and {member.host} have different beats by the number {beat['number']}"
                 )
     return ""
 
 
-def place(beat: Beat) -> tuple[str, str, float]:
+def identity_of_beat(beat: Beat) -> tuple[str, str, float]:
     """What two rows have in common that are one."""
     return beat["server"], beat["boot"], beat["monotonic"]
 

@@ -333,12 +333,12 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
         yield Case(
             "lacks_look",
             f"{source_of(evidence.members).host} had {gone} at the last look"
-            f" ({last_look.look(evidence)['at']}), and no replica that was read has it",
+            f" ({last_look.look_at_source(evidence)['at']}), and no replica that was read has it",
             "bring back the replica that has it, or read the source's binary log"
             " (semisync_failover_salvage)",
             True,
         )
-    filters = last_look.look(evidence).get("binlog_filters")
+    filters = last_look.look_at_source(evidence).get("binlog_filters")
     if filters:
         yield Case(
             "unlogged",

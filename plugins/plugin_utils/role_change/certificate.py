@@ -45,7 +45,7 @@ WORD = (
 )
 
 
-def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
+def failover_verdict(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
     """The verdict and what it rests on.
 
     Returns:
@@ -71,7 +71,7 @@ def judge(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
             "ended": lapse.ended,
             "commits": None,
         },
-        "reasons": [premises.in_words(row) for row in wrong],
+        "reasons": [premises.premise_text(row) for row in wrong],
         "pending": pending,
         "proven_until": known.at,
         "proven_by_beat": known.beat,
@@ -112,7 +112,7 @@ def beat_of(evidence: Evidence, rows: list[PremiseRow]) -> beats.Sign | None:
     """
     if any(premises.bars_a_beat(row) for row in rows):
         return None
-    return beats.had(evidence, source_log.read(evidence))
+    return beats.had(evidence, source_log.salvaged_gtids(evidence))
 
 
 def before_end(
@@ -147,7 +147,7 @@ def until_words(judged: Verdict | Certificate) -> str:
     return f"{words}. The source ended {left:.1f} s later"
 
 
-def in_words(judged: Verdict | Certificate) -> str:
+def verdict_line(judged: Verdict | Certificate) -> str:
     """A verdict in one line."""
     words = judged["verdict"]
     lapse = judged["window"]
@@ -234,14 +234,14 @@ def record(
         "from": source_of(evidence.members).host,
         "to": chosen.host if chosen else None,
         "why": why(evidence, chosen),
-        **judge(evidence, rows),
+        **failover_verdict(evidence, rows),
         "premises": rows,
         "cases": [case.row() for case in decision.cases],
         "accepted": [name for name in decision.accepted if name in names],
         "fenced": fenced_by(evidence, decision, fenced),
         "received": received_by_host(evidence),
         "differences": survivors.differences(evidence),
-        "salvage": source_log.summary(evidence),
+        "salvage": source_log.log_summary(evidence),
         "left_behind": successor.left_behind(evidence, chosen) if chosen else {},
         "last_look": evidence.last,
         "source_seen_at": seen_at(evidence),
@@ -264,7 +264,7 @@ def renewed(kept: Certificate, evidence: Evidence) -> Certificate:
     rows = premises.rows(evidence, chosen)
     return {
         **kept,
-        **judge(evidence, rows),
+        **failover_verdict(evidence, rows),
         "premises": rows,
         "last_look": evidence.last,
         "source_seen_at": seen_at(evidence),
@@ -278,7 +278,7 @@ def why(evidence: Evidence, chosen: Member | None) -> str:
     if evidence.settings["failover_to"] == chosen.host:
         return "it is named, and lacks nothing that another has received"
     estimate = backlog.of_member(chosen)
-    left = backlog.words(estimate) if estimate else f"{survivors.to_apply(chosen)} to apply"
+    left = backlog.estimate_text(estimate) if estimate else f"{survivors.to_apply(chosen)} to apply"
     return f"it lacks nothing that another has received, and has {left}"
 
 
@@ -297,7 +297,7 @@ def fence_words(evidence: Evidence) -> str:
 
 def logical_fence_words(evidence: Evidence) -> str:
     """The same, of what no power switch does."""
-    last = last_look.look(evidence)
+    last = last_look.look_at_source(evidence)
     source = source_of(evidence.members).host
     if not last.get("timeout"):
         return f"{source} has no known fence: make sure that it is dead"
@@ -316,7 +316,7 @@ def logical_fence_words(evidence: Evidence) -> str:
     )
 
 
-def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
+def certificate_lines(kept: Certificate, refused: list[cases.Case]) -> list[str]:
     """A certificate as lines for the operator."""
     first = until_words(kept) if kept["to"] else ""
     lines = [first] if first else []
@@ -332,10 +332,10 @@ def told(kept: Certificate, refused: list[cases.Case]) -> list[str]:
     lines += [f"  {host} is left out: {words}" for host, words in kept["left_behind"].items()]
     lines += [f"  accepted: {name}" for name in kept["accepted"]]
     lines += [f"  REFUSED {case.name}: {case.words}; {case.remedy}" for case in refused]
-    return [*lines, f"  VERDICT {in_words(kept)}"]
+    return [*lines, f"  VERDICT {verdict_line(kept)}"]
 
 
-def complaint(cluster: str, refused: list[cases.Case]) -> str:
+def refusal_message(cluster: str, refused: list[cases.Case]) -> str:
     """Why the run fails, and what can be accepted; empty if nothing was refused."""
     if not refused:
         return ""

@@ -84,7 +84,7 @@ class Judged(NamedTuple):
     hindrances: tuple[str, ...] = ()
 
 
-def judge(old: Has, new: Has) -> Judged:
+def errant_verdict(old: Has, new: Has) -> Judged:
     """The verdict on a former source.
 
     What the new source has only grows, and the former one is given nothing meanwhile: it does not

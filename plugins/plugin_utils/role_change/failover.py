@@ -93,13 +93,13 @@ class Failover:
         if self.facts.opened:
             return failover_steps.judge_the_rest(self.run, self.facts)
         stuck = failover_outcome.not_frozen(self.facts.evidence)
-        return failover_steps.judge(self.run, self.facts, self.decide(stuck))
+        return failover_steps.judged_failover(self.run, self.facts, self.decide(stuck))
 
     # 6 to 8. Apply what was received, follow the candidate, and open it: on all hosts at once.
 
     def part(self) -> dict[str, object]:
         """This host's part (module_utils): it can be undone until the candidate is open."""
-        plan = failover_steps.part_of(self.run)
+        plan = failover_steps.part_on_host(self.run)
         if plan.part == TARGET and plan.mode == SWITCH:
             return failover_steps.take_over(self.run, plan)
         return self.run.do(plan)

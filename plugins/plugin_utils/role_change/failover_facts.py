@@ -68,7 +68,7 @@ def gather(run: RunContext) -> Facts:
     fenced = fenced_of(run)
     judged = readings.of_results(
         run.members,
-        read(run),
+        step_results(run),
         run.last_look(),
         cast(Certificate | None, run.kept(results.BEGUN)),
         run.own,
@@ -81,7 +81,7 @@ def gather(run: RunContext) -> Facts:
     return Facts(judged.evidence, judged.opened, fenced)
 
 
-def read(run: RunContext) -> Read:
+def step_results(run: RunContext) -> Read:
     """What the modules of this run's steps returned."""
     # After everything the hosts have been read again.
     earlier = () if run.options.settled else EARLIER.get(run.step, ())

@@ -105,7 +105,7 @@ def completed(
         "opened_after_ms": first_at(lines, "open"),
         "first_commit_after_ms": first_at(lines, "first_commit"),
         "opened_at": survivors.stamp_of(opened[0]) if opened else None,
-        "statements": switchover_outcome.statements(parts),
+        "statements": switchover_outcome.statements_run(parts),
     }
     return judged(changed_elsewhere(done, target))
 
@@ -260,7 +260,7 @@ def judged(done: Certificate) -> Certificate:
     }
 
 
-def told(kept: Certificate) -> list[str]:
+def failover_lines(kept: Certificate) -> list[str]:
     """A certificate at the end, for people."""
     first = certificate.until_words(kept) if kept["outcome"] == DONE else ""
     lines = [first] if first else []
@@ -281,10 +281,10 @@ def told(kept: Certificate) -> list[str]:
         f"  {kept['from']} is quarantined: it may have commits that no other host has. Do not start"
         " it as it is, and keep writers away from it"
     )
-    return [*lines, f"  VERDICT {certificate.in_words(kept)}"]
+    return [*lines, f"  VERDICT {certificate.verdict_line(kept)}"]
 
 
-def complaint(kept: Certificate, parts: Parts) -> str:
+def failover_failure(kept: Certificate, parts: Parts) -> str:
     """Why the run fails; empty if the replica took over, and all others follow it."""
     where, target = f"Cluster {kept['cluster']!r}", kept["to"]
     if kept["outcome"] == REFUSED and not target:

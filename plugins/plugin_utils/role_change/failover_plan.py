@@ -94,7 +94,7 @@ class Common(NamedTuple):
     salvage: object = None
 
 
-def part_of(
+def failover_part(
     member: Member,
     chosen: Member,
     followers: list[Member],
@@ -161,7 +161,7 @@ def parts(
         salvage=salvage,
     )
     return {
-        one.host: part_of(
+        one.host: failover_part(
             one,
             chosen,
             followers,
@@ -198,7 +198,7 @@ def parts_left(
     )
     members, own = evidence.members, evidence.settings
     return {
-        one.host: part_of(one, target, followers, members, own, common)
+        one.host: failover_part(one, target, followers, members, own, common)
         for one in [target, *followers]
     }
 
@@ -285,7 +285,7 @@ def progress(
     return f"{words}, {rate:.0f} a second, about {left / rate:.0f} s more"
 
 
-def statements(
+def failover_statements(
     chosen: Member,
     followers: list[Member],
     others: list[Member],

@@ -55,7 +55,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover_facts import (
     Facts,
-    read,
+    step_results,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
@@ -117,7 +117,7 @@ def is_replica(run: RunContext) -> bool:
 
 def untried(run: RunContext, facts: Facts) -> ReachPlan:
     """The servers that this replica has not tried at the address at which they listen."""
-    tried = readings.tried(run.host, read(run))
+    tried = readings.tried(run.host, step_results(run))
     members = facts.evidence.members
     left = peers.untried(readings.others_of(members, run.mine), tried)
     if not left or not is_replica(run):
@@ -160,19 +160,19 @@ def plan(
     evidence, refused = facts.evidence, decision.refused
     kept = certificate.record(run.name, run.token, evidence, decision, facts.fenced)
     if decision.chosen:
-        kept["statements"] = statements(run, evidence, decision.chosen)
+        kept["statements"] = statements_of_run(run, evidence, decision.chosen)
     # Of a source that was dead before its fence all of it has been said.
     fenced = kept.get("fenced")
     anew = evidence.fence != survivors.BEHIND or refused or (fenced and fenced["case"])
     if run.speaks() and anew:
-        run.say(certificate.told(kept, refused))
+        run.say(certificate.certificate_lines(kept, refused))
         run.say([f"  {certificate.fence_words(evidence)}"])
         if run.check_mode and not refused:
             run.say([f"  {one['host']}: {one['statement']};" for one in kept["statements"]])
     if refused:
         kept["outcome"] = REFUSED
-        keep(run, kept)
-        words = certificate.complaint(run.name, refused)
+        save_certificate(run, kept)
+        words = certificate.refusal_message(run.name, refused)
         raise cluster.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
     # Whether it has to be seen dead before anything is touched.
     lives = evidence.fence == survivors.AHEAD and bool(fenced)
@@ -184,7 +184,7 @@ def plan(
 def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
     """The same of a failover whose target takes writes already."""
     opened, evidence = interrupted(facts), facts.evidence
-    wrong = interrupted_failover.problems(opened, run.members)
+    wrong = interrupted_failover.finish_problems(opened, run.members)
     if member.source_of(run.members) is not opened.target:
         wrong += [case.words for case in cases.of_source(evidence)]
     run.refuse(wrong)
@@ -206,7 +206,7 @@ def interrupted(facts: Facts) -> interrupted_failover.Opened:
     return facts.opened
 
 
-def statements(
+def statements_of_run(
     run: RunContext,
     evidence: Evidence,
     chosen: Member,
@@ -217,7 +217,7 @@ def statements(
         one for one in survivors.readable(run.members) if one is not chosen and one not in followers
     ]
     schema = run.own["canary_schema"]
-    return failover_plan.statements(
+    return failover_plan.failover_statements(
         chosen, followers, others, schema, failover_plan.wait_count(chosen, followers)
     )
 
@@ -229,7 +229,7 @@ def keep_stopped(run: RunContext) -> None:
     """Keep this host's IO thread stopped while another host reads."""
     if run.result_of(FAILOVER_FREEZE).get("changed") and not run.check_mode:
         renewing = IoThreadPlan(run.token, RENEW)
-        io_threads.keep(run.token, lambda: run.do(renewing))
+        io_threads.keep_renewing(run.token, lambda: run.do(renewing))
 
 
 def others_wait(run: RunContext) -> contextlib.AbstractContextManager[None]:
@@ -262,7 +262,7 @@ def salvage(
 # What each host has to do
 
 
-def judge(
+def judged_failover(
     run: RunContext,
     facts: Facts,
     decision: cases.Decision,
@@ -275,7 +275,7 @@ def judge(
     chosen = decision.chosen
     if not chosen:
         kept["outcome"] = REFUSED
-        kept["reason"] = certificate.complaint(run.name, refused)
+        kept["reason"] = certificate.refusal_message(run.name, refused)
         return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
     if run.speaks():
         # For a later run that finishes this one.
@@ -291,7 +291,7 @@ def judge_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
     run.refuse(
         [
             *interrupted_failover.not_frozen(opened, evidence),
-            *interrupted_failover.problems(opened, evidence.members),
+            *interrupted_failover.finish_problems(opened, evidence.members),
         ]
     )
     hosts = failover_plan.parts_left(opened, evidence, kept["token"], kept["verdict"])
@@ -304,11 +304,11 @@ def going(hosts: dict[str, FailoverPlan], kept: Certificate) -> dict[str, object
 
 
 def judged(run: RunContext) -> JudgeResult:
-    """What judge() returned, of this host's task."""
+    """What judged_failover() returned, of this host's task."""
     return run.result_of(FAILOVER_JUDGE)
 
 
-def part_of(run: RunContext) -> FailoverPlan:
+def part_on_host(run: RunContext) -> FailoverPlan:
     """What this host has to do of it; a target also what the last look saw of the dead source's
     events, in whichever mode: who finishes a failover lets them run, too.
     """
@@ -371,11 +371,11 @@ def report(run: RunContext, facts: Facts) -> dict[str, object]:
     kept = failover_outcome.completed(kept, parts, accepted, options.run, options.begun)
     result: dict[str, object] = {**kept, "changed": False, "path": None}
     if run.speaks():
-        result["path"] = keep(run, kept)
-        run.say(failover_outcome.told(kept))
+        result["path"] = save_certificate(run, kept)
+        run.say(failover_outcome.failover_lines(kept))
         if kept["outcome"] in (DONE, UNDONE):
             run.forget(results.BEGUN)
-    wrong = failover_outcome.complaint(kept, parts)
+    wrong = failover_outcome.failover_failure(kept, parts)
     if wrong:
         result.update(cluster.refused(wrong, run.host))
     return result
@@ -390,7 +390,7 @@ def keep_first_look(run: RunContext, _facts: Facts) -> dict[str, object]:
     return {"changed": False}
 
 
-def keep(run: RunContext, kept: Certificate) -> str | None:
+def save_certificate(run: RunContext, kept: Certificate) -> str | None:
     """Write certificate.json into the run's folder; its path."""
     if run.check_mode or not run.speaks():
         return None

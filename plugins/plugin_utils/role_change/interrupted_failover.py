@@ -176,7 +176,7 @@ def not_frozen(opened: Opened, evidence: Evidence) -> list[str]:
     ]
 
 
-def problems(opened: Opened, members: list[Member]) -> list[str]:
+def finish_problems(opened: Opened, members: list[Member]) -> list[str]:
     """Why it cannot be finished, in words."""
     return [
         f"{member.host} has received what {opened.target.host}, which was opened, lacks:"

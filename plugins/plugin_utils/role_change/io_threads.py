@@ -34,19 +34,19 @@ def at_work(token: str) -> Iterator[None]:
     for name in (path, path + "-ended"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
-    write(path)
+    create_empty(path)
     try:
         yield
     finally:
-        write(path + "-ended")
+        create_empty(path + "-ended")
 
 
-def write(path: str) -> None:
+def create_empty(path: str) -> None:
     with open(path, "w", encoding="ascii") as stream:
         stream.write("")
 
 
-def keep(token: str, renew: Callable[[], object]) -> int:
+def keep_renewing(token: str, renew: Callable[[], object]) -> int:
     """Renew until the other host has ended; how often. It ends where that has not begun in time, or
     the run is gone.
 

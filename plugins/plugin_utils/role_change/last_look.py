@@ -51,7 +51,7 @@ class Window(NamedTuple):
 # The looks
 
 
-def look(evidence: Evidence) -> Look:
+def look_at_source(evidence: Evidence) -> Look:
     """The last look at the dead source; empty if there is none, or it was at another server: who
     acknowledged that one says nothing of this one.
     """
@@ -101,7 +101,7 @@ def missed(evidence: Evidence, salvaged: str = "") -> str | None:
         salvaged: GTIDs that the candidate is given from the source's binary log.
     """
     has = received_by_best(evidence, salvaged)
-    kept = str(look(evidence).get("gtid") or "")
+    kept = str(look_at_source(evidence).get("gtid") or "")
     if has is None or not kept:
         return None
     return str(has.parse(kept).minus(has))
@@ -120,7 +120,7 @@ def covered_at(evidence: Evidence, salvaged: str = "") -> float | None:
     """The latest look at which the source had nothing that the best replica lacks: nothing that was
     confirmed before is missing. None if there is none.
     """
-    has, last = received_by_best(evidence, salvaged), look(evidence)
+    has, last = received_by_best(evidence, salvaged), look_at_source(evidence)
     if has is None or not last:
         return None
     for kept in [last, *reversed(last.get("past") or [])]:
@@ -203,20 +203,20 @@ def changed_elsewhere(evidence: Evidence) -> bool:
     """Whether a playbook of another controller changed the source's semi-sync after the last look:
     it left a row in the journal that the look has not seen.
     """
-    before = look(evidence).get("settings_row")
+    before = look_at_source(evidence).get("settings_row")
     rows = [
         int(member.facts.get("settings_row") or 0)
         for member in survivors.readable(evidence.members)
     ]
     # A look of an older version has seen none.
-    return bool(look(evidence)) and max(rows, default=0) > int(before or 0)
+    return bool(look_at_source(evidence)) and max(rows, default=0) > int(before or 0)
 
 
 def spent(evidence: Evidence) -> float | None:
     """The moment from which the last look proves nothing, because the collection itself was to
     change what it saw; None if it still does.
     """
-    last = look(evidence)
+    last = look_at_source(evidence)
     if changed_elsewhere(evidence):
         return moment_of(last["at"])
     return moment_of(last["spent_at"]) if last.get("spent_at") else None
@@ -234,14 +234,14 @@ def started_since(evidence: Evidence) -> bool:
     seen = ended(evidence)
     if not seen:
         return False
-    return asked(evidence)[1] - seen["started_ago"] > moment_of(look(evidence)["at"])
+    return asked(evidence)[1] - seen["started_ago"] > moment_of(look_at_source(evidence)["at"])
 
 
 def begin(evidence: Evidence) -> float | None:
     """The earliest moment at which the source can have confirmed a commit that the best replica may
     lack. None if no look bounds it.
     """
-    last = look(evidence)
+    last = look_at_source(evidence)
     at = moment_of(last["at"])
     if last["status"] != "ON":
         return at if missed(evidence) == "" else covered_at(evidence)
@@ -269,7 +269,7 @@ def window(evidence: Evidence) -> Window | None:
         return None
     died = ended_at(evidence)
     end = evidence.now if died is None else died
-    known = look(evidence)["status"] != "ON" or switched_off(evidence)
+    known = look_at_source(evidence)["status"] != "ON" or switched_off(evidence)
     there = known or end > first or orderly(evidence)
     return Window(first, max(first, end), known, bool(seen)) if there else None
 
@@ -278,7 +278,7 @@ def since_unknown(evidence: Evidence) -> str:
     """That the source was degraded at the last look, and no look bounds since when; else empty."""
     if unwatched(evidence) or begin(evidence) is not None:
         return ""
-    last = look(evidence)
+    last = look_at_source(evidence)
     return (
         f"it was degraded at the last look, at {last['at']}, and no look before that is known at"
         " which it had nothing that the replicas lack"

@@ -119,13 +119,13 @@ def wrong(
     ]
 
 
-def in_words(row: Row) -> str:
+def premise_text(row: Row) -> str:
     """A row among a verdict's reasons."""
     return f"{row['id']}, {row['host']}: {row['observed'] or row['reason']}"
 
 
 def is_about_applying(reason: str) -> bool:
-    """Whether a reason of in_words() is about what the target shows as it applies all it has."""
+    """Whether a reason of premise_text() is about what the target shows when it applies all."""
     return any(reason.startswith(f"{one.id},") for one in REGISTRY if one.is_awaited)
 
 
@@ -244,7 +244,7 @@ def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
 
 def gone_words(evidence: Evidence, gone: str) -> str:
     """The words for what the source had and no replica has."""
-    at = last_look.look(evidence)["at"]
+    at = last_look.look_at_source(evidence)["at"]
     return (
         f"{source_of(evidence.members).host} had {gone} at the last look ({at}), and no replica has"
     )
@@ -277,7 +277,7 @@ def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
     if not chosen:
         return
     expected, statement = "everything, nothing skipped", survivors.shown(evidence)
-    filters = last_look.look(evidence).get("binlog_filters")
+    filters = last_look.look_at_source(evidence).get("binlog_filters")
     if filters:
         source = source_of(evidence.members).host
         seen = f"what {', '.join(filters)} leaves out of its binary log is on no replica"
@@ -316,9 +316,9 @@ def of_source(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
 def lapse_words(evidence: Evidence, lapse: last_look.Window | None) -> str:
     """When the source may have confirmed without a replica, in words."""
     if lapse is None:
-        return source_log.in_words(evidence) or "it could not fall back before its end"
+        return source_log.log_text(evidence) or "it could not fall back before its end"
     begin, end = survivors.stamp(lapse.begin), survivors.stamp(lapse.end)
-    if last_look.look(evidence)["status"] != "ON":
+    if last_look.look_at_source(evidence)["status"] != "ON":
         return f"degraded; what it confirmed before {begin} is not missing"
     if lapse.known:
         return f"its error log says that semi-sync was off after {begin}"
@@ -332,7 +332,7 @@ def spent_words(evidence: Evidence) -> str:
     """Why the last look proves nothing from some moment on; empty if it does."""
     if last_look.changed_elsewhere(evidence):
         return "a playbook of another controller changed its semi-sync after that; "
-    last = last_look.look(evidence)
+    last = last_look.look_at_source(evidence)
     if last.get("spent_at"):
         return f"{last.get('spent_why') or 'its semi-sync was changed'} at {last['spent_at']}; "
     return ""

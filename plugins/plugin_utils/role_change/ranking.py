@@ -197,7 +197,7 @@ def in_order(standings: list[Standing]) -> list[Standing]:
 def how_long(member: Member) -> str:
     """What the replica has to apply, and for how long; empty if it was not measured."""
     estimate = backlog.of_member(member)
-    return backlog.words(estimate) if estimate else ""
+    return backlog.estimate_text(estimate) if estimate else ""
 
 
 def amount(count: int | None, unit: str) -> str:

@@ -87,7 +87,7 @@ def read_members(
         kept: state.json, the last look that this controller has kept, or None.
         begun: the certificate that a run left which did not come to its report, or None.
     """
-    every = [told(member, read.info.get(member.host) or {}) for member in members]
+    every = [with_failover_reason(member, read.info.get(member.host) or {}) for member in members]
     opened = interrupted_failover.find(every, begun, kept)
     if not opened:
         return every, None
@@ -142,7 +142,7 @@ def of_results(
     return Judged(beat_looks.watched(evidence), None)
 
 
-def told(member: Member, result: Unread) -> Member:
+def with_failover_reason(member: Member, result: Unread) -> Member:
     """A member with words of a failover's own for a server that does not run."""
     if member.info is None and result.get("reason") == "stopped":
         return member.but(error=STOPPED)

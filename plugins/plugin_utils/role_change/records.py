@@ -376,7 +376,7 @@ class ProvingBeat(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What is proven; see certificate.judge()."""
+    """What is proven; see certificate.failover_verdict()."""
 
     verdict: str
     window: Window | None

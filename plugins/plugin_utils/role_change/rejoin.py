@@ -49,13 +49,13 @@ class Rejoin:
         """Read what the former source has that the new one lacks: by a connection, or by the files
         of its binary log if its server does not run; and where the new source's logs begin.
         """
-        return self.run.do(rejoin_steps.look(self.facts))
+        return self.run.do(rejoin_steps.look_plan(self.facts))
 
     # 2. Judge, and refuse what was not consented to; again after step 4.
 
     def judge(self) -> dict[str, object]:
         """The verdict, the method, and what each of the two hosts must do."""
-        return rejoin_judge.judge(self.facts)
+        return rejoin_judge.judged_rejoin(self.facts)
 
     # 3. By the method replay: the new source gets what only the former one has.
 

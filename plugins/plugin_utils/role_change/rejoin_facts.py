@@ -162,7 +162,7 @@ class RejoinFacts:
         old = self.old_has()
         if old is None:
             return Judged(errant.CANNOT_TELL, why=(self.unread(),))
-        judged = errant.judge(old, self.new_has())
+        judged = errant.errant_verdict(old, self.new_has())
         doubt = methods.waiting(self.former) or self.unlogged()
         if doubt and judged.verdict == errant.CLEAN:
             return Judged(errant.CANNOT_TELL, why=(doubt,))

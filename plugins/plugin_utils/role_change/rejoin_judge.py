@@ -35,7 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_r
     came_back_words,
     follows_point,
     record_of,
-    told,
+    rejoin_lines,
     verdict_point,
     why_not,
 )
@@ -65,7 +65,7 @@ class RejectedError(cluster.RefusedError):
         self.kept = {"record": record}
 
 
-def judge(facts: RejoinFacts) -> dict[str, object]:
+def judged_rejoin(facts: RejoinFacts) -> dict[str, object]:
     """The verdict, what is to be done, and what speaks against that."""
     run, former = facts.run, facts.former
     if former is facts.source:
@@ -84,8 +84,8 @@ def judge(facts: RejoinFacts) -> dict[str, object]:
     if run.options.again:
         kept["before"] = first_verdict(facts.planned()["record"])
     if speaks(facts):
-        run.say(told(kept))
-        keep(facts, kept)
+        run.say(rejoin_lines(kept))
+        save_record(facts, kept)
     if against:
         words = f"{former.host}: {blocked}" if blocked else why_not(kept, against)
         reject(facts, words, kept)
@@ -304,7 +304,7 @@ def report(facts: RejoinFacts) -> dict[str, object]:
     if not good:
         kept["outcome"] = FAILED
     if speaks(facts):
-        keep(facts, kept)
+        save_record(facts, kept)
         if good:
             facts.run.say([came_back_words(kept, former, source) + asynchronous_words(facts)])
     if not good:
@@ -325,7 +325,7 @@ def asynchronous_words(facts: RejoinFacts) -> str:
     )
 
 
-def keep(facts: RejoinFacts, kept: RejoinRecord) -> None:
+def save_record(facts: RejoinFacts, kept: RejoinRecord) -> None:
     """Write rejoin.json into the run's folder, for this user alone: it has rows of clients."""
     run = facts.run
     if run.check_mode and not run.options.run:

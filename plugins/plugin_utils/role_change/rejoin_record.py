@@ -180,7 +180,7 @@ def phantoms_without_rows(lacking: Phantoms) -> Phantoms:
     return {**lacking, "transactions": shown}
 
 
-def told(kept: RejoinRecord) -> list[str]:
+def rejoin_lines(kept: RejoinRecord) -> list[str]:
     """The same for people."""
     lacking, source = kept["phantoms"], kept["source"]
     lines = [

@@ -41,7 +41,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_f
 )
 
 
-def look(facts: RejoinFacts) -> Plan:
+def look_plan(facts: RejoinFacts) -> Plan:
     """What is read of this host."""
     run, former = facts.run, facts.former
     run.refuse(problems.of_reading([facts.source]))
@@ -122,7 +122,7 @@ def replay(facts: RejoinFacts) -> dict[str, object]:
 
 
 def planned(facts: RejoinFacts) -> dict[str, object]:
-    """What judge() gave this host."""
+    """What judged_rejoin() gave this host."""
     plan = facts.planned()["hosts"].get(facts.run.host)
     if plan is None:
         raise NotMeantError("it has no part in this step")

@@ -40,7 +40,7 @@ def strangers(evidence: Evidence) -> list[str]:
     """Who may have acknowledged and is no replica of this inventory, in words: at the last look, or
     after it by the dead server's error log.
     """
-    last = last_look.look(evidence)
+    last = last_look.look_at_source(evidence)
     if not last:
         return []
     replicas = {member.host for member in replicas_of(evidence.members)}
@@ -70,7 +70,7 @@ def strangers(evidence: Evidence) -> list[str]:
 
 def waited_for(evidence: Evidence) -> int:
     """How many acknowledgements a commit waited for; one if that is not known."""
-    return int(last_look.look(evidence).get("wait_for_replica_count") or 1)
+    return int(last_look.look_at_source(evidence).get("wait_for_replica_count") or 1)
 
 
 def missing(evidence: Evidence) -> dict[str, str]:
@@ -129,7 +129,7 @@ def lost(evidence: Evidence, member: Member) -> str | None:
     """Why a replica may have lost what it acknowledged after the last look; empty if it has not,
     None if there is no look to count from.
     """
-    if not last_look.look(evidence):
+    if not last_look.look_at_source(evidence):
         return None
     return (
         pointed_elsewhere(evidence, member)

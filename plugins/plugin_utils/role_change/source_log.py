@@ -125,7 +125,7 @@ def window(evidence: Evidence) -> Window | None:
     return None if covers(evidence) else last_look.window(evidence)
 
 
-def read(evidence: Evidence) -> str:
+def salvaged_gtids(evidence: Evidence) -> str:
     """The GTIDs that the candidate is given from the log."""
     return ",".join((evidence.salvage or {}).get("gtids") or []) if covers(evidence) else ""
 
@@ -137,21 +137,21 @@ def gone(evidence: Evidence) -> str | None:
     if source_of(evidence.members).info is not None:
         # It lives, and may have committed since the replicas were read.
         return ""
-    last = last_look.look(evidence)
+    last = last_look.look_at_source(evidence)
     bounded = (
         last.get("status") != "ON" and last_look.begin(evidence) is not None if last else False
     )
     if bounded or (covers(evidence) and "gtids" not in (evidence.salvage or {})):
         return ""
-    return last_look.missed(evidence, read(evidence))
+    return last_look.missed(evidence, salvaged_gtids(evidence))
 
 
 def covered_at(evidence: Evidence) -> float | None:
     """past.covered_at(), with what the log brings."""
-    return last_look.covered_at(evidence, read(evidence))
+    return last_look.covered_at(evidence, salvaged_gtids(evidence))
 
 
-def summary(evidence: Evidence) -> LogSummary | None:
+def log_summary(evidence: Evidence) -> LogSummary | None:
     """What the certificate keeps of it; None if nothing was read."""
     seen = evidence.salvage or {}
     if not covers(evidence) or "count" not in seen:
@@ -170,11 +170,11 @@ def summary(evidence: Evidence) -> LogSummary | None:
     }
 
 
-def in_words(evidence: Evidence) -> str:
+def log_text(evidence: Evidence) -> str:
     """The same for people; empty if nothing covers."""
     if not covers(evidence):
         return ""
-    kept = summary(evidence)
+    kept = log_summary(evidence)
     if not kept:
         return "its binary log can be read, and will be"
     words = (

@@ -91,7 +91,7 @@ class RoleChange(Reaching):
         Raises:
             RefusedError: one cannot work.
         """
-        own, wrong = promise.read(cluster.TaskVariables(task_vars, self._templar))
+        own, wrong = promise.promised_settings(cluster.TaskVariables(task_vars, self._templar))
         if wrong:
             raise cluster.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
         return own

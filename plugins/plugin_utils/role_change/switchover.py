@@ -32,7 +32,7 @@ class Switchover:
     def look(self) -> dict[str, object]:
         """Read what the plan needs, and try to log in to the other server of the pair."""
         row = switchover_steps.take_cluster(self.run)
-        return self.run.do(switchover_steps.look(self.run, row))
+        return self.run.do(switchover_steps.look_plan(self.run, row))
 
     # 2. Judge every premise, then plan or refuse.
 
@@ -47,7 +47,7 @@ class Switchover:
 
     def part(self) -> dict[str, object]:
         """This host's part (module_utils): keep writers out, apply, attach, open; or undo it."""
-        return self.run.do(switchover_steps.part_of(self.run))
+        return self.run.do(switchover_steps.part_on_host(self.run))
 
     # 4. Report the outcome.
 

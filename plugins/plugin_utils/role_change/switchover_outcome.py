@@ -62,7 +62,7 @@ def outcome(plan: SwitchoverRun, parts: Parts) -> tuple[str, str]:
     if plan["mode"] == SETTLE:
         # No part has run: the journal says that the role has moved.
         return DONE, ""
-    source, target = part_of(parts, plan["from"]), part_of(parts, plan["to"])
+    source, target = part_result(parts, plan["from"]), part_result(parts, plan["to"])
     reasons = [
         f"{host}: {reason}"
         for host, reason in ((host, reason_of(result)) for host, result in parts.items())
@@ -77,7 +77,7 @@ def outcome(plan: SwitchoverRun, parts: Parts) -> tuple[str, str]:
     return UNKNOWN, why
 
 
-def part_of(parts: Parts, host: str) -> PartResult:
+def part_result(parts: Parts, host: str) -> PartResult:
     """What a host's part returned; nothing if it has none."""
     return parts.get(host) or {}
 
@@ -259,11 +259,11 @@ def record(
         "premises": plan["premises"],
         "points": sorted(rows, key=lambda row: row["id"]),
         "timeline": lines,
-        "statements": statements(parts),
+        "statements": statements_run(parts),
     }
 
 
-def statements(parts: Parts) -> list[Statement]:
+def statements_run(parts: Parts) -> list[Statement]:
     """The statements that were run, with their hosts."""
     return [
         {"host": host, "statement": statement}
@@ -302,7 +302,7 @@ def identity(of_one: SwitchoverRecord) -> tuple[str, str, str, str]:
     return of_one["mode"], of_one["from"], of_one["to"], of_one["token"]
 
 
-def told(record_of: SwitchoverRecord) -> list[str]:
+def switchover_lines(record_of: SwitchoverRecord) -> list[str]:
     """A record for people."""
     waited = record_of["writers_waited_ms"]
     lines = [
@@ -319,7 +319,7 @@ def told(record_of: SwitchoverRecord) -> list[str]:
     ]
 
 
-def complaint(record_of: SwitchoverRecord, parts: Parts, settled_too: bool) -> str:
+def switchover_failure(record_of: SwitchoverRecord, parts: Parts, settled_too: bool) -> str:
     """Why the run fails; empty if the role is where it should be, and all else with it."""
     source, target, reason = record_of["from"], record_of["to"], record_of["reason"]
     where = f"Cluster {record_of['cluster']!r}"

@@ -192,7 +192,7 @@ def interrupted_problems(
     return []
 
 
-def make(
+def planned_switchover(
     name: str,
     members: list[Member],
     looks: SwitchoverLooks,
@@ -219,12 +219,12 @@ def make(
             return of_cluster(name, mode, source.host, row["to_host"], token, hosts)
         target = member_of(members, row["to_host"])
     hosts = {
-        member.host: part_of(member, source, target, members, looks, settings, token, mode)
+        member.host: switchover_part(member, source, target, members, looks, settings, token, mode)
         for member in members
     }
     made = of_cluster(name, mode, source.host, target.host, token, hosts)
     if mode == SWITCH:
-        made["statements"] = statements(source, target, members, looks, settings, hosts)
+        made["statements"] = switchover_statements(source, target, members, looks, settings, hosts)
         made["premises"] = switchover_premises.rows(members, looks, settings)
     return made
 
@@ -268,7 +268,7 @@ def taken_back(
     hosts = {}
     for member in members:
         # Nothing of it depends on who the target is but what is replaced here.
-        made = part_of(member, source, source, members, looks, settings, row["run"], UNDO)
+        made = switchover_part(member, source, source, members, looks, settings, row["run"], UNDO)
         hosts[member.host] = dataclasses.replace(
             made,
             target=row["to_host"],
@@ -286,7 +286,7 @@ def wait_count(source: Member) -> int:
     return int(count or 1)
 
 
-def part_of(
+def switchover_part(
     member: Member,
     source: Member,
     target: Member,
@@ -352,7 +352,7 @@ def tls_of(source: Member, target: Member, settings: Settings) -> ChannelTls:
     return ChannelTls(want["ssl"], want["ca"], False if unsaid else want["verify"])
 
 
-def statements(
+def switchover_statements(
     source: Member,
     target: Member,
     members: list[Member],
@@ -429,7 +429,7 @@ def of_following(
     return [(source.host, words) for words in role_statements.shown(steps)]
 
 
-def in_words(plan: SwitchoverRun) -> list[str]:
+def plan_lines(plan: SwitchoverRun) -> list[str]:
     """The plan for people."""
     lines = [f"Switchover of cluster {plan['cluster']} from {plan['from']} to {plan['to']}"]
     if plan["mode"] != SWITCH:

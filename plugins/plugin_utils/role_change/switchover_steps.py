@@ -87,7 +87,7 @@ def clusters_of(run: RunContext) -> dict[str, str]:
     }
 
 
-def look(run: RunContext, row: JournalRow | None) -> LookPlan:
+def look_plan(run: RunContext, row: JournalRow | None) -> LookPlan:
     """What is read of this host, and the server that it tries: the target; the target tries the
     source.
     """
@@ -119,9 +119,9 @@ def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
     looks = {member.host: run.result_of(SWITCHOVER_LOOK, member.host) for member in taking_part}
     mode = switchover_plan.mode_of(members, row, looks, own["switchover_to"])
     run.refuse(refusals(run, row, looks, mode))
-    made = switchover_plan.make(run.name, members, looks, own, run.token, mode, row)
+    made = switchover_plan.planned_switchover(run.name, members, looks, own, run.token, mode, row)
     if run.speaks():
-        run.say(switchover_plan.in_words(made))
+        run.say(switchover_plan.plan_lines(made))
     return dict(made, changed=False)
 
 
@@ -146,7 +146,7 @@ def refusals(
     return switchover_plan.interrupted_problems(members, row, looks) if row else []
 
 
-def part_of(run: RunContext) -> SwitchoverPlan:
+def part_on_host(run: RunContext) -> SwitchoverPlan:
     """What this host has to do of the plan."""
     planned = run.result_of(SWITCHOVER_PLAN)["hosts"].get(run.host)
     if not planned:
@@ -156,7 +156,7 @@ def part_of(run: RunContext) -> SwitchoverPlan:
 
 def rest_of(run: RunContext) -> SwitchoverPlan:
     """The same for what need not be done at once."""
-    planned = part_of(run)
+    planned = part_on_host(run)
     was_on = bool(run.result_of(SWITCHOVER_PART).get("scheduler_was_on")) and planned.events
     return dataclasses.replace(planned, scheduler_was_on=was_on)
 
@@ -173,10 +173,10 @@ def report(run: RunContext) -> dict[str, object]:
     record = switchover_outcome.record(planned, parts, outcome, reason, rows)
     result: dict[str, object] = {**record, "changed": False, "path": None}
     if run.host == next(host for host in planned["hosts"] if run.in_play(host)):
-        result["path"] = keep(run, planned, record)
-        told = switchover_outcome.told(record)
+        result["path"] = save_record(run, planned, record)
+        told = switchover_outcome.switchover_lines(record)
         run.say([line for line in told if not settled or line.startswith(SETTLED)])
-    wrong = switchover_outcome.complaint(record, parts, settled)
+    wrong = switchover_outcome.switchover_failure(record, parts, settled)
     if wrong:
         result.update(cluster.refused(wrong, run.host))
     return result
@@ -197,7 +197,7 @@ def plans_of(run: RunContext, planned: SwitchoverRun) -> dict[str, Changes | Non
     }
 
 
-def keep(run: RunContext, planned: SwitchoverRun, record: SwitchoverRecord) -> str | None:
+def save_record(run: RunContext, planned: SwitchoverRun, record: SwitchoverRecord) -> str | None:
     """Write switchover.json into the run's folder, and the first look at the new source once all
     is settled; the file's path.
     """

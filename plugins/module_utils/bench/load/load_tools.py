@@ -102,7 +102,7 @@ class Load(ABC):
         limited = ["timeout", f"--kill-after={GRACE}", str(self.params["timeout"])]
         if self.file:
             trust.hand_over(words[0], self.file)
-        limited += trust.words(words)
+        limited += trust.trusted_command(words)
         return command.run(self.module, limited)
 
     def late(self, code: int) -> str:
@@ -139,7 +139,7 @@ class Slap(Load):
             "asked": asked,
             "own_query": bool(self.params.get("query")),
             "operations": asked,
-            "reason": self.late(code) or mysqlslap.complaint(code, stderr, output),
+            "reason": self.late(code) or mysqlslap.mysqlslap_failure(code, stderr, output),
         }
         if not outcome["reason"]:
             seconds = mysqlslap.parse_csv(output)
@@ -160,7 +160,7 @@ class Sysbench(Load):
         super().prepare()
         self.command = sysbench.argv(program, self.file, self.params, "run")
         code, output, stderr = self.call(sysbench.argv(program, self.file, self.params, "prepare"))
-        return self.late(code) or sysbench.complaint(code, stderr, output)
+        return self.late(code) or sysbench.sysbench_failure(code, stderr, output)
 
     def login(self) -> Login:
         params = self.params
@@ -174,7 +174,7 @@ class Sysbench(Load):
 
     def run(self) -> ToolRun:
         code, output, stderr = self.call(self.command)
-        reason = self.late(code) or sysbench.complaint(code, stderr, output)
+        reason = self.late(code) or sysbench.sysbench_failure(code, stderr, output)
         if not reason:
             try:
                 return sysbench.parse(output)

@@ -67,7 +67,7 @@ def asked(clients: int, queries: int) -> int:
     return clients * (queries // clients)
 
 
-def complaint(
+def mysqlslap_failure(
     code: int,
     stderr: str,
     output: str,
@@ -88,7 +88,7 @@ def complaint(
     return ""
 
 
-def summary(seconds: list[float]) -> Spread:
+def spread_of_runs(seconds: list[float]) -> Spread:
     """Median, minimum and maximum of the runs that count."""
     return {
         "median": round(median(seconds), 4),

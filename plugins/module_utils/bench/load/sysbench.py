@@ -160,7 +160,7 @@ def percentile_of(buckets: list[tuple[float, int]], percent: int) -> float | Non
     return None
 
 
-def complaint(
+def sysbench_failure(
     code: int,
     stderr: str,
     output: str,

@@ -129,7 +129,7 @@ def invalid(
         )
     if outcome["reason"]:
         return outcome["reason"]
-    done = statements(before, after, outcome["own_query"])
+    done = statements_answered(before, after, outcome["own_query"])
     if outcome["asked"] is not None and done < outcome["asked"]:
         return f"the server counted {done} statements, but the load ran {outcome['asked']}"
     for when, snapshot in (("before", before), ("after", after)):
@@ -144,7 +144,7 @@ def invalid(
     )
 
 
-def statements(
+def statements_answered(
     before: Snapshot,
     after: Snapshot,
     own_query: bool,

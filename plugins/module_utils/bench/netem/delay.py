@@ -26,8 +26,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.netem_sh
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
     DEVICE,
+    delay_text,
     delayed,
-    describe,
     equivalents,
     is_clean,
     our_netem,
@@ -195,7 +195,7 @@ def absent(
         if not is_clean(after):
             raise RefusedError(
                 f"the delay could not be removed completely; what is left:"
-                f" {describe(after) or DEVICE}. The rollback timer stays"
+                f" {delay_text(after) or DEVICE}. The rollback timer stays"
             )
         host.disarm()
         end(result, before, plan, after)
@@ -293,7 +293,7 @@ def end(
     result["qdiscs_after"] = after["qdiscs"]
     result["targets"] = dict(targets)
     result["way"] = ("root" if trees(after) else "redirect") if targets else None
-    result["diff"] = {"before": describe(before), "after": describe(after)}
+    result["diff"] = {"before": delay_text(before), "after": delay_text(after)}
 
 
 def unanswered(trips: Mapping[str, Trip]) -> list[str]:

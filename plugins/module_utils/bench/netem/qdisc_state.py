@@ -129,7 +129,7 @@ def interfaces(state: NetState) -> list[str]:
     )
 
 
-def describe(state: NetState) -> str:
+def delay_text(state: NetState) -> str:
     """The host's delay as a person reads it, for a diff."""
     lines = [f"{peer} via {device}" for peer, device in delayed(state)]
     for qdisc in our_netem(state):

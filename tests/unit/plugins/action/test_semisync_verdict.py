@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible.errors import AnsibleActionFail
 from ansible_collections.dbre.semisync.plugins.action import semisync_verdict
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import make
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import drill_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.actions import runner
@@ -51,7 +51,7 @@ def verdict(monkeypatch, tmp_path):
 
 
 def a_drill(replica="db2", **more):
-    (plan,) = make(
+    (plan,) = drill_plan(
         samples.pair("mysql"), Settings({"drill_replica": "", "drill_max_block": 15}), {}
     )
     return {"plan": dict(plan, replica=replica), **more}

@@ -210,7 +210,9 @@ def test_a_server_that_is_super_read_only_installs_and_is_so_again(frozen):
 
 def test_a_diff_has_the_plugins_and_only_the_variables_in_question():
     assert (
-        semisync_plugin.describe(ACTIVE, dict(ON, secret="x"), {"rpl_semi_sync_source_enabled": 1})
+        semisync_plugin.plugin_text(
+            ACTIVE, dict(ON, secret="x"), {"rpl_semi_sync_source_enabled": 1}
+        )
         == "plugin rpl_semi_sync_source: ACTIVE\nrpl_semi_sync_source_enabled = ON\n"
     )
 
@@ -222,7 +224,7 @@ def counted(status, yes_tx, wait_sessions):
 def polls(rows, before, **keywords):
     """How many of the rows are read until the source counts as settled."""
     left = list(rows)
-    semisync_plugin.settle(
+    semisync_plugin.wait_for_acknowledgement(
         lambda: left.pop(0) if len(left) > 1 else left[0], before, pause=0, **keywords
     )
     return len(rows) - len(left)

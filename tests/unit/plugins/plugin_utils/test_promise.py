@@ -40,20 +40,28 @@ def kept(engine, start=samples.pair, **how):
 )
 def test_what_somebody_has_set_must_fit_the_promise(variable, value, fitting):
     lossless = {"semisync_promise": "lossless"}
-    (words,) = promise.read({**lossless, variable: value}, explicit=True)[1]
+    (words,) = promise.promised_settings({**lossless, variable: value}, explicit=True)[1]
     assert words.startswith(f"{variable} is {value}") and "leave it out" in words
-    assert promise.read({**lossless, variable: fitting}, explicit=True)[1] == []
-    assert promise.read({"semisync_promise": "available", variable: value}, explicit=True)[1] == []
+    assert promise.promised_settings({**lossless, variable: fitting}, explicit=True)[1] == []
+    assert (
+        promise.promised_settings(
+            {"semisync_promise": "available", variable: value}, explicit=True
+        )[1]
+        == []
+    )
 
 
 def test_a_timeout_that_nobody_has_set_is_one_of_days():
     given = {"semisync_promise": "lossless", "semisync_timeout": "10000"}
-    wanted, wrong = promise.read(given)
+    wanted, wrong = promise.promised_settings(given)
     assert (wanted["timeout_ms"], wrong) == (promise.TIMEOUT_MS, [])
-    assert promise.read({"semisync_promise": "lossless"})[0]["timeout_ms"] == promise.TIMEOUT_MS
-    longer = promise.read({**given, "semisync_timeout": promise.LEAST_MS})[0]
+    assert (
+        promise.promised_settings({"semisync_promise": "lossless"})[0]["timeout_ms"]
+        == promise.TIMEOUT_MS
+    )
+    longer = promise.promised_settings({**given, "semisync_timeout": promise.LEAST_MS})[0]
     assert longer["timeout_ms"] == promise.LEAST_MS
-    assert promise.read({})[0]["timeout_ms"] == 10000
+    assert promise.promised_settings({})[0]["timeout_ms"] == 10000
 
 
 def test_all_hosts_of_a_cluster_promise_the_same():

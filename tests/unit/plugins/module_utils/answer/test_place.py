@@ -96,7 +96,7 @@ def host(tmp_path, monkeypatch):
 
 def test_a_host_without_one_says_so(host):
     (host / "answer.py").write_text("another server's")
-    assert place.read(3306) is None
+    assert place.installed_answer(3306) is None
 
 
 def test_a_host_says_what_it_has(host):
@@ -104,16 +104,16 @@ def test_a_host_says_what_it_has(host):
     for path, text in wanted.items():
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(text)
-    now = place.read(3307)
+    now = place.installed_answer(3307)
     assert place.lacking(now, wanted) == ["login", "start"]
     assert now["said"]["why"].startswith("no answer")
     (host / "answer-3307.password").write_text("x")
     os.chmod(host / "answer-3307.password", 0o600)
     (host / "sockets.target.wants").mkdir()
     (host / "sockets.target.wants" / "dbre-semisync-answer-3307.socket").symlink_to("/nowhere")
-    assert place.lacking(place.read(3307), wanted) == ["start"]
+    assert place.lacking(place.installed_answer(3307), wanted) == ["start"]
     os.chmod(host / "answer-3307.password", 0o644)
-    assert not place.read(3307)["password_kept"]
+    assert not place.installed_answer(3307)["password_kept"]
 
 
 @pytest.mark.parametrize(

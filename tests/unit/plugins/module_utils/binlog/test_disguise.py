@@ -156,7 +156,7 @@ def test_rows_are_carried_out_on_the_table_of_their_own_name(server):
 def test_rows_are_told_with_their_own_names_and_values(server):
     seen = []
     reader = row_conflicts.Rows(seen.append)
-    assert list(log_transactions.statements(lines(server), reader.comment))
+    assert list(log_transactions.printed_statements(lines(server), reader.comment))
     reader.finished()
     names = {row_conflicts.split(row.table) for row in seen}
     assert ("app", ODD_TABLE) in names
@@ -314,4 +314,4 @@ def test_what_is_no_zstd_is_damage_and_no_library_is_said(monkeypatch):
 def test_the_server_that_wrote_a_file_is_known_by_any_text_that_is_its_version(version, engine):
     body = b"\4\0" + version.ljust(50, b"\0") + bytes(4) + bytes([19]) + bytes(10) + b"\1"
     event = events.Event(events.DESCRIPTION, bytes(19) + body, 0)
-    assert events.describe(event).engine == engine
+    assert events.file_description(event).engine == engine

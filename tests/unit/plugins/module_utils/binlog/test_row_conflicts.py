@@ -30,7 +30,7 @@ def printed():
 def written():
     seen = []
     reader = row_conflicts.Rows(seen.append)
-    assert list(log_transactions.statements(of_log.lines(printed()), reader.comment))
+    assert list(log_transactions.printed_statements(of_log.lines(printed()), reader.comment))
     reader.finished()
     return seen
 

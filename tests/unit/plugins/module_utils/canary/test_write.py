@@ -67,7 +67,7 @@ class Module:
 def test_nothing_is_left_on_a_server_that_nobody_follows(monkeypatch, server, writes):
     monkeypatch.setattr(write.login, "connect", lambda module: None)
     monkeypatch.setattr(write, "Server", lambda cursor: server)
-    result = write.write(Module(True), server, NAMES)
+    result = write.write_canary(Module(True), server, NAMES)
     assert (server.wrote(), result["changed"], bool(result["written"])) == (writes,) * 3
     assert ("no row was written" in result.get("msg", "")) is not writes
 
@@ -76,4 +76,4 @@ def test_who_asks_for_a_row_gets_it_wherever(monkeypatch):
     server = Server()
     monkeypatch.setattr(write.login, "connect", lambda module: None)
     monkeypatch.setattr(write, "Server", lambda cursor: server)
-    assert write.write(Module(False), server, NAMES)["created"] and server.wrote()
+    assert write.write_canary(Module(False), server, NAMES)["created"] and server.wrote()

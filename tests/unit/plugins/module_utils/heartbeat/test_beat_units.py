@@ -113,8 +113,8 @@ def test_what_a_service_lacks(change, lacks):
         **change,
     }
     expected = sorted(wanted) if lacks is None else lacks
-    assert beat_place.lacking(now, wanted) == expected
-    assert beat_place.lacking(None, wanted) == [*sorted(wanted), "login", "start"]
-    other = beat_place.lacking({**now, "files": texts(interval=2)}, wanted)
+    assert beat_place.differences(now, wanted) == expected
+    assert beat_place.differences(None, wanted) == [*sorted(wanted), "login", "start"]
+    other = beat_place.differences({**now, "files": texts(interval=2)}, wanted)
     if not change:
         assert other == [beat_place.paths(3307)["settings"]]

@@ -76,7 +76,7 @@ def fixture_numbers(tmp_path):
 @pytest.mark.parametrize("kept", [[], [0], [1, 3], [3, 1], [0, 1, 2, 3, 4], [4]])
 def test_it_keeps_the_files_that_it_is_given_and_no_others(tmp_path, numbers, kept):
     keep = [numbers[index] for index in kept]
-    detached.start(lambda: describe(tmp_path / "said", *numbers), keep)
+    detached.start_detached(lambda: describe(tmp_path / "said", *numbers), keep)
     said = json.loads(appears(tmp_path / "said"))
     assert said["open"] == sorted(keep)
 
@@ -85,13 +85,13 @@ def test_work_that_uses_what_its_parent_has_open_keeps_all_and_its_folder(
     tmp_path, numbers, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    detached.start(lambda: describe(tmp_path / "said", *numbers), None)
+    detached.start_detached(lambda: describe(tmp_path / "said", *numbers), None)
     said = json.loads(appears(tmp_path / "said"))
     assert said["open"] == numbers and said["folder"] == str(tmp_path)
 
 
 def test_it_belongs_to_init_and_holds_no_terminal_pipe_or_folder(tmp_path):
-    detached.start(lambda: describe(tmp_path / "said"), [])
+    detached.start_detached(lambda: describe(tmp_path / "said"), [])
     said = json.loads(appears(tmp_path / "said"))
     assert said["session"] != os.getsid(0) and said["group"] == said["pid"]
     assert said["parent"] != os.getpid()
@@ -110,7 +110,7 @@ def test_it_goes_on_when_the_one_that_started_it_is_killed_with_its_group(tmp_pa
     child = os.fork()
     if child == 0:
         os.setsid()
-        detached.start(work, [])
+        detached.start_detached(work, [])
         (tmp_path / "started").write_text("yes")
         time.sleep(60)
     assert appears(tmp_path / "started")
@@ -132,7 +132,7 @@ def test_nothing_of_the_one_that_started_it_runs_twice(tmp_path, keep):
 
     for error in (ValueError("x"), SystemExit(3), KeyboardInterrupt()):
         try:
-            detached.start(lambda wrong=error: leave(wrong), keep)
+            detached.start_detached(lambda wrong=error: leave(wrong), keep)
         finally:
             with open(tail, "a", encoding="utf-8") as stream:
                 stream.write("once\n")
@@ -148,14 +148,14 @@ def test_work_that_fails_says_so_in_the_hosts_log(tmp_path, monkeypatch, complai
     def fail():
         raise RuntimeError("Too many\nconnections")
 
-    detached.start(fail, [], complaint)
+    detached.start_detached(fail, [], complaint)
     expected = f"{complaint}: Too many connections" if complaint else ""
     assert appears(log, 10.0 if complaint else 0.5) == expected
 
 
 def test_the_log_is_opened_anew_since_its_number_may_be_another_files(tmp_path, monkeypatch):
     monkeypatch.setattr(syslog, "closelog", lambda: (tmp_path / "closed").write_text("yes"))
-    detached.start(lambda: None, [])
+    detached.start_detached(lambda: None, [])
     assert appears(tmp_path / "closed")
 
 
@@ -170,7 +170,7 @@ def test_where_no_process_can_be_started_the_caller_hears_of_it(tmp_path, monkey
 
     monkeypatch.setattr(os, "fork", fork)
     with pytest.raises(OSError, match="no process could be started"):
-        detached.start((tmp_path / "worked").touch, [])
+        detached.start_detached((tmp_path / "worked").touch, [])
     with pytest.raises(OSError, match="no process could be started"):
         detached.start_and_wait(lambda _starting: (tmp_path / "worked").touch(), [])
     assert not (tmp_path / "worked").exists()

@@ -144,7 +144,7 @@ def test_another_servers_program_on_the_path_is_not_taken_for_the_running_one(tm
     _dummy, module = files(tmp_path, "[mysqld]\n")
     module.programs["mysqld"] = "/usr/sbin/mysqld"
     variables = {"pid_file": "db1.pid", "datadir": str(tmp_path), "basedir": "/gone"}
-    read = process.read(module, variables)
+    read = process.server_on_host(module, variables)
     assert (read["pid"], read["program"]) == (os.getpid(), None)
     assert "/gone/bin/mysqld" in read["option_files"]["unknown"]
     assert read["option_files"]["options"] == {}
@@ -154,7 +154,7 @@ def test_another_servers_program_on_the_path_is_not_taken_for_the_running_one(tm
 def test_a_server_whose_process_is_not_seen_has_unknown_options(tmp_path):
     _dummy, module = files(tmp_path, "[mysqld]\n")
     module.programs["mysqld"] = "/usr/sbin/mysqld"
-    read = process.read(module, {"pid_file": "/run/db1.pid", "datadir": "/nowhere"})
+    read = process.server_on_host(module, {"pid_file": "/run/db1.pid", "datadir": "/nowhere"})
     assert read["pid"] is None and read["unit"] is None
     assert "/run/db1.pid" in read["option_files"]["unknown"]
 
@@ -302,7 +302,7 @@ def test_the_running_program_reads_the_option_files(tmp_path, proc, tarball):
     (tmp_path / "db1.pid").write_text(str(os.getpid()))
     proc[os.getpid()] = ([path, "--basedir=/usr/local/mysql", "--server-id", "9"], None)
     variables = {"pid_file": "db1.pid", "datadir": str(tmp_path), "basedir": str(basedir)}
-    read = process.read(module, variables)
+    read = process.server_on_host(module, variables)
     assert (read["pid"], read["program"]) == (os.getpid(), path)
     assert read["option_files"]["options"] == {"server_id": "7"}
     assert read["option_files"]["command_line"] == {"server_id": "9"}

@@ -38,7 +38,9 @@ def program(path, owner=0, mode=0o755):
 
 
 def ran_by(path):
-    return int(subprocess.run(trust.words([path]), capture_output=True, check=True).stdout)
+    return int(
+        subprocess.run(trust.trusted_command([path]), capture_output=True, check=True).stdout
+    )
 
 
 def test_root_runs_what_only_root_could_have_put_there(place):
@@ -85,7 +87,7 @@ def test_a_relative_link_and_a_loop(place):
     assert trust.trusted(f"{place}/bin/mysqld")
     os.symlink("loop", f"{place}/loop")
     assert not trust.trusted(f"{place}/loop") and not trust.trusted(f"{place}/none")
-    assert trust.words([f"{place}/none", "-x"]) == [f"{place}/none", "-x"]
+    assert trust.trusted_command([f"{place}/none", "-x"]) == [f"{place}/none", "-x"]
 
 
 def test_the_user_of_a_program_may_read_the_files_made_for_it(place):
@@ -129,7 +131,7 @@ def test_a_process_that_the_server_user_names_runs_nothing_as_root(place):
             stream.write(str(sleeper.pid))
         assert wait_until(lambda: process.command_line(sleeper.pid)[:1] == [planted], 30, 0.05)
         variables = {"pid_file": f"{home}/pid", "datadir": home, "basedir": home}
-        process.read(Module(), variables)
+        process.server_on_host(Module(), variables)
     finally:
         sleeper.kill()
         sleeper.wait()

@@ -72,7 +72,7 @@ PLAN = RejoinPlan(
 
 def keep(datadir, **more):
     plan = dataclasses.replace(PLAN, datadir=str(datadir), **more)
-    return prepare.keep(Module(), plan)
+    return prepare.copy_data(Module(), plan)
 
 
 def test_old_data_are_copied_beside_the_data_directory_for_root_alone(datadir):

@@ -211,7 +211,7 @@ VIA = "ALTER USER %s@%s IDENTIFIED VIA mysql_native_password USING %s"
 )
 def test_an_account_takes_the_new_password_in_its_servers_words(engine, version, had, both, only):
     for keep_old, (statement, arguments) in ((True, both), (False, only)):
-        found = account.statements(table(engine, version), "repl", had, NEW, keep_old)
+        found = account.password_steps(table(engine, version), "repl", had, NEW, keep_old)
         assert found == [(statement, ("repl", "%", *arguments))]
         assert statement.count("%s") == len(found[0][1])
         shown = account.show(*found[0])
@@ -259,7 +259,7 @@ def test_an_interrupted_rotation_goes_on_where_it_was(engine, version, accepts, 
     had = {"host": "%", "accepts": accepts}
     assert [
         statement
-        for statement, dummy in account.statements(
+        for statement, dummy in account.password_steps(
             table(engine, version), "repl", had, NEW, keep_old
         )
     ] == expected
@@ -271,7 +271,7 @@ def test_a_third_password_is_refused_while_two_are_in_use(engine, version):
     with pytest.raises(
         account.UnfitError, match="repl@% accepts two passwords, and the first is not the new one"
     ):
-        account.statements(table(engine, version), "repl", had, NEW, True)
+        account.password_steps(table(engine, version), "repl", had, NEW, True)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_a_diff_tells_nothing_of_a_password():
         such("ed25519", "KEPT", host="h"),
     ]
     hosts = [known["host"] for known in accounts]
-    text = account.describe("repl", accounts, NEW) + account.predict("repl", hosts, True)
+    text = account.accounts_text("repl", accounts, NEW) + account.predict("repl", hosts, True)
     assert text.splitlines()[:2] == [
         "repl@% accepts the new password and another password",
         "repl@h accepts a password",

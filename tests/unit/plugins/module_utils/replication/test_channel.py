@@ -95,7 +95,7 @@ def test_nothing_that_is_shown_has_the_password():
     before = samples.captured("mysql", "replica")["channel"]
     for known in (None, before):
         texts = [channel.show(*step) for step in channel.steps(table(), params(), known)]
-        texts += [channel.describe(known), channel.predict(known, params())]
+        texts += [channel.channel_text(known), channel.predict(known, params())]
         assert "geheim" not in "".join(texts)
 
 
@@ -185,18 +185,20 @@ def test_a_channel_is_started_in_its_servers_words(engine, version, start):
 
 
 def test_a_diff_says_what_changes():
-    assert channel.describe(None) == "no channel\n"
+    assert channel.channel_text(None) == "no channel\n"
     after = channel.predict(None, params())
     assert after == "source = repl@db1:3306\nIO thread = Yes\nSQL thread = Yes\n"
     assert (
         channel.predict(RUNS, params(state="stopped"))
         == "source = repl@m1:3306\nIO thread = No\nSQL thread = No\n"
     )
-    assert channel.predict(such(io_running="No"), params(state="started")) == channel.describe(RUNS)
+    assert channel.predict(such(io_running="No"), params(state="started")) == channel.channel_text(
+        RUNS
+    )
     apart = such(sql_running="No")
     assert channel.predict(
         dict(apart, io_running="Connecting"), params(state="reconnected")
-    ) == channel.describe(apart)
+    ) == channel.channel_text(apart)
 
 
 def test_a_step_without_arguments_is_shown_as_it_is():
@@ -357,7 +359,7 @@ def test_a_new_channel_gets_the_tls_that_is_wanted(more, words, arguments):
 
 
 def test_a_diff_says_which_tls():
-    assert "TLS" not in channel.describe(RUNS)
+    assert "TLS" not in channel.channel_text(RUNS)
     after = channel.predict(
         RUNS, dict(UPDATE, source_ssl=True, source_ssl_ca="/ca.pem", source_ssl_verify=True)
     )

@@ -108,7 +108,7 @@ LEFT = (
 def test_a_change_that_is_made_closes_its_own_row_and_a_run_without_one_what_is_old(mine, closed):
     cursor = Cursor(journal=LEFT)
     module = types.SimpleNamespace(check_mode=False, params=dict(PARAMS, row=mine))
-    result = notice.settle(module, Server(cursor), NAMES)
+    result = notice.close_rows(module, Server(cursor), NAMES)
     assert (result["changed"], result["written"], result["problem"]) == (True, True, "")
     assert [row[:4] for row in cursor.written] == [("settings", closed, "done", "db1")]
 
@@ -131,7 +131,7 @@ def test_what_may_be_under_way_is_left_open(mine, in_force, closed):
 def test_a_look_is_not_trusted_while_another_run_may_be_under_way():
     cursor = Cursor(journal=LEFT[3:])
     module = types.SimpleNamespace(check_mode=False, params=dict(PARAMS, row=None))
-    result = notice.settle(module, Server(cursor), NAMES)
+    result = notice.close_rows(module, Server(cursor), NAMES)
     assert (result["changed"], cursor.written) == (False, [])
     assert result["problem"] == notice.UNDER_WAY
 
@@ -153,7 +153,7 @@ def test_what_is_not_closed_says_why_and_keeps_nothing_from_going_on(
     cursor, check_mode, changed, words
 ):
     module = types.SimpleNamespace(check_mode=check_mode, params=PARAMS)
-    result = notice.settle(module, Server(cursor), NAMES, 0.2)
+    result = notice.close_rows(module, Server(cursor), NAMES, 0.2)
     assert (result["changed"], result["keeps"]) == (changed, False)
     assert words in result["problem"] and bool(words) == bool(result["problem"])
     assert check_mode is False or cursor.written == []

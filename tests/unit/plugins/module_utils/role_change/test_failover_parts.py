@@ -133,7 +133,7 @@ class Play:
 
     def one(self, host: str) -> None:
         plan, warden = self.plan(host), Warden()
-        this: Any = part_run.make(Module(host), plan, cast(Any, warden))
+        this: Any = part_run.participant_of(Module(host), plan, cast(Any, warden))
         try:
             self.results[host] = this.run()
         except ServerError as error:
@@ -143,7 +143,7 @@ class Play:
                 made.close()
             self.results[host] = {"outcome": "killed", "reason": ""}
             if warden.stage:
-                self.results[host]["guard"] = part_run.make(Module(host), plan).recover(
+                self.results[host]["guard"] = part_run.participant_of(Module(host), plan).recover(
                     warden.stage
                 )
 

@@ -43,7 +43,7 @@ def test_nobody_is_waited_for_where_no_transaction_is_long():
 def test_what_is_left_after_the_wait_is_ended_only_where_that_was_said(then, killed):
     server = Fake(SELECT=LONG)
     left, _seconds = freeze.drain(server, 0, then)
-    assert freeze.in_words(left) == "session 7 of app for 33 s"
+    assert freeze.sessions_text(left) == "session 7 of app for 33 s"
     assert [words for words in server.said if words.startswith("KILL")] == killed
 
 

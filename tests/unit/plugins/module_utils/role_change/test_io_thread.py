@@ -52,9 +52,9 @@ def test_it_is_stopped_alone_and_read_behind_the_stop(server):
     assert (result["server_seconds"], result["applier_ids"]) == (900, [13])
     assert result["kernel_seconds"] > 0 and 0 <= time.time() - result["read_at"] < 60
     assert server.left
-    assert io_thread.start(Module(), PLAN, server, NAMES)["changed"]
+    assert io_thread.resume_io_thread(Module(), PLAN, server, NAMES)["changed"]
     assert (server.fake.io, server.left) == (True, [])
-    assert not io_thread.start(Module(), PLAN, server, NAMES)["changed"]
+    assert not io_thread.resume_io_thread(Module(), PLAN, server, NAMES)["changed"]
 
 
 def test_one_that_stands_still_is_read_and_left_alone(server):

@@ -137,7 +137,7 @@ class Play:
 
     def one(self, host: str) -> None:
         plan, warden = self.plan(host), Warden()
-        this: Any = part_run.make(Module(), plan, cast(Any, warden))
+        this: Any = part_run.participant_of(Module(), plan, cast(Any, warden))
         try:
             self.results[host] = this.run()
         except ServerError as error:
@@ -147,7 +147,9 @@ class Play:
                 made.close()
             self.results[host] = {"outcome": "killed", "reason": ""}
             if warden.stage and host not in self.cut:
-                self.results[host]["guard"] = part_run.make(Module(), plan).recover(warden.stage)
+                self.results[host]["guard"] = part_run.participant_of(Module(), plan).recover(
+                    warden.stage
+                )
 
     def run(self) -> dict[str, Any]:
         threads = [threading.Thread(target=self.one, args=(host,)) for host in self.world.servers]
@@ -405,10 +407,10 @@ def test_locks_on_another_server_do_not_outlive_a_host_that_lost_its_power(monke
     monkeypatch.setattr(participant.login, "connect_to", lambda *_where: Connection(world["db2"]))
     monkeypatch.setattr(log_in, "Server", lambda connection: connection)
     plan = play.plan("db1", timeout=10, drain=30, catch_up=10)
-    part_run.make(Module(), plan).connect("db2")
+    part_run.participant_of(Module(), plan).connect("db2")
     assert world["db2"].statements == ["SET SESSION wait_timeout = %s"]
     longest = watchdog.MEET + plan.catch_up + plan.drain + 2 * plan.timeout
-    assert part_run.make(Module(), plan).lifetime() > longest
+    assert part_run.participant_of(Module(), plan).lifetime() > longest
 
 
 @pytest.mark.parametrize("mode,source", [("undo", "db1"), ("finish", "db2")])

@@ -559,7 +559,7 @@ def answers(engine, role):
 def test_a_server_is_read_into_the_shape_that_everything_else_takes(engine, role):
     info, replies = answers(engine, role)
     cursor = Cursor(replies)
-    found = read.read(connection.Server(cursor))
+    found = read.server_state(connection.Server(cursor))
     new = {"connection_id", "applier_ids", "registered"}
     assert {key: found[key] for key in found if key not in new} == {
         key: info[key] for key in found if key not in new

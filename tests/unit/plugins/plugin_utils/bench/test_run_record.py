@@ -80,7 +80,7 @@ RUN = "2026-11-21T143000.000000Z"
 
 def begun(suite_id="ours", text=TEXT):
     hosts = {"hosts": [benchmarks.host("db1", "source")], "rtt_ms": {}}
-    wanted = suite.read(text, "ours.yml", "full")
+    wanted = suite.read_suite(text, "ours.yml", "full")
     return run_record.begin("shop", suite_id, wanted, "full", hosts, MOMENT)
 
 
@@ -89,7 +89,7 @@ def loaded(seconds=1.5):
 
 
 def test_what_is_kept_has_all_that_a_run_needs_of_its_suite():
-    result, wanted = begun(), suite.read(TEXT, "ours.yml", "full")
+    result, wanted = begun(), suite.read_suite(TEXT, "ours.yml", "full")
     assert [dict(cell, repetitions=[]) for cell in wanted["cells"]] == result["cells"]
     assert result["suite"]["time_limit"] == 77
     steps = schedule.remaining_steps(wanted, set())

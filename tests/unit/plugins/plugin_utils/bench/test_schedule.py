@@ -18,7 +18,7 @@ cells:
 
 
 def read(text, profile="full"):
-    return suite.read(text, "ours.yml", profile)
+    return suite.read_suite(text, "ours.yml", profile)
 
 
 def test_repetitions_are_interleaved_after_one_warm_up_of_each_load():
@@ -65,4 +65,4 @@ def test_a_step_may_take_what_its_load_may_and_no_longer_than_a_host_waits(limit
     "seconds,words", [(5, "5 s"), (89, "89 s"), (600, "10 min"), (7380, "2 h 03 min")]
 )
 def test_durations_are_told_in_words(seconds, words):
-    assert schedule.in_words(seconds) == words
+    assert schedule.duration_text(seconds) == words

@@ -30,7 +30,7 @@ cells:
 
 
 def read(text, profile="full"):
-    return suite.read(text, "ours.yml", profile)
+    return suite.read_suite(text, "ours.yml", profile)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def read(text, profile="full"):
 @pytest.mark.parametrize("profile", ["full", "quick"])
 def test_every_suite_of_the_collection_can_run(name, profile):
     with open(suite.find(name, [SUITES])) as stream:
-        found = suite.read(stream.read(), name, profile)
+        found = suite.read_suite(stream.read(), name, profile)
     assert schedule.expected_seconds(found, schedule.remaining_steps(found, set())) > 0
     cells = [cell["id"] for cell in found["cells"]]
     assert all(entry["found"] in cells for entry in found["documented"])
@@ -56,7 +56,7 @@ def test_every_suite_of_the_collection_can_run(name, profile):
 )
 def test_the_suites_have_the_published_figures(name, cells, load):
     with open(suite.find(name, [SUITES])) as stream:
-        found = suite.read(stream.read(), name, "full")["cells"]
+        found = suite.read_suite(stream.read(), name, "full")["cells"]
     assert len(found) == cells
     assert {key: found[0]["load"][key] for key in load} == load
 
@@ -207,7 +207,7 @@ def test_a_suites_former_name_still_finds_it(former, name, reference):
     path = suite.find(former, [SUITES])
     assert path == suite.find(name, [SUITES]) and os.path.basename(path) == f"{name}.yml"
     with open(path) as stream:
-        found = suite.read(stream.read(), former, "full")["reference"]
+        found = suite.read_suite(stream.read(), former, "full")["reference"]
     assert found is None if reference is None else found.startswith(reference)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import make, refusals
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import drill_plan, refusals
 from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, UNKNOWN
 from ansible_collections.dbre.semisync.tests.unit.samples import pair as captured_pair
 
@@ -70,7 +70,7 @@ def after():
 
 
 def judged(task=None, rows=None, stopped=None, started=None, reason="", returned=None):
-    return drill_outcome.judge(
+    return drill_outcome.drill_seen(
         task or TASK,
         before() + away() + after() if rows is None else rows,
         STOPPED if stopped is None else stopped,
@@ -360,7 +360,7 @@ def test_the_drills_of_a_run_share_the_sources_rows():
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_a_pair_falls_back_when_its_replica_is_stopped(engine):
-    (task,) = make(members(engine, timeout="3000"), SETTINGS, {})
+    (task,) = drill_plan(members(engine, timeout="3000"), SETTINGS, {})
     assert (
         task["expected_fallback"]
         and task["timeout_ms"] == 3000
@@ -375,7 +375,7 @@ def test_a_pair_falls_back_when_its_replica_is_stopped(engine):
 def test_whether_it_falls_back_is_a_matter_of_who_is_left(clients, needed, falls):
     pair = members(wait_for_replica_count=needed)
     pair[0].info["semisync"]["source"]["status"]["clients"] = clients
-    assert make(pair, SETTINGS, {})[0]["expected_fallback"] is falls
+    assert drill_plan(pair, SETTINGS, {})[0]["expected_fallback"] is falls
 
 
 @pytest.mark.parametrize(
@@ -449,10 +449,10 @@ def test_a_healthy_pair_is_not_refused():
 
 def test_a_drill_in_words():
     assert (
-        drill_outcome.summary(judged())
+        drill_outcome.drill_line(judged())
         == "Drill of r1: passed; writers blocked for 3.00 s (timeout 3.00 s), 35 transaction(s) "
         "unprotected, recovered 1.60 s after its start"
     )
-    assert "no writer was blocked, longest insert 9.0 ms" in drill_outcome.summary(
+    assert "no writer was blocked, longest insert 9.0 ms" in drill_outcome.drill_line(
         judged(TWO, other(before() + away() + after()))
     )

@@ -62,7 +62,7 @@ def test_what_is_known_is_said(channel, changes, words):
     members = pair(channel, **changes)
     assert backlog.line(members).endswith(f": db2: {words}")
     member = members[1]
-    assert backlog.words(backlog.of_member(member)) == words
+    assert backlog.estimate_text(backlog.of_member(member)) == words
 
 
 @pytest.mark.parametrize("count,least", [(1, 2), (2, 1)])

@@ -105,4 +105,4 @@ def test_a_channel_that_runs_is_not_judged_by_its_account_under_auto():
     members = samples.pair("mysql")
     members[0].info["accounts"] = [repl(True)]
     members[0].info["tls"] = {"on": False}
-    assert account.problems(samples.settings(), members[0], members[1], False) == []
+    assert account.login_problems(samples.settings(), members[0], members[1], False) == []

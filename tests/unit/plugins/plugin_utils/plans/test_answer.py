@@ -132,9 +132,9 @@ def test_hosts_that_are_known_by_name_are_let_in_by_the_program_alone():
 
 def test_removal_takes_it_away():
     members = samples.pair("mysql")
-    assert not removal.make(members[0], members)["answer"]
+    assert not removal.removal_plan(members[0], members)["answer"]
     installed(members[0], samples.settings(http_port=8008), True)
-    planned = removal.make(members[0], members)
+    planned = removal.removal_plan(members[0], members)
     assert planned["answer"] and planned["changes"]
 
 

@@ -100,12 +100,12 @@ def test_what_is_said():
         catch_up.progress_line("r1", seen(200), 500, "", 30)
         == "  catch up r1:   30 s  200 of 500 transactions to apply"
     )
-    said = catch_up.complaint("r1", seen(200, 12), 500, "", 30)
+    said = catch_up.time_is_up_message("r1", seen(200, 12), 500, "", 30)
     assert (
         "after 30 s" in said
         and "200 of 500 transactions are missing, it applies 10.0 a second (12 s behind" in said
     )
-    assert "it applies none. No data" in catch_up.complaint("r1", seen(500), 500, "", 30)
+    assert "it applies none. No data" in catch_up.time_is_up_message("r1", seen(500), 500, "", 30)
 
 
 def test_what_is_said_of_a_replica_that_follows_by_file_and_position():
@@ -114,7 +114,7 @@ def test_what_is_said_of_a_replica_that_follows_by_file_and_position():
         catch_up.progress_line("r1", seen(None), None, target, 5)
         == "  catch up r1:    5 s  applied binlog.000041:120 of binlog.000042:1337"
     )
-    said = catch_up.complaint("r1", seen(None), None, target, 60)
+    said = catch_up.time_is_up_message("r1", seen(None), None, target, 60)
     assert "after 60 s it has not applied all up to binlog.000042:1337: it is at" in said
 
 

@@ -60,7 +60,7 @@ def done(members):
 
 
 def of(members, role):
-    return next(gtid.make(member, members) for member in members if member.side == role)
+    return next(gtid.gtid_plan(member, members) for member in members if member.side == role)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_server_takes_the_steps_that_it_has_not_taken(consistency, mode, expec
 
 def test_a_mysql_pair_by_position_is_converted_and_then_left_alone():
     members = pair()
-    assert gtid.problems(members) == []
+    assert gtid.conversion_problems(members) == []
     source, replica = of(members, "source"), of(members, "replica")
     assert (
         source["statements"] == replica["statements"] == ALL
@@ -105,7 +105,7 @@ def test_a_mysql_pair_by_position_is_converted_and_then_left_alone():
 
 def test_a_mariadb_pair_changes_its_channel_alone():
     members = pair("mariadb")
-    assert gtid.problems(members) == []
+    assert gtid.conversion_problems(members) == []
     source, replica = of(members, "source"), of(members, "replica")
     assert (
         not source["changes"] and not source["anonymous"] and not replica["option_file"]["changed"]
@@ -137,11 +137,11 @@ def test_the_modes_go_behind_our_lines_and_site_keeps_them_there(ours, kind):
 def test_what_site_writes_for_a_converted_server_is_what_is_there():
     members = done(pair())
     for member in members:
-        first = apply.make(member, members, samples.settings())["option_file"]["content"]
+        first = apply.set_up_plan(member, members, samples.settings())["option_file"]["content"]
         assert option_files.parse_ours(first)["gtid_mode"] == "ON" and "server_id" not in first
         member.info["option_files"].update(ours=first, options=option_files.parse_ours(first))
     for member in members:
-        assert not apply.make(member, members, samples.settings())["option_file"]["changed"]
+        assert not apply.set_up_plan(member, members, samples.settings())["option_file"]["changed"]
         assert not gtid.option_file(member)["changed"]
 
 
@@ -166,7 +166,7 @@ def reader(host):
 
 def refuse(members, change):
     change(*members)
-    return "; ".join(gtid.problems(members))
+    return "; ".join(gtid.conversion_problems(members))
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_a_service_that_does_not_run_is_started():
 
 def test_it_is_removed_with_all_else():
     members = samples.pair("mysql")
-    assert removal.make(members[0], members)["heartbeat"] is False
+    assert removal.removal_plan(members[0], members)["heartbeat"] is False
     installed(members[0], 1, True)
-    made = removal.make(members[0], members)
+    made = removal.removal_plan(members[0], members)
     assert (made["heartbeat"], made["changes"]) == (True, True)

@@ -55,7 +55,7 @@ def test_whoever_lost_its_role_by_a_failover_is_no_member(engine, read_only):
     assert (hosts(members), hosts([one.member for one in away])) == (["db2", "db3"], ["db1"])
     decided = sides.decide(members)
     assert (decided.source, decided.problems, decided.outdated) == ("db2", [], False)
-    assert "db1 lost the source's role to db2" in held.words(away[0])
+    assert "db1 lost the source's role to db2" in held.held_reason(away[0])
     entries = rulebook.evaluate(members, away=away)
     (entry,) = [one for one in entries if one["id"].startswith("held")]
     assert entry["host"] == "db1"

@@ -126,7 +126,7 @@ def pair(**source):
 
 
 def planned(members, **wanted):
-    return apply.make(members[1], members, settings(**wanted))
+    return apply.set_up_plan(members[1], members, settings(**wanted))
 
 
 def test_a_running_plain_channel_is_changed_only_where_tls_is_required():
@@ -138,7 +138,7 @@ def test_a_running_plain_channel_is_changed_only_where_tls_is_required():
     members[1].info["channel"]["tls"] = True
     assert planned(members, mode="required")["changes"] is False
     assert planned(members, mode="disabled")["tls_differs"] is True
-    assert apply.make(members[0], members, settings("required"))["tls"] is None
+    assert apply.set_up_plan(members[0], members, settings("required"))["tls"] is None
 
 
 @pytest.mark.parametrize("there,changed", [(None, True), (PEM, False), ("another", True)])

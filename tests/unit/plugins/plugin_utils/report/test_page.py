@@ -374,7 +374,7 @@ def test_a_drill_as_text(change, words):
     ],
 )
 def test_a_switchover_in_words(change, words):
-    assert text_switchover.summary(switchover(**change)) == words
+    assert text_switchover.switchover_sentence(switchover(**change)) == words
 
 
 def test_every_event_of_a_role_change_has_words():
@@ -425,7 +425,7 @@ def test_the_summary_has_every_part(tmp_path):
         findings=[{"severity": "warning", "host": "db1", "title": "old", "evidence": "5.6.11"}],
         benchmark_four_phases=analysis.analyse(benchmarks.four_phases()),
     )
-    path, _dummy, verdict = page.write(str(tmp_path), "shop", NOW, BenchmarkChapter)
+    path, _dummy, verdict = page.write_page(str(tmp_path), "shop", NOW, BenchmarkChapter)
     with open(path) as stream:
         text = stream.read()
     assert (
@@ -449,7 +449,7 @@ def test_hostile_text_keeps_to_its_place_in_markdown(text):
 
 def test_an_empty_run_has_no_report(tmp_path):
     with pytest.raises(ValueError, match="holds no checkpoints"):
-        page.write(str(tmp_path), "shop", NOW, BenchmarkChapter)
+        page.write_page(str(tmp_path), "shop", NOW, BenchmarkChapter)
 
 
 def test_without_matplotlib_there_is_a_summary(tmp_path, monkeypatch):
@@ -459,7 +459,7 @@ def test_without_matplotlib_there_is_a_summary(tmp_path, monkeypatch):
         checkpoints=[row("P0")],
         benchmark_four_phases=analysis.analyse(benchmarks.four_phases()),
     )
-    summary, html, _dummy = page.write(str(tmp_path), "shop", NOW, BenchmarkChapter)
+    summary, html, _dummy = page.write_page(str(tmp_path), "shop", NOW, BenchmarkChapter)
     assert html is None and sorted(os.listdir(str(tmp_path))) == [
         "benchmark-four_phases.json",
         "checkpoints.json",
@@ -469,7 +469,7 @@ def test_without_matplotlib_there_is_a_summary(tmp_path, monkeypatch):
 
 
 def page_of(folder, cluster="shop"):
-    path = page.write(str(folder), cluster, NOW, BenchmarkChapter)[1]
+    path = page.write_page(str(folder), cluster, NOW, BenchmarkChapter)[1]
     with open(path, encoding="utf-8") as stream:
         return stream.read()
 

@@ -125,7 +125,7 @@ def test_the_verdict_before_and_the_way_are_told():
 )
 def test_what_is_wrong_comes_before_all_that_is_well(tmp_path, judged, outcome, beside):
     results.write_json(str(tmp_path / "rejoin.json"), rejoin(judged, "refused"))
-    _summary, html, _headline = page.write(str(tmp_path), "shop", NOW)
+    _summary, html, _headline = page.write_page(str(tmp_path), "shop", NOW)
     with open(html, encoding="utf-8") as stream:
         before_the_table, _table, table = stream.read().partition("<table")
     led = '<a href="#wrong-0">R1 on db1</a>' in before_the_table
@@ -151,7 +151,7 @@ def test_the_tile_counts_what_applies_and_says_so():
 @pytest.mark.parametrize("kept", [back(), rejoin(ALONE, "refused")], ids=["back", "refused"])
 def test_the_page_has_what_it_had_alone_and_not_what_clients_wrote(tmp_path, kept):
     results.write_json(str(tmp_path / "rejoin.json"), kept)
-    summary, html, _headline = page.write(str(tmp_path), "shop", NOW)
+    summary, html, _headline = page.write_page(str(tmp_path), "shop", NOW)
     with open(html, encoding="utf-8") as stream:
         text = stream.read()
     for words in ("Rejoin of db1", PHANTOM, "app.keyed", "2026-11-22T11:58:10Z", "method"):

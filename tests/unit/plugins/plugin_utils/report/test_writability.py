@@ -207,7 +207,7 @@ def test_a_report_of_a_change_says_who_wrote_when_and_no_other_does(tmp_path):
     first = run(tmp_path, "2026-11-22T140000.000000Z", switchover={**switchover(10), **POINTS})
     later = run(tmp_path, "2026-11-22T150000.000000Z", checkpoints=[])
     for folder, told in ((first, True), (later, False)):
-        summary, _html, _verdict = page.write(str(folder), "shop", at(0))
+        summary, _html, _verdict = page.write_page(str(folder), "shop", at(0))
         with open(summary, encoding="utf-8") as stream:
             text = stream.read()
         assert ("## Who could write when" in text) is told

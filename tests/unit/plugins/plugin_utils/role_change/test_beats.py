@@ -337,7 +337,7 @@ def test_a_server_that_is_killed_is_proven_with_the_default_timeout(engine, kept
     assert done["verdict"] == PROVEN, done["reasons"]
     assert not any("clock" in words for words in done["assumes"])
     first = "Nothing that the source confirmed before its end, at 2026-11-18T11:06:31Z, is missing"
-    assert failover_outcome.told(done)[0] == first
+    assert failover_outcome.failover_lines(done)[0] == first
     # The look alone is too old for that.
     if kept:
         assert judged(killed(seen._replace(beats={})))["verdict"] == WINDOW
@@ -412,7 +412,7 @@ def test_an_unread_replica_leaves_what_is_proven_until_the_beat():
     done = judged(seen)
     assert done["verdict"] == NOT_PROVEN
     assert done["seconds_before_end"] == 3.0
-    first = failover_outcome.told(done)[0]
+    first = failover_outcome.failover_lines(done)[0]
     assert first == (
         "Nothing that was confirmed before 2026-11-18T11:06:28.000Z is missing (beat 99)."
         " The source ended 3.0 s later"

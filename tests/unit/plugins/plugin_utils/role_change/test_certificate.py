@@ -60,11 +60,13 @@ def outcome(kept, point):
 def test_everything_shown_is_proven_and_nothing_before(engine):
     kept = record(remnants.evidence(engine))
     assert (kept["verdict"], kept["pending"]) == (PROVEN, ["C2", "C6"])
-    assert "so far" in certificate.in_words(kept)
+    assert "so far" in certificate.verdict_line(kept)
     assert {row["id"] for row in kept["premises"]} == {f"C{number}" for number in range(1, 8)}
     assert all(row["statement"] for row in kept["premises"])
     kept = finished(remnants.evidence(engine))
-    assert certificate.in_words(kept).startswith("proven; assumes semi-sync on db1 was not changed")
+    assert certificate.verdict_line(kept).startswith(
+        "proven; assumes semi-sync on db1 was not changed"
+    )
     assert {row["outcome"] for row in kept["premises"]} == {"passed"}
 
 
@@ -142,7 +144,7 @@ def test_a_verdict_says_no_more_than_what_was_shown(changed, verdict, because):
 def test_a_window_begins_where_the_source_may_first_have_confirmed_alone(changes, begin, known):
     evidence = remnants.evidence("mysql", last=remnants.look("mysql", **changes))
     assert last_look.window(evidence) == (begin, NOW, known, False)
-    words = certificate.in_words(record(evidence))
+    words = certificate.verdict_line(record(evidence))
     assert f"from {survivors.stamp(begin)} to {survivors.stamp(NOW)}" in words
     assert "how many commits is not known" in words
     # It was not seen dead.
@@ -234,12 +236,12 @@ def test_only_what_was_accepted_and_is_there_is_kept():
 def test_a_refusal_names_the_cases_and_what_to_say():
     evidence = lost_host(remnants.evidence("mysql"))
     refused = cases.decide(evidence, []).refused
-    words = certificate.complaint("shop", refused)
+    words = certificate.refusal_message("shop", refused)
     assert "semisync_failover_accept=unread:db3,alone" in words
-    told = "\n".join(certificate.told(record(evidence), refused))
+    told = "\n".join(certificate.certificate_lines(record(evidence), refused))
     assert "REFUSED unread:db3" in told and "VERDICT not proven" in told
     lives = evidence._replace(source={})
-    assert "accept" not in certificate.complaint("shop", cases.decide(lives, []).refused)
+    assert "accept" not in certificate.refusal_message("shop", cases.decide(lives, []).refused)
 
 
 @pytest.mark.parametrize(
@@ -256,13 +258,13 @@ def test_a_run_fails_where_somebody_must_look(changes, said):
     kept = record(remnants.frozen(remnants.evidence("mysql")))
     parts = {kept["to"]: part(**changes), "db3": {"outcome": "done", "reason": ""}}
     kept = failover_outcome.completed(kept, parts, [], RUN)
-    words = failover_outcome.complaint(kept, parts)
+    words = failover_outcome.failover_failure(kept, parts)
     assert (said in words) if said else not words
     parts["db3"] = {"outcome": "refused", "reason": "no login"}
     kept = failover_outcome.completed(
         record(remnants.frozen(remnants.evidence("mysql"))), parts, [], RUN
     )
-    assert failover_outcome.complaint(kept, parts)
+    assert failover_outcome.failover_failure(kept, parts)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +280,7 @@ def test_a_certificate_says_how_a_backlog_was_applied(relaxed, event, words):
     ahead = {"transactions": 9000, "seconds": 61.2, "relaxed": relaxed}
     timeline = [{"event": name, "words": "", "at": NOW} for name in (event, "open") if name]
     kept = finished(remnants.evidence("mysql"), ahead=ahead, timeline=timeline)
-    assert words in "\n".join(failover_outcome.told(kept))
+    assert words in "\n".join(failover_outcome.failover_lines(kept))
     assert kept["applied_ahead"]["careful_again"] is (bool(event) if relaxed else None)
     assert finished(remnants.evidence("mysql"))["applied_ahead"] is None
 

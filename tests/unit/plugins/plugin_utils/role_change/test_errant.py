@@ -20,7 +20,7 @@ C = "cccccccc-1111-2222-3333-444444444444"
 
 
 def mysql(old: str, new: str, purged: str = "", **more: Any) -> errant.Judged:
-    return errant.judge(
+    return errant.errant_verdict(
         Has("db1", "mysql", A, old)._replace(**more), Has("db2", "mysql", B, new, oldest=purged)
     )
 
@@ -29,7 +29,7 @@ def mariadb(old: str, new: str, first: str | None = "", **more: Any) -> errant.J
     """Both in strict mode, and the former source's log was read, unless it is said otherwise."""
     wanted: dict[str, Any] = {"strict": True, "disorder": "", **more}
     strict = bool(wanted.pop("new_strict", True))
-    return errant.judge(
+    return errant.errant_verdict(
         Has("db1", "mariadb", "1", old)._replace(**wanted),
         Has("db2", "mariadb", "2", new, oldest=first, strict=strict),
     )
@@ -197,7 +197,7 @@ def test_on_mariadb_what_says_nothing_is_told_and_is_neither_verdict(
     old = Has("db1", "mariadb", "1", "0-1-100", strict=True, disorder="")
     new = Has("db2", "mariadb", "2", "0-1-100,0-2-150", oldest="", strict=True)
     new = new._replace(strict=more.pop("new_strict", True))
-    said = errant.judge(old._replace(**more), new)
+    said = errant.errant_verdict(old._replace(**more), new)
     assert said.verdict == CANNOT_TELL
     assert words in " ".join(said.why)
     assert not said.phantoms

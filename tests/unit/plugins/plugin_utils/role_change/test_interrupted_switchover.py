@@ -281,7 +281,9 @@ def test_the_source_takes_its_role_back_without_the_target():
         switchover_long_transactions="refuse",
         switchover_max_lag=10,
     )
-    plan = switchover_plan.make("default", members, {}, wanted, "other", "undo", row_of("mysql"))
+    plan = switchover_plan.planned_switchover(
+        "default", members, {}, wanted, "other", "undo", row_of("mysql")
+    )
     assert (plan["mode"], plan["from"], plan["to"], plan["token"]) == ("undo", "db1", "db2", "feed")
     assert sorted(plan["hosts"]) == ["db1", "db3"]
     mine = plan["hosts"]["db1"]
@@ -307,7 +309,7 @@ def test_the_source_takes_its_role_back_though_the_target_has_left_the_inventory
     assert switchover_plan.unread(members, row) == []
     assert switchover_plan.mode_of(members, row, {}, "db3") == "undo"
     assert switchover_plan.interrupted_problems(members, row, {}) == []
-    plan = switchover_plan.make("default", members, {}, wanted, "other", "undo", row)
+    plan = switchover_plan.planned_switchover("default", members, {}, wanted, "other", "undo", row)
     mine = plan["hosts"]["db1"]
     assert (mine["target"], mine["without_target"]) == ("db2", True)
     # The part is to know that it cannot ask it.

@@ -28,21 +28,21 @@ def test_they_renew_until_it_has_ended_however_it_ends():
     reading, renewed = threading.Thread(target=read), []
     reading.start()
     begin = time.monotonic()
-    assert io_threads.keep("feed", lambda: renewed.append(1)) == len(renewed) >= 4
+    assert io_threads.keep_renewing("feed", lambda: renewed.append(1)) == len(renewed) >= 4
     assert 1.0 < time.monotonic() - begin < 5
     reading.join()
     # One that comes later does not wait at all.
-    assert io_threads.keep("feed", lambda: renewed.append(1)) == 0
+    assert io_threads.keep_renewing("feed", lambda: renewed.append(1)) == 0
 
 
 def test_where_nobody_reads_they_go_on():
     begin = time.monotonic()
-    io_threads.keep("beef", lambda: None)
+    io_threads.keep_renewing("beef", lambda: None)
     assert 0.4 < time.monotonic() - begin < 5
 
 
 def test_a_run_that_is_gone_is_waited_for_no_more(monkeypatch):
     parents = iter([7, 7, 7, 1])
     monkeypatch.setattr(io_threads.os, "getppid", lambda: next(parents))
-    io_threads.write(io_threads.place("feed"))
-    assert io_threads.keep("feed", lambda: None) == 0
+    io_threads.create_empty(io_threads.place("feed"))
+    assert io_threads.keep_renewing("feed", lambda: None) == 0

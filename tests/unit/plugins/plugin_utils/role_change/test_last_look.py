@@ -220,7 +220,7 @@ def test_what_could_not_be_seen_is_said(engine):
     said = "; ".join(kept["assumes"])
     assert "changed by hand" in said and "no clean shutdown" in said
     assert ("KILL" in said) == (engine == "mariadb")
-    assert said in certificate.in_words(kept)
+    assert said in certificate.verdict_line(kept)
     log = {"shutdown": False, "off": False, "dumps": [], "started": False}
     kept = judged(with_end(remnants.evidence(engine), log=log))
     assert not any("shut down" in words or "stopped" in words for words in kept["assumes"])

@@ -68,7 +68,10 @@ def test_a_premise_that_is_added_counts_everywhere_by_its_line_in_the_registry(
     kept = record()
     assert kept["verdict"] == verdict
     assert [row["title"] for row in kept["premises"] if row["id"] == "C8"] == ["The moon is full"]
-    assert any("C8" in line and "The moon is full" in line for line in failover_outcome.told(kept))
+    assert any(
+        "C8" in line and "The moon is full" in line
+        for line in failover_outcome.failover_lines(kept)
+    )
     schema = json.loads(
         Path(certificate.__file__).with_name("certificate_schema.json").read_text(encoding="utf-8")
     )

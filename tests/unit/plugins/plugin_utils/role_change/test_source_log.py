@@ -98,7 +98,7 @@ def test_a_log_that_can_be_read_closes_the_window_when_it_is_applied(engine, see
 def test_what_is_in_its_way_is_a_case_of_its_own(engine, seen, last, strict, case):
     made = evidence(engine, seen, last, **strict)
     assert f"salvage_{case}" in names(made)
-    assert not source_log.covers(made) and source_log.summary(made) is None
+    assert not source_log.covers(made) and source_log.log_summary(made) is None
     # To accept it means to accept the window as well.
     accepted = [f"salvage_{case}"]
     assert cases.decide(made, accepted).refused
@@ -114,5 +114,5 @@ def test_a_host_that_may_have_lost_its_power_must_have_synced_its_log(synced, ca
 
 def test_a_torn_end_is_named():
     made = evidence("mysql", dict(READ, torn=31, torn_gtid=f"{remnants.SOURCE}:108"))
-    assert "31 bytes after that" in source_log.in_words(made)
-    assert source_log.summary(made)["torn_gtid"] == f"{remnants.SOURCE}:108"
+    assert "31 bytes after that" in source_log.log_text(made)
+    assert source_log.log_summary(made)["torn_gtid"] == f"{remnants.SOURCE}:108"

@@ -54,7 +54,7 @@ def test_the_source_s_word_counts_and_the_target_s_that_it_is_open(source, targe
 def test_a_run_that_only_settles_asks_no_part():
     parts = {"db1": {"skipped": True}, "db2": {"skipped": True}}
     assert switchover_outcome.outcome(dict(PLAN, mode="settle"), parts) == ("done", "")
-    assert switchover_outcome.complaint(record(parts, mode="settle"), parts, True) == ""
+    assert switchover_outcome.switchover_failure(record(parts, mode="settle"), parts, True) == ""
 
 
 def test_whoever_only_heard_of_it_does_not_say_why():
@@ -94,7 +94,7 @@ def record(parts, rows=(), **more):
 )
 def test_a_run_fails_where_the_role_is_not_where_it_should_be(source, target, mode, words):
     parts = {"db1": source, "db2": target}
-    said_words = switchover_outcome.complaint(record(parts, mode=mode), parts, False)
+    said_words = switchover_outcome.switchover_failure(record(parts, mode=mode), parts, False)
     assert words in said_words
     assert bool(words) == bool(said_words)
 
@@ -107,7 +107,7 @@ def test_a_checkpoint_that_failed_is_said_when_all_is_settled():
         ),
     }
     rows = switchover_outcome.points(parts, switchover_outcome.TITLES)
-    words = switchover_outcome.complaint(record(parts, rows), parts, True)
+    words = switchover_outcome.switchover_failure(record(parts, rows), parts, True)
     assert words == "Cluster 'shop': db2 is the source, but S7 db2: no"
 
 
@@ -156,7 +156,7 @@ def test_what_people_are_told_has_the_time_without_a_source():
         "db1": said("done", writers_waited_ms=123.4, timeline=[event("freeze", 1.0)]),
         "db2": said("done"),
     }
-    lines = switchover_outcome.told(record(parts))
+    lines = switchover_outcome.switchover_lines(record(parts))
     assert lines[0] == "Switchover of cluster shop from db1 to db2: done"
     assert "  no server took writes for 123 ms" in lines
 

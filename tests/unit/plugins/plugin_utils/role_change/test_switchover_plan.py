@@ -227,7 +227,7 @@ def test_the_source_itself_is_refused():
 
 
 def plan(members, **more):
-    return switchover_plan.make(
+    return switchover_plan.planned_switchover(
         "shop", members, looks(members), wanted(**more), "abcd", switchover_plan.SWITCH, None
     )
 
@@ -356,7 +356,7 @@ def test_a_run_that_is_still_under_way_is_not_mended():
 
 
 def test_mending_goes_by_the_journal_and_not_by_what_is_asked_for():
-    made = switchover_plan.make(
+    made = switchover_plan.planned_switchover(
         "shop", cluster("mysql", 2), {}, wanted(to="db3"), "new", switchover_plan.UNDO, ROW
     )
     assert (made["from"], made["to"], made["token"]) == ("db1", "db2", "feed")

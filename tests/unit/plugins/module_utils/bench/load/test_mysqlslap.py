@@ -96,7 +96,7 @@ def test_queries_are_divided_among_clients_as_integers(clients, queries, asked):
     ],
 )
 def test_a_tool_that_complains_did_not_do_its_work(code, stderr, output, words):
-    reason = mysqlslap.complaint(code, stderr, output)
+    reason = mysqlslap.mysqlslap_failure(code, stderr, output)
     assert words in reason and bool(reason) is bool(words)
 
 
@@ -110,7 +110,7 @@ def test_a_tool_that_complains_did_not_do_its_work(code, stderr, output, words):
     ],
 )
 def test_runs_are_summed_up(seconds, median):
-    assert mysqlslap.summary(seconds) == {
+    assert mysqlslap.spread_of_runs(seconds) == {
         "median": median,
         "min": min(seconds),
         "max": max(seconds),

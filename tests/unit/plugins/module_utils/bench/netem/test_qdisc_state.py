@@ -14,8 +14,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.delay_op
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.netem.qdisc_state import (
     choose_way,
+    delay_text,
     delayed,
-    describe,
     equivalents,
     is_clean,
     predicted_lines,
@@ -133,11 +133,11 @@ def test_nobody_is_delayed_without_netem():
 
 def test_description():
     assert (
-        describe(OURS)
+        delay_text(OURS)
         == "10.99.0.11 via vec0\nfd99::11 via vec0\nqdisc on semisync-nm0: netem limit 5000 delay"
         " 1234.57ms 5.5ms loss 0.1234% rate 100000000bit\nclsact on vec0\n"
     )
-    assert describe(ADMIN_CLSACT) == ""
+    assert delay_text(ADMIN_CLSACT) == ""
 
 
 @pytest.mark.parametrize("name", ["no_qdisc", "noqueue", "pfifo_fast", "mq_fq_codel", "admin_htb"])
