@@ -153,6 +153,7 @@ class Seen:
 
     Attributes:
         monotonic, wall: the host's clocks, before all else.
+        settings_row: see settings_row(), before the variables.
         variables: lower-case name -> value.
         channels: see answer.py.
         row: the newest row of the journal; it has `age`, in seconds.
@@ -162,6 +163,7 @@ class Seen:
 
     def __init__(self) -> None:
         self.monotonic, self.wall = time.monotonic(), time.time()
+        self.settings_row = 0
         self.variables: dict[str, Any] = {}
         self.channels: list[dict[str, Any]] = []
         self.row: dict[str, Any] | None = None
@@ -201,6 +203,8 @@ class Asker(Server):
     def seen(self) -> Seen:
         """What decides whether it is to beat, and most of what a beat says."""
         seen = Seen()
+        # Before what it covers: a change that is made in between is then newer than the beat says.
+        seen.settings_row = self.of_settings()
         variables = [*VARIABLES, *self.settings["variables"].values()]
         seen.variables = self.named("SHOW GLOBAL VARIABLES", variables)
         seen.status = self.named(
@@ -285,7 +289,7 @@ class Asker(Server):
         facts = facts_of(self.settings, seen)
         facts["acknowledgers"] = self.acknowledgers()
         facts["binlog_filters"] = self.filters_once(seen)
-        facts["settings_row"] = self.of_settings()
+        facts["settings_row"] = seen.settings_row
         facts["killed"] = killed
         return [
             identity(seen.variables),

@@ -251,6 +251,14 @@ def test_filters_are_asked_once_per_start_and_never_while_a_commit_waits():
     assert len(fake.asked) == 2
 
 
+def test_a_change_of_settings_is_looked_for_before_the_settings_are_read():
+    made, fake = asker("mysql", (9, 7, 0))
+    made.seen()
+    of_settings = [number for number, words in enumerate(fake.asked) if "= 'settings'" in words]
+    of_values = [number for number, words in enumerate(fake.asked) if "GLOBAL" in words]
+    assert of_settings == [0] and min(of_values) > 0
+
+
 def test_the_clocks_are_read_before_anything_is_asked(monkeypatch):
     order = []
     monkeypatch.setattr(program.time, "monotonic", lambda: order.append("clock") or 1.0)
