@@ -59,7 +59,10 @@ def test_the_replica_that_received_most_is_named(cluster):
     assert f"{first.name}: lacks 7 transaction(s)" in said
     # Docker's connection plugin passes that on as if a module had said nothing.
     assert f"fatal: [{source.name}]: UNREACHABLE!" in said, said
-    assert f"Every commit that a replica of this inventory acknowledged is on {second.name}" in said
+    # One whose applier stands still, or whose server started just before the look, may have lost
+    # its relay log: then it is not sure, and said.
+    every = f"Every commit that a replica of this inventory acknowledged is on {second.name}"
+    assert every in said or "A commit that only " in said, said
 
     second.shell(f"systemctl stop {second.server}")
     done = live_hosts.playbook("candidate", file)
