@@ -1,5 +1,5 @@
-"""The heartbeat: set up once, written by the source and nobody else, ended before it holds anything
-up where the server lets it, read by verify.yml, and gone again.
+"""The heartbeat: set up once, written by the source only, ended before it holds anything
+up if the server allows it, read by verify.yml, and gone again.
 """
 
 import functools

@@ -148,8 +148,7 @@ class Adapter(Results):
 
     def __init__(self, rules: Rules) -> None:
         super().__init__(rules)
-        # Looks and begun certificates.
-        self.looks: list[Any] = [None]
+        # Of each of looks, begun certificates among them, its number.
         self.numbers: dict[str, int] = {}
         self.look_memo: dict[tuple[int, bytes], int] = {}
         self.moved: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -161,9 +160,6 @@ class Adapter(Results):
             for salvage in (False, True)
         }
         self.accepted: list[str] = []
-
-    def kept(self, number: int) -> Any:
-        return self.looks[number]
 
     # What is kept on a controller, or in a table, by number
 

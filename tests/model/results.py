@@ -140,6 +140,8 @@ class Results:
         self.rules, self.mariadb = rules, rules.mariadb
         self.source_info = samples.captured(rules.engine, "source")
         self.replica_info = samples.captured(rules.engine, "replica")
+        # What controllers and tables have, by number; 0 is nothing.
+        self.looks: list[Any] = [None]
 
     def gtids(self, count: int, holes: int = 0) -> str:
         first = BASE + count
@@ -202,8 +204,8 @@ class Results:
         return [self.stray(s, at)] * bool(s[at + STRAY]) + found[::-1]
 
     def kept(self, number: int) -> Any:
-        """What is kept by a number; see the adapter."""
-        raise NotImplementedError
+        """What a controller's file, or a table's row, has, by its number."""
+        return self.looks[number]
 
     def settings_row(self, s: bytes, has: int) -> int:
         """The number of the newest row of settings, on a server that has so many transactions; the

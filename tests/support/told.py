@@ -15,8 +15,8 @@ def longest_wait(waits: list[list[float]], begin: float, end: float) -> float | 
 
 
 def without(times: list[float], moment: float) -> tuple[float, float] | None:
-    """Of the longest time behind a moment in which no row was confirmed: (its length, its end);
-    None if none was confirmed behind it.
+    """Of the longest time after a moment in which no row was confirmed: (its length, its end);
+    None if none was confirmed after it.
     """
     pairs = itertools.pairwise(times)
     gaps = [(later - before, later) for before, later in pairs if later > moment]

@@ -1,10 +1,10 @@
 """Keeps a replica's applier from a table: until a session waits for that applier to end, or for a
-while behind the moment at which a run takes the lock of its part on this server. So a failover
+while after the moment at which a run takes the lock of its part on this server. So a failover
 finds a backlog, and the table is free again before any session gives up or hangs.
 
     hold.py TABLE LOCK SECONDS LIMIT
 
-SECONDS are those behind the lock; LIMIT is how long the applier is held at most. Prints "held" once
+SECONDS are those after the lock; LIMIT is how long the applier is held at most. Prints "held" once
 it is.
 """
 

@@ -78,7 +78,7 @@ def evidence(engine: str, replicas: int = 2, **changes: Any) -> Any:
     """Nothing speaks against a failover; read, and not yet frozen."""
     hosts = [f"db{number + 2}" for number in range(replicas)]
     members = [
-        samples.member("db1", "source", None, error="nobody listens"),
+        samples.member("db1", "source", None, error="no server listens"),
         *(replica(engine, host) for host in hosts),
     ]
     every = ["db1", *hosts]
@@ -95,7 +95,7 @@ def evidence(engine: str, replicas: int = 2, **changes: Any) -> Any:
     }
     made = {
         "members": members,
-        "source": {"failed": True, "reason": "stopped", "msg": "nobody listens"},
+        "source": {"failed": True, "reason": "stopped", "msg": "no server listens"},
         "looks": dict(looks, db1={"ended": None, "asked_at": NOW, "read_at": NOW}),
         "frozen": None,
         "last": look(engine),

@@ -41,7 +41,7 @@ STEPS = {
 REACHED, PLANNED, FROZEN = (STEPS[step] for step in ("reach", "plan", "freeze"))
 JUDGED, DONE = STEPS["judge"], STEPS["part"]
 RUN = "2026-01-31T120000.000000Z"
-UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
+UNREAD = {"failed": True, "reason": "stopped", "msg": "no server listens"}
 
 
 def looked(evidence, member):

@@ -164,7 +164,7 @@ def test_a_target_that_was_closed_by_hand_is_not_opened_and_the_way_out_is_said(
     assert interrupted_failover.find(evidence.members, None) is None
     (words,) = switchover_plan.unread(evidence.members, row)
     assert "db2 was closed by hand" in words and "SET GLOBAL read_only = 0" in words
-    assert "failover.yml" not in words and "db1 (nobody listens) could not be read" in words
+    assert "failover.yml" not in words and "db1 (no server listens) could not be read" in words
     found = cases.decide(evidence).cases
     if channel:
         # Who is the source is not clear: db2's channel is to db1.
@@ -261,7 +261,7 @@ def test_a_mariadb_server_whose_channel_a_power_cut_may_have_taken_is_not_taken_
 def test_switchover_says_which_playbook_leads_out():
     evidence = lost_source("mysql")
     (said,) = switchover_plan.unread(evidence.members, row_of("mysql"))
-    assert "db1 (nobody listens) could not be read" in said
+    assert "db1 (no server listens) could not be read" in said
     assert said.endswith("failover.yml goes on with the others")
     evidence = lost_target("mysql")
     (said,) = switchover_plan.unread(evidence.members, row_of("mysql"))

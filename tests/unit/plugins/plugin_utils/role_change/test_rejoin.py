@@ -27,7 +27,7 @@ from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_chan
 LOOKED = context.REJOIN_LOOK.name
 JUDGED, READY = context.REJOIN_JUDGE.name, context.REJOIN_READY.name
 RUN = "2026-11-22T120000.000000Z"
-UNREAD = {"failed": True, "reason": "stopped", "msg": "nobody listens"}
+UNREAD = {"failed": True, "reason": "stopped", "msg": "no server listens"}
 
 
 class Run:
