@@ -106,6 +106,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
     as_diff,
+    remove_service,
     run_alone,
     systemctl,
     write_file,
@@ -218,24 +219,13 @@ def absent(
     steps += [f"remove {path}" for path in gone]
     if module.check_mode:
         return steps
-    if now:
-        systemctl(module, "disable", f"{unit}.socket")
-        systemctl(
-            module,
-            "stop",
-            f"{unit}.socket",
-            f"{unit}.service",
-        )
-    if exists:
-        run_alone(server, removal())
-    # The units last, so that an interrupted removal is noticed.
-    for path in sorted(gone, key=lambda path: path.startswith(place.UNITS)):
-        os.unlink(path)
-    for folder in (place.FOLDER, os.path.dirname(place.PROGRAM)):
-        if os.path.isdir(folder) and not os.listdir(folder):
-            os.rmdir(folder)
-    if now:
-        systemctl(module, "daemon-reload")
+    remove_service(
+        module,
+        server,
+        [f"{unit}.socket", f"{unit}.service"] if now else [],
+        removal() if exists else [],
+        gone,
+    )
     return steps
 
 

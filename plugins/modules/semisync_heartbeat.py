@@ -90,6 +90,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
     as_diff,
+    remove_service,
     run_alone,
     systemctl,
     write_file,
@@ -215,19 +216,13 @@ def absent(
     steps += [f"remove {path}" for path in gone]
     if module.check_mode:
         return steps
-    if now:
-        systemctl(module, "disable", unit)
-        systemctl(module, "stop", unit)
-    if exists:
-        run_alone(server, beat_units.removal())
-    # The unit last: by it an interrupted removal is seen.
-    for path in sorted(gone, key=lambda path: path.startswith(place.UNITS)):
-        os.unlink(path)
-    for folder in (place.FOLDER, os.path.dirname(place.PROGRAM)):
-        if os.path.isdir(folder) and not os.listdir(folder):
-            os.rmdir(folder)
-    if now:
-        systemctl(module, "daemon-reload")
+    remove_service(
+        module,
+        server,
+        [unit] if now else [],
+        beat_units.removal() if exists else [],
+        gone,
+    )
     return steps
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-WRONG = {"lost": "confirmed rows lost", "unexpected": "that nobody wrote", "twice": "there twice"}
+WRONG = {
+    "lost": "confirmed rows lost",
+    "unexpected": "that no client wrote",
+    "twice": "there twice",
+}
 PROVEN = "proven"
 
 

@@ -38,7 +38,7 @@ def test_rows_are_counted_on_the_clients_side():
     "by_host,verdict,complaint",
     [
         (rows((0, 1), (1, 1)), "proven", "1 confirmed rows lost"),
-        (rows((0, 1), (0, 2), (1, 1), (7, 7)), "proven", "1 that nobody wrote"),
+        (rows((0, 1), (0, 2), (1, 1), (7, 7)), "proven", "1 that no client wrote"),
         (
             {"db3": judge(KNOWN, Counter({(0, 1): 2, (0, 2): 1, (1, 1): 1}))},
             "proven",

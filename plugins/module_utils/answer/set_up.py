@@ -9,6 +9,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, Step
@@ -63,3 +64,34 @@ def run_alone(server: Server, statements: list[Step]) -> None:
 def as_diff(files: dict[str, str]) -> str:
     """One side of the diff."""
     return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()))
+
+
+def remove_service(
+    module: AnsibleModule,
+    server: Server,
+    stopped: list[str],
+    without_account: list[Step],
+    gone: list[str],
+) -> None:
+    """Remove a service from a host.
+
+    Args:
+        module: the AnsibleModule.
+        server: the server that has its account.
+        stopped: its units, the enabled one first; empty if it was never set up.
+        without_account: statements that drop its account; empty if there is none.
+        gone: paths of its files.
+    """
+    if stopped:
+        systemctl(module, "disable", stopped[0])
+        systemctl(module, "stop", *stopped)
+    if without_account:
+        run_alone(server, without_account)
+    # The units last, so that an interrupted removal is noticed.
+    for path in sorted(gone, key=lambda path: path.startswith(place.UNITS)):
+        os.unlink(path)
+    for folder in (place.FOLDER, os.path.dirname(place.PROGRAM)):
+        if os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
+    if stopped:
+        systemctl(module, "daemon-reload")
