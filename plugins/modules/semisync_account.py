@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 DOCUMENTATION = r"""
 module: semisync_account
 short_description: Create the replication account, or rotate its password without locking out its
@@ -98,6 +96,7 @@ accounts:
 """
 
 import contextlib
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import account

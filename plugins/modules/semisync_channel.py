@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 DOCUMENTATION = r"""
 module: semisync_channel
 short_description: Point a replica at its source by GTID, and start or stop its channel
@@ -121,6 +119,7 @@ channel:
 """
 
 import os
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text

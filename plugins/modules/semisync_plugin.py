@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 DOCUMENTATION = r"""
 module: semisync_plugin
 short_description: Install, remove and configure semi-sync's plugins at run time
@@ -104,6 +102,7 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until

@@ -21,30 +21,30 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 
 TEXTS = (
-    (survivors, "stamp"),
-    (survivors, "stamp_of"),
-    (survivors, "moment_of"),
-    (history, "at_second"),
+    survivors.stamp,
+    survivors.stamp_of,
+    survivors.moment_of,
+    history.at_second,
 )
 # Of values of GTIDs.
 METHODS = ("union", "minus", "beyond", "missing_of", "of_server")
 # Of one evidence, asked for by each premise and each case.
 OF_EVIDENCE = (
-    (last_look, "elsewhere"),
-    (last_look, "look"),
-    (last_look, "unwatched"),
-    (last_look, "begin"),
-    (last_look, "window"),
-    (relay_logs, "missing"),
-    (relay_logs, "strangers"),
-    (survivors, "is_mariadb"),
-    (survivors, "supersets"),
-    (survivors, "differences"),
-    (source_log, "problem"),
-    (source_log, "gone"),
+    last_look.elsewhere,
+    last_look.look_at_source,
+    last_look.unwatched,
+    last_look.begin,
+    last_look.window,
+    relay_logs.missing,
+    relay_logs.strangers,
+    survivors.is_mariadb,
+    survivors.supersets,
+    survivors.differences,
+    source_log.problem,
+    source_log.gone,
 )
 # Kept in part by themselves.
-PARSED = ((gtids, "read_set"), (gtids, "read_list"), (gtids, "position"))
+PARSED = (gtids.read_set, gtids.read_list, gtids.position)
 
 
 def wholly(function: Any) -> Callable[..., Any]:
@@ -79,8 +79,7 @@ def remember() -> None:
         # What is equal and not the same is asked twice.
         kind.__hash__ = object.__hash__  # type: ignore[method-assign]
     kinds = ((TEXTS, functools.cache), (PARSED, wholly), (OF_EVIDENCE, of_last))
-    for module, name, keeper in ((*one, keeper) for names, keeper in kinds for one in names):
-        plain = getattr(module, name)
+    for plain, keeper in ((one, keeper) for functions, keeper in kinds for one in functions):
         kept = keeper(plain)
         for other in list(sys.modules.values()):
             if getattr(other, "__name__", "").startswith("ansible_collections.dbre"):

@@ -143,7 +143,8 @@ def facts_of(facts: object) -> BeatFacts:
     for kind, keys in kinds:
         for key in keys:
             value = facts.get(key)
-            if value is not None and type(value) is not kind:
+            # A bool is an int to Python, and none of these.
+            if isinstance(value, bool) or not isinstance(value, (kind, type(None))):
                 raise ValueError(f"{key} is {value!r}")
             checked[key] = value
     for key in LISTS:

@@ -296,7 +296,7 @@ def heart(engine, sessions, monkeypatch):
     made.pen.connection = connection
     made.pen.begin = lambda _values, _old: None
     made.asker.connection = type("Asking", (), {"thread_id": lambda _self: 9})()
-    made.asker.sessions = lambda: sessions()
+    made.asker.sessions = sessions
     killed = []
 
     def kill(one):

@@ -67,7 +67,7 @@ def test_what_a_server_is_asked(engine, version, schema, gtid, acknowledgers, ki
 def granted(engine, version, schema="ON"):
     names = Names(engine, version)
     threads = beat_units.sees_threads(names, {"performance_schema": schema})
-    return [statement for statement, _ in beat_units.creation(names, "a`b", "secret", threads)]
+    return [one[0] for one in beat_units.creation(names, "a`b", "secret", threads)]
 
 
 @pytest.mark.parametrize(
