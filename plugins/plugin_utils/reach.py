@@ -16,6 +16,8 @@ from ansible.plugins.action import ActionBase
 
 # What Ansible gives the result of a module that did not say what a module says.
 PARSED = "_ansible_parsed"
+# Seconds for which Ansible's SSH waits for a connection if its user does not say anything else.
+USUAL_PATIENCE = 10
 
 
 def silent(result: Mapping[str, Any]) -> bool:
@@ -53,6 +55,16 @@ class Reaching(ActionBase):
         if silent(result):
             self.reach()
         return result
+
+    def expect_within(self, seconds: int) -> None:
+        """Have SSH give up a host to which it cannot connect within so many seconds. A limit that
+        the user set stays. The time for sudo's prompt, which Ansible takes from the same option, is
+        as long as before: SSH takes the first value that it is given.
+        """
+        connection = self._connection
+        if connection.transport == "ssh" and connection.get_option("timeout") == USUAL_PATIENCE:
+            given = connection.get_option("ssh_args") or ""
+            connection.set_option("ssh_args", f"{given} -o ConnectTimeout={seconds}")
 
     def reach(self) -> None:
         """Run a command on the host that needs nothing but a shell.

@@ -31,6 +31,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
+# The inventory's group of the host that a failover expects to be dead, and for how many seconds it
+# waits for a connection to it. Replicas, slow or not, are waited for as long as in any other run.
+SOURCES, PATIENCE = "semisync_source", 3
 
 
 def do(run: RunContext) -> dict[str, object]:
@@ -45,6 +48,11 @@ def do(run: RunContext) -> dict[str, object]:
     if run.options.operation == REJOIN:
         return rejoin.STEPS[run.step](rejoin.Rejoin(run))
     return switchover.STEPS[run.step](switchover.Switchover(run))
+
+
+def expected_dead(operation: str, step: object, variables: TaskVars) -> bool:
+    """Whether a step asks a host of which the run expects no answer."""
+    return (operation, step) == (FAILOVER, "look") and SOURCES in variables.get("group_names", ())
 
 
 class RoleChange(Reaching):
@@ -70,6 +78,8 @@ class RoleChange(Reaching):
         variables: TaskVars = task_vars or {}
         operation = self._task.args.get("operation") or self.OPERATION
         not_meant = rejoin.NOT_MEANT if operation == REJOIN else switchover.NOT_MEANT
+        if expected_dead(operation, self._task.args.get("step"), variables):
+            self.expect_within(PATIENCE)
         try:
             own = self.wanted(variables)
 
