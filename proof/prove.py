@@ -2,11 +2,12 @@
 cuts under 50 writers, again and again, controls that must lose, and playbooks with a mistake.
 
 prove.py --server mysql|mariadb [--tarball PATH] [--case name …] [--cycles 10] [--minutes 12]
-    [--seed N] [--records FILE] [--clear]
+    [--seed N] [--records FILE] [--clear] [--usual]
 prove.py --server mysql|mariadb --short
 
 It adds to docs/evidence/failover.json, and makes the tables of failover.md and the README's picture
 from it; to another file with --records, on hosts of its own, and nothing is made from that.
+With --usual, or a --case of its kind, the hosts have the settings that people have: usual.py.
 --short makes a few cycles for `make test`, on hosts of its own, and asserts what they show.
 """
 
@@ -33,6 +34,8 @@ import kill_harness  # noqa: E402
 
 OUTPUT = PROJECT / "tests" / "output"
 SERVERS = ("mysql", "mariadb")
+# How the names of the cases begin that have hosts of their own.
+USUAL = "usual-"
 
 
 def of_server(opts: argparse.Namespace, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -69,7 +72,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--records", type=pathlib.Path, help="a file of its own for the cycles")
     parser.add_argument("--short", action="store_true", help="a few cycles that must pass")
     parser.add_argument("--clear", action="store_true", help="remove the hosts, and nothing else")
+    parser.add_argument(
+        "--usual", action="store_true", help="only the cases with the settings that people have"
+    )
     opts = parser.parse_args()
+    opts.usual = opts.usual or any(case.startswith(USUAL) for case in opts.case or ())
     # Tells tarballs apart; empty for Debian's server.
     opts.digest = tarball.content(servers.chosen(opts).release)
     return opts
@@ -115,7 +122,7 @@ def ready(opts: argparse.Namespace) -> Iterator[Any]:
 
     folder = OUTPUT / folder_of(opts)
     folder.mkdir(parents=True, exist_ok=True)
-    hosts = machines.Machines(opts.server, folder, opts.tarball)
+    hosts = machines.Machines(opts.server, folder, opts.tarball, opts.usual)
     try:
         begin = time.monotonic()
         hosts.prepare(machines.Writers(hosts, folder))
@@ -152,7 +159,8 @@ def shortly(opts: argparse.Namespace) -> int:
 
 def folder_of(opts: argparse.Namespace) -> str:
     """A name for what belongs to these cycles alone."""
-    kind = "short" if opts.short else "try" if opts.records else "prove"
+    made = "usual" if opts.usual else "prove"
+    kind = "short" if opts.short else f"try{made[:1]}" if opts.records else made
     return f"{kind}-{opts.digest[:6] or opts.server}"
 
 
@@ -174,6 +182,7 @@ def main() -> int:
         *faults.FAULTS,
         *(name for name, mutant in mutants.MUTANTS.items() if opts.server in mutant.servers),
     ]
+    every = [case for case in every if case.startswith(USUAL) is opts.usual]
     unknown = set(opts.case or []) - set(every)
     if unknown:
         sys.exit(f"no case {', '.join(sorted(unknown))} on {opts.server}; there is: {every}")

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ from typing import Any
 
 import tarball
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import certificate
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import moment_of
 from common import LabError
 
 from proving.back import Back, failed
@@ -29,7 +31,8 @@ from proving.machines import Machine, Machines, Writers
 from proving.mutants import MUTANTS, broken
 from proving.scene import Done, Fault, Scene, Strike
 from proving.switching import FAILOVER, writable
-from proving.verdicts import NEEDLESS, lies, outside
+from proving.usual import until_beats
+from proving.verdicts import NEEDLESS, early, lies, outside
 from support.acknowledged import judge, rows_of
 from support.live_hosts import (
     PROJECT,
@@ -107,6 +110,8 @@ class Cycle:
         either = self.returns and not self.fault.lives and not self.mutant
         self.scene.by_files = either and seed // WHOLE % 2 == 0
         self.environment: dict[str, str] = {}
+        # Before which moment nothing is missing, by the certificate.
+        self.until: str | None = None
 
     def go(self) -> dict[str, Any]:
         """The record of it, judged or with the reason why not."""
@@ -134,15 +139,15 @@ class Cycle:
         self.fault.before(self.scene)
         if self.scene.by_files:
             self.machines.source.leave_down()
-        looked = self.look()
-        self.record["looks"] = [self.kept_status()]
-        promised = self.machines.server not in self.fault.may_lose
-        assert not promised or looked.returncode == 0, f"verify.yml: {words(looked)[-600:]}"
+        self.first_look()
         file = self.machines.inventory(**self.fault.variables(self.scene))
         self.writers.start()
         time.sleep(self.scene.draw.uniform(EARLIEST, LATEST))
         self.fault.load(self.scene)
         self.fault.strike(self.scene)
+        if self.fault.usual:
+            # Any controller.
+            shutil.rmtree(self.machines.folder / "results", ignore_errors=True)
         started = time.time()
         done = self.failover(file)
         self.record["playbook"] = round(time.time() - started, 1)
@@ -163,6 +168,16 @@ class Cycle:
             self.record["writable"] = len(writable(self.scene))
         if done.returncode == 0 and self.returns:
             self.record["back"] = back.go()
+
+    def first_look(self) -> None:
+        """verify.yml, before the clients come; or beats, and no look."""
+        if self.fault.usual:
+            until_beats(self.scene)
+            return
+        looked = self.look()
+        self.record["looks"] = [self.kept_status()]
+        promised = self.machines.server not in self.fault.may_lose
+        assert not promised or looked.returncode == 0, f"verify.yml: {words(looked)[-600:]}"
 
     def failover(self, file: pathlib.Path) -> Done:
         """failover.yml, or the broken one, as often as the fault wants it."""
@@ -323,6 +338,8 @@ class Cycle:
             self.record[word] = max(len(rows[word]) for rows in wrong.values())
         lost = {row for rows in wrong.values() for row in rows["lost"]}
         self.record["outside"] = outside(lost, known, kept["window"])
+        self.record["early"] = early(lost, known, kept.get("proven_until"))
+        self.until = kept.get("proven_until")
 
     def certificate(self) -> dict[str, Any]:
         """certificate.json of the failover; verify.yml's run has none."""
@@ -376,6 +393,8 @@ class Cycle:
         ]
         there = bool(gaps) and self.record["verdict"] != REFUSED
         gap, end = max(gaps, default=(0.0, 0.0))
+        if there and self.until:
+            self.record["until"] = round(end - gap - moment_of(self.until), 2)
         self.record["without"] = round(gap, 1) if there else None
         self.record["to_first"] = round(end - started, 1) if there else None
 
@@ -393,7 +412,8 @@ def wrong(record: dict[str, Any]) -> bool:
         return False
     forgiven = ("lost",) if record["server"] in FAULTS[record["case"]].may_lose else ()
     amiss = any(record.get(word) for word in WRONG if word not in forgiven)
-    return lies(record) or amiss or failed(record) or dead_end(record) or too_sure(record)
+    liar = lies(record) or bool(record.get("early"))
+    return liar or amiss or failed(record) or dead_end(record) or too_sure(record)
 
 
 def dead_end(record: dict[str, Any]) -> bool:

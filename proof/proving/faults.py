@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from proving import looks, switching
+from proving import looks, switching, usual
 from proving.machines import REPLICAS, SOURCE
 from proving.scene import EVERY, Attempt, Done, Fault, Scene
 from support.dying import UNITS, forbid_restart, kill
@@ -296,3 +296,4 @@ FAULTS = {
     **looks.FAULTS,
     **switching.FAULTS,
 }
+FAULTS |= usual.faults(FAULTS)

@@ -91,7 +91,7 @@ def throw_away(scene: Scene) -> None:
     scene.source.sql(f"SET GLOBAL max_connections = {MANY}")
 
 
-def look_before_catching_up(scene: Scene) -> None:
+def lose_relay_log(scene: Scene) -> None:
     """The only acknowledger has applied nothing of what it received when its server dies; it comes
     back without that, on a slow line, and acknowledges again only when it has fetched all of it.
     """
@@ -107,6 +107,11 @@ def look_before_catching_up(scene: Scene) -> None:
     kill(scene.first)
     scene.first.until("SELECT 1", "1", RESTART)
     scene.source.until(f"SHOW GLOBAL STATUS LIKE '{scene.machines.statuses['clients']}'", "1")
+
+
+def look_before_catching_up(scene: Scene) -> None:
+    """verify.yml sees that it is on, and that the replica is there."""
+    lose_relay_log(scene)
     look(scene, "ON")
     count = "SELECT COUNT(*) FROM app.written"
     there, received = (int(host.value(count)) for host in (scene.source, scene.first))

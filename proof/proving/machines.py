@@ -36,6 +36,10 @@ SOURCE, REPLICAS = "source", ("replica1", "replica2")
 NAMES = (SOURCE, *REPLICAS)
 # Milliseconds; longer than a cycle, so that nothing is confirmed alone.
 TIMEOUT = 3600000
+# What the hosts are set up with: so that only a fault decides what is confirmed alone, or as people
+# have it, with the default timeout.
+STRICT: dict[str, Any] = {"semisync_timeout": TIMEOUT}
+USUAL: dict[str, Any] = {"semisync_timeout": None, "semisync_heartbeat_seconds": 1}
 # Seconds until hosts that were started follow each other, until all clients write, have ended.
 SETTLE, BEGUN, ENDED = 60, 60, 120
 # How often each client writes, tries again, and for how long it waits for an answer: a host without
@@ -111,10 +115,18 @@ class Machines:
         server: mysql or mariadb.
         folder: for the inventory and the results.
         path: a tarball of the MySQL that the hosts have, and not Debian's.
+        usual: whether they have the settings that people have.
     """
 
-    def __init__(self, server: str, folder: pathlib.Path, path: pathlib.Path | None = None) -> None:
+    def __init__(
+        self,
+        server: str,
+        folder: pathlib.Path,
+        path: pathlib.Path | None = None,
+        usual: bool = False,
+    ) -> None:
         self.server, self.folder, self.path = server, folder, path
+        self.settings = USUAL if usual else STRICT
         client = f"{tarball.BASEDIR}/bin/mysql" if path else CLIENTS[server]
         self.hosts = [Machine(server, name, client) for name in NAMES]
         self.source, *self.replicas = self.hosts
@@ -152,7 +164,7 @@ class Machines:
             {host: its[host.name] for host in self.replicas},
             **{
                 "ansible_connection": "ssh",
-                "semisync_timeout": TIMEOUT,
+                **self.settings,
                 "semisync_http_port": ANSWER,
                 **common,
             },

@@ -100,7 +100,7 @@ def picture(records: list[Record]) -> str:
     """The SVG; faults that were never made are not in it."""
     groups: dict[str, list[tuple[str, list[Record]]]] = collections.defaultdict(list)
     for case, version, made in grouped(records):
-        if case in FAULTS:
+        if case in FAULTS and not FAULTS[case].usual:
             groups[case].append((version, made))
     parts, down = heads(), TOP + LINE
     for case, lines in groups.items():

@@ -168,6 +168,9 @@ class Fault:
         lives: whether it lived all the time, and routers may be told so before.
         unproven: whether rows are confirmed that no replica has, so that "proven" is a lie.
         again: whether clients must write again, whatever playbook leads there.
+        usual: whether it comes under the settings that people have; see usual.py.
+        mostly: what of these must be seen in nearly all cycles: proven, or a certificate that
+            answers until close before the end; nothing if empty.
     """
 
     words: str
@@ -184,3 +187,5 @@ class Fault:
     lives: bool = False
     unproven: bool = False
     again: bool = False
+    usual: bool = False
+    mostly: str = ""

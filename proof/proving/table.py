@@ -7,16 +7,21 @@ import pathlib
 import statistics
 from typing import Any
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.certificate import PROVEN
+
 from proving.back import failed
 from proving.cycle import REFUSED, WRONG, lies, names, wrong
 from proving.faults import FAULTS
 from proving.machines import SOURCE
 from proving.mutants import MUTANTS
+from proving.scene import Fault
 from proving.verdicts import NEEDLESS
 
 Record = dict[str, Any]
 MARK, END = "<!-- cycles -->\n", "<!-- /cycles -->\n"
 COUNTED = ("attempted", "confirmed", "lost", "unexpected", "twice", "unknown")
+# Seconds before its end until which a certificate has to answer.
+CLOSE = 2.0
 # The longest reason of a cycle that was not judged.
 LONGEST = 160
 
@@ -82,7 +87,7 @@ def of_faults(records: list[Record]) -> list[str]:
         "seconds from the playbook's start to the first commit: median, worst",
     )  # fmt: skip
     for case, version, made in grouped(records):
-        if case in FAULTS:
+        if case in FAULTS and not FAULTS[case].usual:
             lines.append(
                 row(
                     FAULTS[case].words + (" (must not be proven)" * FAULTS[case].unproven),
@@ -92,6 +97,61 @@ def of_faults(records: list[Record]) -> list[str]:
                     *(total(made, name) for name in COUNTED),
                     counted([record["verdict"] for record in made]),
                     spread(made, "without"),
+                    spread(made, "to_first"),
+                )
+            )
+    return lines
+
+
+def must_be(fault: Fault) -> str:
+    """What nearly every cycle of a fault with usual settings has to show, in words."""
+    if fault.unproven:
+        return "never proven"
+    return {"proven": "proven", "close": f"until {CLOSE:.0f} s before the end"}.get(
+        fault.mostly, "nothing lost before the moment"
+    )
+
+
+def is_close(record: Record) -> bool:
+    """Whether the certificate answers until so shortly before the last confirmed row."""
+    return record.get("until") is not None and record["until"] <= CLOSE
+
+
+def as_it_must_be(record: Record) -> bool:
+    """Whether a cycle shows that."""
+    fault = FAULTS[record["case"]]
+    if fault.unproven:
+        return record["verdict"] != PROVEN
+    if fault.mostly == "close":
+        return record["verdict"] == PROVEN or is_close(record)
+    return not record.get("early") if not fault.mostly else record["verdict"] == PROVEN
+
+
+def untils(made: list[Record]) -> str:
+    """Seconds from the moment to the last confirmed row: median, worst."""
+    seconds = [record["until"] for record in made if record.get("until") is not None]
+    return f"{statistics.median(seconds):.1f}, {max(seconds):.1f}" if seconds else ""
+
+
+def of_usual(records: list[Record]) -> list[str]:
+    """With the settings that people have."""
+    lines = head(
+        "fault", "server", "cycles", "must be", "is it", "confirmed", "lost",
+        "lost before \"proven until\"", "seconds from that moment to the last row: median, worst",
+        "verdicts", "seconds from the playbook's start to the first commit: median, worst",
+    )  # fmt: skip
+    for case, version, made in grouped(records):
+        if case in FAULTS and FAULTS[case].usual:
+            lines.append(
+                row(
+                    FAULTS[case].words,
+                    version,
+                    len(made),
+                    must_be(FAULTS[case]),
+                    f"{sum(map(as_it_must_be, made))} of {len(made)}",
+                    *(total(made, name) for name in ("confirmed", "lost", "early")),
+                    untils(made),
+                    counted([record["verdict"] for record in made]),
                     spread(made, "to_first"),
                 )
             )
@@ -282,6 +342,7 @@ def document(records: list[Record]) -> str:
     """Everything between the marks."""
     parts = [
         of_faults(records),
+        of_usual(records),
         of_switchovers(records),
         of_returns(records),
         of_mutants(records),

@@ -24,14 +24,28 @@ def outside(
     begin, end = (
         datetime.datetime.fromisoformat(window[side]).timestamp() for side in ("from", "to")
     )
-    moments = {
+    moments = moments_of(known)
+    if not window["ended"]:
+        end = math.inf
+    return sum(not begin <= moments[row] <= end + WHOLE_SECONDS for row in lost)
+
+
+def early(lost: Collection[tuple[int, int]], known: dict[str, Any], until: str | None) -> int:
+    """How many lost rows were confirmed before the moment until which the certificate answers."""
+    if not until:
+        return 0
+    end = datetime.datetime.fromisoformat(until).timestamp()
+    moments = moments_of(known)
+    return sum(moments[row] < end for row in lost)
+
+
+def moments_of(known: dict[str, Any]) -> dict[tuple[int, int], float]:
+    """When each row was confirmed to its client."""
+    return {
         (client, number): moment
         for client, rows in enumerate(known["confirmed"])
         for number, moment in zip(rows, known["moments"][client], strict=True)
     }
-    if not window["ended"]:
-        end = math.inf
-    return sum(not begin <= moments[row] <= end + WHOLE_SECONDS for row in lost)
 
 
 def lies(record: dict[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import c
 from jsonschema import Draft202012Validator
 
 from proving import evidence, picture, short, table
-from proving.cycle import REFUSED, lies, outside, wrong
+from proving.cycle import REFUSED, early, lies, outside, wrong
 from proving.faults import FAULTS
 from proving.mutants import MUTANTS, PROJECT, Patch, broken, patched
 from proving.proxy import configuration
@@ -106,6 +106,24 @@ def test_a_lost_row_counts_where_the_certificate_answers_for_its_time():
     assert outside(lost, known, dict(late, ended=False)) == 1
     assert outside(lost, known, None) == 3
     assert outside([], known, None) == 0
+
+
+def test_a_lost_row_is_early_that_was_confirmed_before_the_moment_of_the_certificate():
+    known = {"confirmed": [[1, 2], [7]], "moments": [[100.0, 160.0], [170.9]]}
+    lost = [(0, 2), (1, 7)]
+    assert early(lost, known, "1970-01-01T00:02:30.000Z") == 0
+    assert early(lost, known, "1970-01-01T00:02:50.800Z") == 1
+    assert early(lost, known, None) == 0
+    assert wrong(record(case="usual-cut", lost=1, early=1, verdict="not proven"))
+    assert not wrong(record(case="usual-off", lost=1, early=0, verdict="not proven"))
+    assert wrong(record(case="usual-off", verdict="proven"))
+
+
+def test_what_the_usual_settings_have_to_show_has_a_table_of_its_own():
+    close = record(case="usual-cut", verdict=certificate.WINDOW, until=1.2, early=0)
+    text = table.document([close, dict(close, until=9.0), record(case="usual-killed", until=0.1)])
+    assert "MariaDB 10.11 | 2 | until 2 s before the end | 1 of 2 | 800 | 0 | 0 | 5.1, 9.0" in text
+    assert "| MariaDB 10.11 | 1 | proven | 1 of 1 | 400 | 0 | 0 | 0.1, 0.1 | proven: 1" in text
 
 
 SWITCHED = {"verdict": "no failover", "again": True, "writable": 1, "ways": []}

@@ -1,0 +1,151 @@
+"""How sources die under the settings that people have: the default timeout of ten seconds, a
+heartbeat each second, no look at all, and no results on the controller.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import time
+from typing import Any
+
+from proving import looks
+from proving.scene import EVERY, Fault, Scene, nothing
+
+BEATS = "important.semisync_heartbeat"
+# Seconds until a source that was started beats, between a death and its failover, and between a
+# change of settings and the end.
+BEATEN, LATE, BEFORE = 60, 60, 5
+# Seconds of a source that is cut off: clients that wait for what becomes of their row, and how long
+# it confirms alone. It gives its replicas up by itself.
+MIXED, GIVEN_UP, ALONE = "3,60", 40, 6
+SHORTER = 1000
+
+
+def until_beats(scene: Scene) -> None:
+    """Wait until the source has written a beat of now, and both replicas have it."""
+    fresh = f"SELECT COUNT(*) > 0 FROM {BEATS} WHERE wall > UNIX_TIMESTAMP() - 2"
+    for host in scene.machines.hosts:
+        host.until(fresh, "1", BEATEN)
+
+
+def kept_late(strike: Any) -> Any:
+    """It, and the failover a minute later."""
+
+    def strike_late(scene: Scene) -> None:
+        strike(scene)
+        time.sleep(LATE)
+
+    return strike_late
+
+
+def switched_off(scene: Scene) -> dict[str, Any]:
+    """A power switch as the user's hook: it says that the host is off, and when it was asked."""
+    said = scene.machines.folder / "fenced-at"
+    off = f"! pgrep -f umid={scene.source.name} && date +%s.%N >{shlex.quote(str(said))}"
+    task = {
+        "name": "The power switch says that the host is off",
+        "ansible.builtin.command": ["sh", "-c", off],
+        "delegate_to": "localhost",
+        "vars": {"ansible_connection": "local", "ansible_become": False},
+        "run_once": True,
+        "changed_when": True,
+    }
+    hook = scene.machines.folder / "power-switch.yml"
+    hook.write_text(json.dumps([task]), encoding="utf-8")
+    return {"semisync_hook_fence": str(hook)}
+
+
+def lossless(_scene: Scene) -> dict[str, Any]:
+    return {"semisync_promise": "lossless"}
+
+
+def promise(scene: Scene) -> None:
+    """Have site.yml make the cluster lossless."""
+    done = scene.play("site")
+    assert done.returncode == 0, f"site.yml: {done.stdout[-600:]}"
+
+
+def cut(scene: Scene) -> None:
+    scene.cut(scene.source)
+
+
+def black_out(scene: Scene) -> None:
+    """No packet of the source reaches a replica any more."""
+    scene.grow_up()
+    scene.source.sql(f"SET GLOBAL max_connections = {looks.MANY}")
+    routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
+    scene.source.shell(" && ".join(routes))
+
+
+def give_up(scene: Scene) -> None:
+    """Wait until the source goes on by itself, and for a while after that."""
+    status = f"SHOW GLOBAL STATUS LIKE '{scene.machines.statuses['status']}'"
+    scene.source.until(status, "OFF", GIVEN_UP)
+    time.sleep(ALONE)
+
+
+def switch_off_and_cut(scene: Scene) -> None:
+    scene.source.sql(f"SET GLOBAL {scene.machines.variables['enabled']} = 0")
+    time.sleep(BEFORE)
+    scene.cut(scene.source)
+
+
+def shorten_and_cut(scene: Scene) -> None:
+    """By hand; then it is cut off, goes on alone, and loses its power."""
+    scene.source.sql(f"SET GLOBAL {scene.machines.variables['timeout']} = {SHORTER}")
+    time.sleep(BEFORE)
+    black_out(scene)
+    give_up(scene)
+    scene.cut(scene.source)
+
+
+def part_for_long(scene: Scene) -> None:
+    """Longer than the source waits: it goes on alone, and so do its clients."""
+    scene.died = time.time()
+    black_out(scene)
+    give_up(scene)
+    scene.gone.append(scene.source)
+
+
+def throw_away(scene: Scene) -> None:
+    """The only acknowledger loses what it received, and the source dies before it has it again."""
+    looks.lose_relay_log(scene)
+    scene.cut(scene.source)
+
+
+def faults(made: dict[str, Fault]) -> dict[str, Fault]:
+    """These, and with these settings some of those that there are."""
+
+    def like(name: str, **changes: Any) -> Fault:
+        return dataclasses.replace(made[name], usual=True, back=None, **changes)
+
+    def new(words: str, strike: Any, **more: Any) -> Fault:
+        return Fault(words, strike, usual=True, **more)
+
+    # Whatever failover.yml refuses by name is accepted.
+    lossy = {"may_lose": EVERY, "takeover": looks.accepting, "accept": ()}
+    alone = {**lossy, "unproven": True}
+    return {
+        "usual-killed": like("killed", strike=kept_late(made["killed"].strike), mostly="proven",
+                             words="SIGKILL of the source's server, failover a minute later"),
+        "usual-fenced": like("cut", variables=switched_off, mostly="proven",
+                             words="power cut of the source, failover at once with a power switch"
+                             " as the fence"),
+        "usual-cut": like("cut", strike=kept_late(cut), takeover=looks.accepting, mostly="close",
+                          words="power cut of the source, failover a minute later"),
+        "usual-apart": like("apart-long", strike=part_for_long, patience=MIXED, before=nothing,
+                            **lossy),
+        "usual-two": like("two", mostly="close", **lossy),
+        "usual-back": like("back", mostly="close", **lossy),
+        "usual-candidate": like("candidate", mostly="close"),
+        "usual-lossless": like("cut", before=promise, variables=lossless, mostly="proven",
+                               words="power cut of the source, which promises lossless"),
+        "usual-off": new("semi-sync is switched off by hand 5 s before the source's power cut",
+                         switch_off_and_cut, **alone),
+        "usual-timeout": new("the timeout is made 1 s by hand; the source is cut off, confirms"
+                             " alone, and loses its power", shorten_and_cut, **alone),
+        "usual-thrown": new("the acknowledger loses its relay log; the source's power cut before it"
+                            " has caught up", throw_away, before=looks.throw_away, **alone),
+    }  # fmt: skip
