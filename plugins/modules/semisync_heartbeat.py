@@ -13,9 +13,9 @@ description:
   - Writes the service that records what the source knows of itself, its systemd unit and its
     settings, and gives it an account on the server with a password that is made here and never
     leaves the host. The account is in no binary log.
-  - On the source it creates the table, which replicates.
-  - With O(state=absent) service and account go, and the table stays. What other servers of the host
-    share goes with the last.
+  - On the source it creates the table, and the view that exporters read; both replicate.
+  - With O(state=absent) service, account and view go, and the table stays. The view is dropped
+    outside the binary log. What other servers of the host share goes with the last.
 options:
   state:
     description: Whether it shall be there.
@@ -35,7 +35,7 @@ options:
     type: bool
     default: false
   table:
-    description: Whether this server creates the table, if it is missing.
+    description: Whether this server creates the table and its view, if they are missing.
     type: bool
     default: false
   programs:
@@ -140,14 +140,24 @@ def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> d
     return beat_units.files(int(variables["port"] or 0), wanted, params["programs"])
 
 
-def has_table(server: Server, schema: str) -> bool:
-    return bool(
-        server.rows(
-            "SELECT 1 AS there FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND"
-            " TABLE_NAME = %s",
-            (schema, rows.TABLE),
-        )
+def lacks(server: Server, schema: str, name: str) -> bool:
+    """Whether there is no such table or view."""
+    return not server.rows(
+        "SELECT 1 AS there FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND"
+        " TABLE_NAME = %s",
+        (schema, name),
     )
+
+
+def to_create(server: Server, schema: str) -> tuple[list[str], list[str]]:
+    """(names of the table and the view that are missing, statements that create them)."""
+    made: tuple[list[str], list[str]] = ([], [])
+    parts = {rows.TABLE: rows.create_statements(schema), rows.VIEW: [rows.view_statement(schema)]}
+    for name, statements in parts.items():
+        if lacks(server, schema, name):
+            made[0].append(rows.table_name(schema, name))
+            made[1].extend(statements)
+    return made
 
 
 def make_account(module: AnsibleModule, server: Server, names: Names, variables: Variables) -> None:
@@ -175,22 +185,21 @@ def present(
     params, port = module.params, int(variables["port"] or 0)
     lacking = beat_place.differences(now, wanted)
     writing = [path for path in sorted(wanted) if path in lacking]
-    creates = params["table"] and not has_table(server, params["schema"])
+    missing, creates = to_create(server, params["schema"]) if params["table"] else ([], [])
     # Other settings may ask what its privileges do not reach.
     new_login = not server.rows(*beat_units.EXISTS) or bool(
         {beat_place.LOGIN, beat_place.paths(port)["settings"]} & set(lacking)
     )
     again = bool(lacking) or new_login
     unit = f"{beat_place.unit(port)}.service"
-    steps = [f"create {rows.table_name(params['schema'])}"] if creates else []
+    steps = [f"create {name}" for name in missing]
     steps += [f"write {path}" for path in writing]
     steps += ["make the account, with a new password"] if new_login else []
     steps += [f"start {unit}"] if again else []
     if module.check_mode:
         return steps
-    if creates:
-        for statement in rows.create_statements(params["schema"]):
-            server.rows(statement)
+    for statement in creates:
+        server.rows(statement)
     for path in writing:
         write_file(path, wanted[path], 0o644)
     if new_login:
@@ -208,19 +217,24 @@ def absent(
     """Remove unit, account and files; what was done."""
     port = int(variables["port"] or 0)
     where, unit = beat_place.paths(port), f"{beat_place.unit(port)}.service"
+    schema = module.params["schema"]
     exists = bool(server.rows(*beat_units.EXISTS))
+    seen = not lacks(server, schema, rows.VIEW)
     gone = [path for name, path in where.items() if os.path.lexists(path) and goes(name, where)]
     # The program of an answer that is there is not ours alone.
     gone = gone if now or exists else []
     steps = ([f"stop {unit}"] if now else []) + (["drop the account"] if exists else [])
+    steps += [f"drop {rows.table_name(schema, rows.VIEW)}"] if seen else []
     steps += [f"remove {path}" for path in gone]
+    # Not in the binary log: such a commit waits for no replica, and each host drops its own.
+    drops = [rows.drop_view(schema)] if seen else []
     if module.check_mode:
         return steps
     remove_service(
         module,
         server,
         [unit] if now else [],
-        beat_units.removal() if exists else [],
+        drops + (beat_units.removal() if exists else []),
         gone,
     )
     return steps

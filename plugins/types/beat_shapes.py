@@ -42,6 +42,7 @@ class BeatFacts(TypedDict):
     no_times: int | None
     wait_sessions: int | None
     killed: int | None
+    server_id: int | None
     settings_row: int | None
     binlog_filters: list[str] | None
     sync_binlog: str | None

@@ -15,6 +15,7 @@ from support.eventually import eventually
 pytestmark = pytest.mark.long
 
 TABLE = "important.semisync_heartbeat"
+VIEW = f"{TABLE}_newest"
 UNIT = "dbre-semisync-heartbeat-3306.service"
 # What systemd may say of the service; 10 is a service that may do everything.
 EXPOSURE = 2.0
@@ -113,6 +114,8 @@ def test_site_sets_it_up_once_and_the_source_beats_alone(cluster):
         assert float(judged.rpartition(": ")[2].split()[0]) <= EXPOSURE, judged
         grants = host.value("SHOW GRANTS FOR dbre_semi_beat@localhost")
         assert "CREATE" not in grants and "SUPER" not in grants, grants
+        seen = host.value(f"SELECT server_id FROM {VIEW}")
+        assert seen == cluster.source.value("SELECT @@server_id")
     assert all(counted(host) == 0 for host in cluster.replicas)
     log = "cat /var/lib/mysql/*bin*.0* | grep --text --count dbre_semi_beat || :"
     assert cluster.source.shell(log).stdout.strip() == "0"
@@ -290,3 +293,5 @@ def test_it_goes_and_its_table_stays(cluster):
             assert host.value(users) == "0"
             assert host.shell("id dbre-semisync-beat", check=False).returncode
             assert int(host.value(f"SELECT COUNT(*) FROM {TABLE}")) > 0
+            views = "SELECT COUNT(*) FROM information_schema.VIEWS WHERE TABLE_NAME = '{}'"
+            assert host.value(views.format(VIEW.partition(".")[2])) == "0"

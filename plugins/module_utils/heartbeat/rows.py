@@ -20,10 +20,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.sql import fi
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import text
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+    from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
+        Server,
+        Step,
+    )
     from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beat, BeatFacts
 
 TABLE = "semisync_heartbeat"
+# Its newest row under the names of pt-heartbeat's table, which exporters read.
+VIEW = "semisync_heartbeat_newest"
 COLUMNS = ("server", "boot", "monotonic", "wall", "uptime", "facts", "gtid")
 # MySQL's numbers for a schema and for a table that is not there.
 NOT_THERE = (1049, 1146)
@@ -38,6 +43,7 @@ NUMBERS = (
     "no_times",
     "wait_sessions",
     "killed",
+    "server_id",
     "settings_row",
 )
 LISTS = ("acknowledgers", "binlog_filters")
@@ -55,8 +61,8 @@ class Reading(NamedTuple):
     unreadable: int
 
 
-def table_name(schema: str) -> str:
-    return f"{quote(schema)}.{quote(TABLE)}"
+def table_name(schema: str, name: str = TABLE) -> str:
+    return f"{quote(schema)}.{quote(name)}"
 
 
 def create_statements(schema: str) -> list[str]:
@@ -69,6 +75,24 @@ def create_statements(schema: str) -> list[str]:
             " NOT NULL, gtid MEDIUMTEXT NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
         ),
     ]
+
+
+def view_statement(schema: str) -> str:
+    """Creates the view. `server_id` is 0 if the writer did not know it.
+
+    Servers before MySQL 5.7 and MariaDB 10.2 have no functions for JSON.
+    """
+    return filled(
+        "CREATE OR REPLACE SQL SECURITY INVOKER VIEW {view} AS SELECT FROM_UNIXTIME(wall) AS ts,"
+        " CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(facts, '\"server_id\": ', -1), ',', 1) AS UNSIGNED)"
+        " AS server_id, number, server FROM {table} ORDER BY number DESC LIMIT 1",
+        view=(schema, VIEW),
+        table=(schema, TABLE),
+    )
+
+
+def drop_view(schema: str) -> Step:
+    return (f"DROP VIEW IF EXISTS {table_name(schema, VIEW)}", ())
 
 
 def insert_statement(schema: str) -> str:

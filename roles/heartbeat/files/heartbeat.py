@@ -289,6 +289,7 @@ class Asker(Server):
         facts = facts_of(self.settings, seen)
         facts["acknowledgers"] = self.acknowledgers()
         facts["binlog_filters"] = self.filters_once(seen)
+        facts["server_id"] = number(seen.variables.get("server_id"))
         facts["settings_row"] = seen.settings_row
         facts["killed"] = killed
         return [

@@ -221,6 +221,7 @@ def test_what_is_written_is_what_is_read(engine, version, prefix):
         7,
     )
     assert (facts["wait_no_replica"], facts["sync_binlog"], facts["killed"]) == ("ON", "1", 2)
+    assert facts["server_id"] == int(OPEN["server_id"])
     assert (facts["no_tx"], beat["uptime"], beat["server"]) == (None, 31, "u1")
     assert beat["gtid"] == "u1:1-5,u2:1"
     assert set(json.loads(values["facts"])) <= {*rows.TEXTS, *rows.NUMBERS, *rows.LISTS}

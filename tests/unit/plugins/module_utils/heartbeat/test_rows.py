@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import rows
@@ -25,6 +26,7 @@ FACTS = {
     "no_times": 1,
     "wait_sessions": 0,
     "killed": 0,
+    "server_id": 3306001,
     "settings_row": 4,
     "binlog_filters": [],
     "sync_binlog": "1",
@@ -82,6 +84,23 @@ def test_a_statement_takes_what_a_row_has():
     assert set(rows.COLUMNS) == set(ROW) - {"number"}
     creation = rows.create_statements("important")[-1]
     assert all(f" {name} " in f" {creation} ".replace("(", " ") for name in ROW)
+
+
+def part(text, mark, count):
+    """SUBSTRING_INDEX of the servers."""
+    pieces = text.split(mark)
+    return mark.join(pieces[:count] if count > 0 else pieces[count:])
+
+
+def test_the_view_has_the_number_of_the_server_that_wrote_the_newest_row():
+    statement = rows.view_statement("im`portant")
+    mark = re.search(r"facts, '(.*?)', -1\), ',', 1\) AS UNSIGNED\) AS server_id", statement)[1]
+    written = json.dumps({**FACTS, "binlog_filters": ['x = "server_id": 3']}, sort_keys=True)
+    assert part(part(written, mark, -1), ",", 1) == "3306001"
+    assert " VIEW `im``portant`.`semisync_heartbeat_newest` AS " in statement
+    assert statement.endswith("`semisync_heartbeat` ORDER BY number DESC LIMIT 1")
+    # With the privileges of the account that reads it.
+    assert "SQL SECURITY INVOKER" in statement
 
 
 def test_every_fact_has_a_type():
