@@ -19,12 +19,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints i
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import listing
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST, Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     HEALTHY,
     UNHEALTHY,
     UNKNOWN,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Arrival, Side

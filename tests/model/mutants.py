@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     assumptions,
     beat_looks,
@@ -27,7 +28,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     source_log,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED
 
 Make = Callable[[Any], Any]
 

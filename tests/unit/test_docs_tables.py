@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import kinds
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL
 
 from tools import docs_tables
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import OUTCOMES
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import OUTCOMES
 
 PROJECT = Path(__file__).resolve().parents[2]
 PLUGINS = sorted((PROJECT / "plugins").rglob("*.py"))

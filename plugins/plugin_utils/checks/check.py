@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypedDict
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     FAILED,
     NOT_APPLICABLE,
     OUTCOMES,

@@ -17,8 +17,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import FAILED, PASSED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Arrival, Info, Side

@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes 
     Times,
     UnitResult,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     FAILED,
     NOT_APPLICABLE,
     PASSED,

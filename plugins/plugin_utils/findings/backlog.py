@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import INFO
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import INFO
 
 
 class Estimate(NamedTuple):

@@ -10,7 +10,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     ROLE_CHANGE,
     SEMISYNC_MONITORING,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, WARNING
 
 TABLE = {
     "heartbeat_elsewhere": Kind(

@@ -10,7 +10,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     SERVER_VARIABLES,
     SOURCE_OPTIONS,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, WARNING
 
 TABLE = {
     "promise_not_kept": Kind(

@@ -13,7 +13,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     SEMISYNC_INSTALLATION,
     SERVER_VARIABLES,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import INFO, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import INFO, WARNING
 
 TABLE = {
     "answer_wrong": Kind(

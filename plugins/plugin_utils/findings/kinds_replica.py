@@ -13,7 +13,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     SEMISYNC,
     SERVER_VARIABLES,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, INFO, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, INFO, WARNING
 
 TABLE = {
     "applier_stopped": Kind(

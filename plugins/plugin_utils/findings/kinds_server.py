@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     STATUS,
     TIME_ZONES,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, WARNING
 
 TABLE = {
     "source_not_read": Kind(

@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     SEMISYNC_MONITORING,
     SOURCE_OPTIONS,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, WARNING
 
 OFF_FOR_A_TIME = "Semi-sync was off for a time since the last run"
 

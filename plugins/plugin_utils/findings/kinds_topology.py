@@ -11,7 +11,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     ROLE_CHANGE,
     ROLE_CHANGE_GTID,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, WARNING
 
 TABLE = {
     "two_sources": Kind(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     CRITICAL,
     INFO,
 )

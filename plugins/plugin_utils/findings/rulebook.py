@@ -45,9 +45,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_topol
     topology_findings,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import SEVERITIES
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import SEVERITIES
 
 
 def evaluate(

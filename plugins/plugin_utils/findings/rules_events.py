@@ -13,8 +13,8 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import WARNING
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import WARNING
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import EventState

@@ -16,9 +16,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Side

@@ -10,7 +10,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import skippi
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     INFO,
     WARNING,
 )

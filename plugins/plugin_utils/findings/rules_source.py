@@ -14,9 +14,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history imp
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, WARNING
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import CRITICAL, WARNING
 
 
 def source_findings(

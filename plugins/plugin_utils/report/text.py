@@ -15,6 +15,15 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import duration
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
+    CRITICAL,
+    FAILED,
+    INFO,
+    NOT_APPLICABLE,
+    PASSED,
+    SEVERITIES,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
     text_failover,
     text_switchover,
@@ -35,15 +44,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability i
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_shapes import (
     RejoinRecord,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
-    CRITICAL,
-    FAILED,
-    INFO,
-    NOT_APPLICABLE,
-    PASSED,
-    SEVERITIES,
-    UNKNOWN,
 )
 
 # The parts of the procedure that checkpoints belong to.

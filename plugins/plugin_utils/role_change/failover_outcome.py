@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     UNDONE,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import FAILED, PASSED, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     premises,
@@ -31,7 +32,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     Stopped,
     Window,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, PASSED, UNKNOWN
 
 
 class NoBeat(TypedDict):

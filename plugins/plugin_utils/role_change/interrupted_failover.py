@@ -14,6 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_typ
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
@@ -27,7 +28,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     PremiseRow,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import PASSED, UNKNOWN
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow

@@ -22,6 +22,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
+    FAILED,
+    NOT_APPLICABLE,
+    PASSED,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     last_look,
     relay_logs,
@@ -30,12 +36,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import PremiseRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
-    FAILED,
-    NOT_APPLICABLE,
-    PASSED,
-    UNKNOWN,
-)
 
 Row = PremiseRow
 

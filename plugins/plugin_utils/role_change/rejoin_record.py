@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
+    FAILED,
+    PASSED,
+    UNKNOWN,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.errant import (
     CANNOT_TELL,
     CLEAN,
@@ -23,11 +28,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_s
     Missed,
     Phantoms,
     RejoinRecord,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import (
-    FAILED,
-    PASSED,
-    UNKNOWN,
 )
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import drill_outcome
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import FAILED, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.drill import drill_plan, refusals
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import FAILED, UNKNOWN
 from ansible_collections.dbre.semisync.tests.unit.samples import pair as captured_pair
 
 TASK = {

@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     listing,
     rulebook,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.words import SEVERITIES
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import SEVERITIES
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
