@@ -24,7 +24,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
     UNHEALTHY,
     UNKNOWN,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    current_source,
+    held,
+    problems,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Arrival, Side
@@ -88,14 +92,14 @@ def members(
     name, cluster = known_members(task_vars, info_from, active_only, own)
     cluster = [one for one in cluster if not task_vars["hostvars"][one.host].get(BEHIND)]
     cluster, away = apart(task_vars, cluster)
-    decided = sides.decide(cluster)
+    decided = current_source.decide(cluster)
     if len({member.host for member in cluster}) == len(cluster) and decided.source is not None:
         for member in cluster:
             member.side = "source" if member.host == decided.source else "replica"
         # The source speaks for its cluster, as long as it is in the play.
         cluster.sort(key=lambda member: member.side != "source")
     me = task_vars["inventory_hostname"]
-    for words in [sides.announcement(name, decided), *map(held.held_reason, away)]:
+    for words in [current_source.announcement(name, decided), *map(held.held_reason, away)]:
         if words and said_by(words, me) is None:
             display.display(words)
     for one in away:
@@ -110,7 +114,7 @@ def apart(
     """held.apart(), where consent to overwrite a host's data ends its being held, and a verdict of
     this run that it may come back.
     """
-    if not sides.held_rows(cluster):
+    if not current_source.held_rows(cluster):
         return cluster, []
     overwriting = [settings.KEYS["seed_overwrite"]]
     given_up = [

@@ -14,7 +14,7 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, held
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     certificate,
@@ -123,7 +123,7 @@ def members_of(world: World) -> list[Member]:
         info = read(server)
         made.append(samples.member(host, side, info, error="" if info else "unreachable"))
     left, _away = held.apart(made)
-    decided = sides.decide(left)
+    decided = current_source.decide(left)
     for member in left:
         member.side = "source" if member.host == decided.source else "replica"
     return sorted(left, key=lambda one: one.side != "source")
@@ -209,7 +209,7 @@ class Person:
     def once(self) -> bool:
         """One playbook; False if there is nothing to do."""
         members = members_of(self.world)
-        decided = sides.decide(members)
+        decided = current_source.decide(members)
         row = decided.row
         if row and interrupted_switchover.half_done(members, row):
             words = switchover_plan.unread(members, row)

@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import WARNING
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import EventState
@@ -48,7 +48,7 @@ def event_findings_of_source(member: Member) -> list[Finding]:
     said = []
     if away:
         said.append(f"{named(away)} {'is' if len(away) == 1 else 'are'} {away[0]['status']}")
-    scheduler = sides.variables_of(member).get("event_scheduler") or ""
+    scheduler = current_source.variables_of(member).get("event_scheduler") or ""
     if own and scheduler and values.canonical_value(scheduler) != "1":
         said.append(f"event_scheduler is {scheduler}, and {named(own)} would run")
     return [finding("events_nowhere", member, "; ".join(said))] if said else []

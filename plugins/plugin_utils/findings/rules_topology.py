@@ -12,7 +12,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_typ
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 
 
 def topology_findings(members: list[Member]) -> list[Finding]:
@@ -21,7 +21,7 @@ def topology_findings(members: list[Member]) -> list[Finding]:
     Args:
         members: of one cluster; those without info say nothing.
     """
-    decided = sides.decide(members)
+    decided = current_source.decide(members)
     by_host = {member.host: member for member in members}
     where = by_host.get(decided.source or "")
     if where is None or where.info is None:
@@ -45,7 +45,9 @@ def strays(members: list[Member], source: Member) -> list[Member]:
     """The source and every other server that takes writes, follows no source and has transactions
     of the cluster; none if there is only the source.
     """
-    alone = [member for member in members if sides.takes_writes(member) and not member.channel]
+    alone = [
+        member for member in members if current_source.takes_writes(member) and not member.channel
+    ]
     if source not in alone:
         return []
     beside = [member for member in alone if member is not source and related(member, source)]

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
@@ -38,7 +38,7 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
         members: the inventory's.
         given_up: hosts whose data may be replaced, so that they need not be held.
     """
-    rows = sides.held_rows(members)
+    rows = current_source.held_rows(members)
     known = [
         Held(member, row)
         for member in members
@@ -53,7 +53,7 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
     for one in known:
         # Whatever the inventory says, it is no longer the source. If it takes writes it claims to
         # be, and is refused for that before its data are replaced.
-        if one in away or not sides.takes_writes(one.member):
+        if one in away or not current_source.takes_writes(one.member):
             one.member.group = one.member.side = "replica"
     if left and known and not any(member.group == "source" for member in left):
         # The inventory's source group is empty now; the failover's row names another source.
@@ -64,7 +64,7 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
 
 def is_it(member: Member, row: HeldRow) -> bool:
     """Whether a member is the server of a row; a member that was not read is compared by name."""
-    number = sides.identity(member)
+    number = current_source.identity(member)
     return number == row["id"] if number else member.host == row["host"]
 
 
@@ -72,15 +72,15 @@ def came_back(member: Member, members: list[Member]) -> bool:
     """Whether a server that lost the source's role follows the cluster again. An old channel does
     not count: one that is stopped, or follows another server that lost the role.
     """
-    channel = sides.channel_of(member)
+    channel = current_source.channel_of(member)
     if channel and channel["io_running"] == "No":
         return False
-    rows, by_host = sides.held_rows(members), {one.host: one for one in members}
+    rows, by_host = current_source.held_rows(members), {one.host: one for one in members}
     followed, seen = member, {member.host}
     while True:
-        if followed.info is None or sides.takes_writes(followed):
+        if followed.info is None or current_source.takes_writes(followed):
             return False
-        target = sides.target_of(followed, members, None)
+        target = current_source.target_of(followed, members, None)
         if target is None or target in seen:
             return False
         followed = by_host[target]
@@ -96,7 +96,10 @@ def missed(member: Member, members: list[Member]) -> HeldRow | None:
     Args:
         members: all of the inventory's, also those that are held.
     """
-    target, channel = sides.target_of(member, members, None), sides.channel_of(member)
+    target, channel = (
+        current_source.target_of(member, members, None),
+        current_source.channel_of(member),
+    )
     followed = next((other for other in members if other.host == target), None)
     # A channel that has connected knows its source's identity; one that never did does not.
     known = (channel["source_uuid"] or channel["source_server_id"]) if channel else None
@@ -104,7 +107,7 @@ def missed(member: Member, members: list[Member]) -> HeldRow | None:
     return next(
         (
             row
-            for row in sides.held_rows(members)
+            for row in current_source.held_rows(members)
             if followed and is_it(followed, row) and number in ("", row["id"])
         ),
         None,
@@ -133,6 +136,6 @@ def finding(one: Held) -> tuple[str, Any]:
     said = f"its role went to {one.row['to_host']} at {one.row['happened']}"
     if one.member.info is None:
         return "held", f"{said}; {one.member.error or 'it was not read'}"
-    if sides.takes_writes(one.member):
+    if current_source.takes_writes(one.member):
         return "held_takes_writes", f"{said}; its server runs, and takes writes"
     return "held", f"{said}; its server runs, and is read-only"

@@ -22,9 +22,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     account,
     answer,
+    current_source,
     option_lines,
     seed,
-    sides,
     tls,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.replication import (
@@ -107,7 +107,7 @@ def of_sides(members: list[Member]) -> list[str]:
     """Servers that contradict each other about which is the source, or a role change that is
     neither done nor undone.
     """
-    decided = sides.decide(members)
+    decided = current_source.decide(members)
     if decided.interrupted:
         return [
             *decided.problems,
@@ -226,7 +226,7 @@ def of_channel(member: Member, source: Member, members: list[Member]) -> list[st
         return []
     if named == right:
         return []
-    row = next((row for row in sides.held_rows(members) if row["id"] == named), None)
+    row = next((row for row in current_source.held_rows(members) if row["id"] == named), None)
     if row:
         # It is no longer in the inventory, and rejoin.yml needs every host of that failover.
         return [f"{missed_words(member, source, row)}; put {row['host']} back for that"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
     last_look,
@@ -178,7 +178,7 @@ def of_fence(evidence: Evidence) -> Iterator[Case]:
 
 def of_sides(evidence: Evidence) -> Iterator[Case]:
     """The source must be clear, and no other server may take writes."""
-    decided, source = sides.decide(evidence.members), source_of(evidence.members)
+    decided, source = current_source.decide(evidence.members), source_of(evidence.members)
     closed = interrupted_switchover.closed_by_hand(evidence.members, decided.row)
     remedy = "docs/operations.md says how to make it clear"
     for words in decided.problems:
@@ -195,7 +195,7 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
                 f"{member.host} takes writes as well as its source",
                 "keep clients away from it, and run SET GLOBAL read_only = 1",
             )
-        following = sides.target_of(member, evidence.members, decided.row)
+        following = current_source.target_of(member, evidence.members, decided.row)
         if following is None or relay_logs.pointed_elsewhere(evidence, member):
             whom = following or f"{member.link['source_host']}, outside this cluster"
             yield Case(
@@ -218,7 +218,7 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
                 " source is not known",
                 "run gtid.yml, which enables GTIDs, while the source lives",
             )
-    row, _differ = sides.newest_row(evidence.members)
+    row, _differ = current_source.newest_row(evidence.members)
     closed = interrupted_switchover.closed_by_hand(evidence.members, row)
     for member in survivors.readable(evidence.members):
         # A replica that became the source may still have its old channel.
@@ -318,7 +318,7 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
 
 def of_sets(evidence: Evidence) -> Iterator[Case]:
     """Case 7: which replica has which transactions."""
-    row, _differ = sides.newest_row(evidence.members)
+    row, _differ = current_source.newest_row(evidence.members)
     for member in survivors.readable(evidence.members):
         own = survivors.own_writes(evidence, member)
         if own and not interrupted_switchover.was_source(evidence.members, row, member):

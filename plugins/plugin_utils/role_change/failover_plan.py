@@ -29,7 +29,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import DURABILITY
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_failover,
     successor,
@@ -65,10 +65,10 @@ def source_id(members: list[Member]) -> str:
     channels = [member.channel for member in read if member.channel]
     numbers = [one["source_uuid"] or one["source_server_id"] for one in channels]
     named = [str(one or "") for one in numbers]
-    row = sides.newest_row(members)[0]
+    row = current_source.newest_row(members)[0]
     ends = reversed(journal.ends(row)) if row else ()
     named += [identity for identity, host in ends if host == source.host]
-    known = {sides.identity(member) for member in read}
+    known = {current_source.identity(member) for member in read}
     return next((one for one in named if one and one not in known), "")
 
 

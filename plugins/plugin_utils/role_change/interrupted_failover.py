@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED, UNKNOWN
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     interrupted_switchover,
@@ -61,19 +61,19 @@ def find(
         begun: the certificate that a run left which did not come to its report.
         last: the last look that was kept.
     """
-    row, _differ = sides.newest_row(members)
+    row, _differ = current_source.newest_row(members)
     for member in members:
         if member.info is None:
             continue
         if begun and row and (row["run"], row["state"]) == (begun["token"], journal.DONE):
             # It did everything, and could not say so; a restart may have made it read-only again.
-            if sides.identity(member) == row["to_id"]:
+            if current_source.identity(member) == row["to_id"]:
                 return Opened(member, begun["from"], row["from_id"], begun)
         elif is_open(member):
             number = str(member.link["source_uuid"] or member.link["source_server_id"] or "")
             if begun and begun["to"] == member.host and is_of(begun, member, members, last):
                 return Opened(member, begun["from"], number, begun)
-            before = sides.target_of(member, members, row)
+            before = current_source.target_of(member, members, row)
             if (
                 before
                 and waits(member)
@@ -98,7 +98,9 @@ def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None
     target, read = ends.target, [one for one in members if one.info is not None]
     if target is None or target not in read or ends.source in read:
         return None
-    if any(sides.takes_writes(one) for one in read) or sides.target_of(target, read, row):
+    if any(current_source.takes_writes(one) for one in read) or current_source.target_of(
+        target, read, row
+    ):
         return None
     # It may have been closed on purpose, beside a source that is lost by now.
     if interrupted_switchover.closed_by_hand(members, row):
@@ -136,7 +138,11 @@ def foreign(begun: Certificate, member: Member) -> Gtids:
 
 def is_open(member: Member) -> bool:
     """Whether a server is no replica any more: it takes writes, and its channel stands still."""
-    return sides.takes_writes(member) and member.channel is not None and not sides.active(member)
+    return (
+        current_source.takes_writes(member)
+        and member.channel is not None
+        and not current_source.active(member)
+    )
 
 
 def waits(member: Member) -> bool:
@@ -159,7 +165,8 @@ def follows(opened: Opened, member: Member) -> bool:
     """Whether a host is the target, or follows it already."""
     target = opened.target
     return (
-        member.host == target.host or sides.target_of(member, [member, target], None) == target.host
+        member.host == target.host
+        or current_source.target_of(member, [member, target], None) == target.host
     )
 
 

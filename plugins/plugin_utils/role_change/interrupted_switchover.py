@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info, JournalRow
@@ -27,7 +27,9 @@ def half_done(members: list[Member], row: JournalRow | None) -> bool:
     if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
         return False
     target = ends(members, row).target
-    frozen = target is not None and target.info is not None and not sides.takes_writes(target)
+    frozen = (
+        target is not None and target.info is not None and not current_source.takes_writes(target)
+    )
     return begun(row) or frozen
 
 
@@ -64,7 +66,7 @@ def server(
 ) -> Member | None:
     """The member with this identity; if it was not read, the one of this name."""
     for member in members:
-        if number and sides.identity(member) == number:
+        if number and current_source.identity(member) == number:
             return member
     named = (one for one in members if one.host == name and not (number and one.info))
     return next(named, None)
@@ -84,9 +86,9 @@ def closed_by_hand(members: list[Member], row: JournalRow | None) -> Member | No
     if row is None or row["operation"] not in roles or row["state"] != journal.DONE:
         return None
     target = ends(members, row).target
-    if target is None or target.info is None or sides.takes_writes(target):
+    if target is None or target.info is None or current_source.takes_writes(target):
         return None
-    return None if sides.active(target) or started_since(target, row) else target
+    return None if current_source.active(target) or started_since(target, row) else target
 
 
 def opens_by_hand(target: Member) -> str:
@@ -133,7 +135,7 @@ def opened(members: list[Member], row: JournalRow | None) -> tuple[Member, Membe
     source, target = ends(members, row)
     if source is None or target is None or source.info is not None or target.info is None:
         return None
-    return (source, target) if sides.takes_writes(target) or own(members, row) else None
+    return (source, target) if current_source.takes_writes(target) or own(members, row) else None
 
 
 def never_allowed(members: list[Member], row: JournalRow) -> bool:
@@ -144,7 +146,7 @@ def never_allowed(members: list[Member], row: JournalRow) -> bool:
     source = ends(members, row).source
     if source is None or source.info is None or source.channel is not None:
         return False
-    if source.info["engine"] != "mariadb" or sides.takes_writes(source):
+    if source.info["engine"] != "mariadb" or current_source.takes_writes(source):
         return True
     # What it followed is in a file that a power cut may lose. The position that it was given for
     # that is in a table, and has what it wrote itself.
@@ -160,7 +162,7 @@ def took_back(members: list[Member], row: JournalRow) -> bool:
     was read knows.
     """
     source = ends(members, row).source
-    if source is None or source.info is None or not sides.takes_writes(source):
+    if source is None or source.info is None or not current_source.takes_writes(source):
         return False
     return own(members, row) == own([source], row)
 

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Try,
 )
@@ -42,7 +42,9 @@ def peers_of(members: list[Member], asking: Member) -> list[Peer]:
 
 def follows(member: Member, source: Member, members: list[Member]) -> bool:
     """Whether a member was read, and its channel is to the source."""
-    return member.info is not None and sides.target_of(member, members, None) == source.host
+    return (
+        member.info is not None and current_source.target_of(member, members, None) == source.host
+    )
 
 
 def untried(peers: list[Peer], tried: list[Try]) -> list[Peer]:

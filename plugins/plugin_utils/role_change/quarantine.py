@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     OpenedPlan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, held
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     NotMeantError,
@@ -43,7 +43,7 @@ def hold(run: RunContext) -> HoldPlan | OpenedPlan:
     run.take_every_member()
     left, away = held.apart(run.members)
     mine = next((member for member in left if member.host == run.host), None)
-    if mine is not None and sides.takes_writes(mine):
+    if mine is not None and current_source.takes_writes(mine):
         # It may have been a dead source once.
         return OpenedPlan(opened=True, option_file=switchover_plan.option_file(mine))
     if run.host not in [one.member.host for one in away]:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    current_source,
+    held,
+    problems,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
     methods,
@@ -57,7 +61,7 @@ class RejoinFacts:
         every = self.members = run.members
         self.former = self.find()
         self.row = next(
-            (row for row in sides.held_rows(every) if held.is_it(self.former, row)), None
+            (row for row in current_source.held_rows(every) if held.is_it(self.former, row)), None
         )
         # It is no former source, and was away when one lost its role. Once its channel is gone this
         # run alone knows that.
@@ -72,7 +76,7 @@ class RejoinFacts:
         if self.missed:
             self.away += self.behind
             left = [member for member in left if member not in self.behind]
-        decided = sides.decide(left)
+        decided = current_source.decide(left)
         run.refuse(
             problems.of_inventory(run.name, every)
             or decided.problems

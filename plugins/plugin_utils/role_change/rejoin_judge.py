@@ -14,7 +14,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     RejoinRecordPlan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
     methods,
@@ -208,7 +208,9 @@ def closed(
     if against or (again and facts.former.info is None):
         return against or f"it cannot be read: {facts.former.error}"
     members = facts.members
-    astray = [one.host for one in facts.others() if not sides.target_of(one, members, None)]
+    astray = [
+        one.host for one in facts.others() if not current_source.target_of(one, members, None)
+    ]
     if astray:
         return f"{' and '.join(astray)} follow no source: first run site.yml, or leave them out"
     left = 0
@@ -259,8 +261,8 @@ def record_plan(facts: RejoinFacts, way: str) -> RejoinRecordPlan:
         "from_host": facts.former.host,
         "to_host": facts.source.host,
         # A replica that missed it was never held, and the one that it followed is as before.
-        "from_id": facts.row["id"] if facts.row else sides.identity(facts.former),
-        "to_id": sides.identity(facts.source),
+        "from_id": facts.row["id"] if facts.row else current_source.identity(facts.former),
+        "to_id": current_source.identity(facts.source),
         "position": facts.new_has().gtids,
         "verdict": facts.judged().verdict,
         "details": f"by the way {way if way == FINISH else facts.own['rejoin_way']}",

@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
     last_look,
@@ -145,8 +145,8 @@ def pointed_elsewhere(evidence: Evidence, member: Member) -> str:
     interrupted switchover had applied everything.
     """
     members, source = evidence.members, source_of(evidence.members)
-    row = sides.decide(members).row
-    following = sides.target_of(member, members, row)
+    row = current_source.decide(members).row
+    following = current_source.target_of(member, members, row)
     if following in (None, source.host) or interrupted_switchover.moved(members, row, following):
         return ""
     return f"it follows {following}, and threw away what it had not applied as it went there"

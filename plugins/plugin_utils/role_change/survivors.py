@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     HostLook,
     Received,
@@ -204,7 +204,7 @@ def followers(members: list[Member]) -> list[Member]:
     """
     source = source_of(members).host
     read = readable(members)
-    return [one for one in read if sides.target_of(one, members, None) == source] or read
+    return [one for one in read if current_source.target_of(one, members, None) == source] or read
 
 
 def shown(evidence: Evidence) -> str:

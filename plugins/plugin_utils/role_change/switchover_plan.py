@@ -41,7 +41,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     replicas_of,
     source_of,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides, tls
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    current_source,
+    problems,
+    tls,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     interrupted_switchover,
     switchover_premises,
@@ -90,7 +94,7 @@ def unread(members: list[Member], row: JournalRow | None) -> list[str]:
     """Hosts that could not be read, and without which nothing can be done, in words."""
     if row is None or not interrupted_switchover.half_done(members, row):
         return problems.of_reading(members)
-    said = interrupted_switchover.refused(members, row, sides.decide(members).interrupted)
+    said = interrupted_switchover.refused(members, row, current_source.decide(members).interrupted)
     return said or problems.of_reading(taking_part(members, row))
 
 
@@ -128,7 +132,9 @@ def astray(members: list[Member], source: str) -> list[str]:
     frozen = values.same_value(target.facts["variables"]["read_only"], "ON")
     others = [member for member in members if member is not target]
     return [source] * frozen + [
-        member.host for member in others if sides.target_of(member, members, None) != source
+        member.host
+        for member in others
+        if current_source.target_of(member, members, None) != source
     ]
 
 

@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, problems
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     context,
     interrupted_switchover,
@@ -66,7 +66,7 @@ def take_cluster(run: RunContext) -> JournalRow | None:
         run.members = []
         raise NotMeantError("another cluster is meant")
     wrong = switchover_premises.of_target_name(to, run.members, clusters, run.name)
-    row = sides.decide(run.members).row
+    row = current_source.decide(run.members).row
     run.refuse(
         ([wrong] if wrong else [])
         or run.inventory_problems()
@@ -139,9 +139,9 @@ def refusals(
     if failed:
         return failed
     if mode == switchover_plan.SETTLE:
-        return sides.decide(members).problems
+        return current_source.decide(members).problems
     if mode == SWITCH:
-        wrong = problems.of_reading(members) or sides.decide(members).problems
+        wrong = problems.of_reading(members) or current_source.decide(members).problems
         return wrong or switchover_premises.refusals(members, looks, run.own)
     return switchover_plan.interrupted_problems(members, row, looks) if row else []
 

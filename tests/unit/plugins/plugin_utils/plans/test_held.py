@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held, problems, sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    current_source,
+    held,
+    problems,
+)
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
@@ -21,7 +25,7 @@ def after_failover(engine, old=None):
     new, follower = remnants.replica(engine, "db2"), remnants.replica(engine, "db3")
     new.info["channel"] = None
     new.info["variables"]["read_only"] = "OFF"
-    own = sides.identity(new)
+    own = current_source.identity(new)
     follower.info["channel"].update(source_host="db2", io_running="Yes")
     follower.info["channel"].update(
         {"source_uuid": own} if engine == "mysql" else {"source_server_id": 2}
@@ -53,7 +57,7 @@ def test_whoever_lost_its_role_by_a_failover_is_no_member(engine, read_only):
     old = read_only and came_up(engine, read_only=read_only)
     members, away = held.apart(after_failover(engine, old))
     assert (hosts(members), hosts([one.member for one in away])) == (["db2", "db3"], ["db1"])
-    decided = sides.decide(members)
+    decided = current_source.decide(members)
     assert (decided.source, decided.problems, decided.outdated) == ("db2", [], False)
     assert "db1 lost the source's role to db2" in held.held_reason(away[0])
     entries = rulebook.evaluate(members, away=away)
@@ -91,7 +95,7 @@ def test_the_second_to_lose_its_role_is_not_back_by_its_channel_to_the_first(
     """db2 took over from db1 and died; db3 took over from db2, which has its old channel still."""
     cluster = after_failover(engine, came_up(engine, read_only="ON"))
     first, second, third = cluster
-    row = dict(ROW, host="db2", to_host="db3", id=sides.identity(second))
+    row = dict(ROW, host="db2", to_host="db3", id=current_source.identity(second))
     third.info["held"] = [*third.info["held"], row]
     third.info["journal"] = dict(third.info["journal"], number=4, from_host="db2", to_host="db3")
     second.info["channel"] = dict(third.info["channel"], source_host="db1", io_running=io_thread)
@@ -107,7 +111,7 @@ def test_the_second_to_lose_its_role_is_not_back_by_its_channel_to_the_first(
     members, away = held.apart(cluster)
     expected = ["db1", "db2"] if not first_is_back else ["db2"] if io_thread == "No" else []
     assert hosts([one.member for one in away]) == expected
-    assert first_is_back or sides.decide(members).source == "db3"
+    assert first_is_back or current_source.decide(members).source == "db3"
     # A ring is no way back either.
     first.info["channel"] = dict(second.info["channel"], source_host="db2")
     first.info["channel"].update(source_uuid=None, source_server_id=None)
@@ -118,11 +122,11 @@ def test_the_second_to_lose_its_role_is_not_back_by_its_channel_to_the_first(
 def test_consent_to_overwrite_its_data_makes_it_a_replica_once_it_is_read_only(engine):
     old = came_up(engine, read_only="ON")
     members, away = held.apart(after_failover(engine, old), ["db1"])
-    decided = sides.decide(members)
+    decided = current_source.decide(members)
     assert (len(members), away, decided.source, decided.problems) == (3, [], "db2", [])
     old["variables"]["read_only"] = "OFF"
     members, away = held.apart(after_failover(engine, old), ["db1"])
-    assert "take writes, a split brain" in sides.decide(members).problems[0]
+    assert "take writes, a split brain" in current_source.decide(members).problems[0]
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
@@ -132,12 +136,12 @@ def test_its_data_are_not_replaced_while_it_takes_writes_whatever_was_moved_sinc
     for member in cluster:
         member.group = "source" if member.host == group else "replica"
     there_and_back = {"number": 5, "operation": "switchover", "from_host": "db3"}
-    there_and_back["from_id"] = sides.identity(cluster[2])
+    there_and_back["from_id"] = current_source.identity(cluster[2])
     for member in cluster[1:]:
         member.info["journal"] = dict(member.info["journal"], **there_and_back)
     members, away = held.apart(cluster, ["db1"])
     assert (away, problems.of_inventory("shop", members)) == ([], [])
-    decided = sides.decide(members)
+    decided = current_source.decide(members)
     assert (decided.source, decided.writing) == ("db2", ("db1", "db2"))
     assert "take writes, a split brain" in decided.problems[0]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     failover_plan,
@@ -70,7 +70,7 @@ def lost_target(engine, attached=True):
         old.info["channel"] = None
         follow(other, "db1")
     looks = dict.fromkeys(("db1", "db3"), evidence.looks["db2"])
-    decided = sides.decide(evidence.members)
+    decided = current_source.decide(evidence.members)
     for member in evidence.members:
         member.side = "source" if member.host == decided.source else "replica"
     said = {"unreachable": True, "msg": "No route to host"}
@@ -149,7 +149,7 @@ def closed(engine, channel):
         target["channel"].update(io_running="No", sql_running="No")
     else:
         target["channel"] = None
-    decided = sides.decide(evidence.members)
+    decided = current_source.decide(evidence.members)
     for member in evidence.members:
         member.side = "source" if member.host == decided.source else "replica"
     return evidence
@@ -175,7 +175,7 @@ def test_a_target_that_was_closed_by_hand_is_not_opened_and_the_way_out_is_said(
     # What is said leads out.
     evidence.members[1].info["variables"]["read_only"] = "OFF"
     evidence.members[1].info["semisync"]["source"]["variables"]["enabled"] = "ON"
-    decided = sides.decide(evidence.members)
+    decided = current_source.decide(evidence.members)
     assert (decided.source, decided.problems) == ("db2", [])
     found = interrupted_failover.find(evidence.members, None)
     assert (found.target.host if found else None) == ("db2" if channel else None)
@@ -215,7 +215,7 @@ def test_two_that_are_lost_take_a_word(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_source_that_followed_the_lost_target_takes_over_with_a_word(engine):
     evidence = lost_target(engine)
-    assert sides.decide(evidence.members).source == "db2"
+    assert current_source.decide(evidence.members).source == "db2"
     assert names(evidence) == ["interrupted", "unwatched"]
     assert cases.decide(evidence, ["interrupted", "unwatched"]).refused == []
     assert cases.candidate_of(evidence).host == "db1"
@@ -241,7 +241,7 @@ def test_the_last_look_at_the_old_source_says_nothing_of_the_target(engine):
 def test_a_source_that_follows_nobody_let_nobody_open(engine):
     evidence = lost_target(engine, attached=False)
     members = evidence.members
-    assert sides.decide(members).source == "db1"
+    assert current_source.decide(members).source == "db1"
     row = row_of(engine)
     if engine == "mariadb":
         # Set when it is attached; the row itself was written after that.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
 
 
-class Sides(NamedTuple):
+class CurrentSource(NamedTuple):
     """The source, and what contradicts it.
 
     Attributes:
@@ -84,7 +84,7 @@ def interruption(row: JournalRow | None) -> str:
     )
 
 
-def decide(members: list[Member]) -> Sides:
+def decide(members: list[Member]) -> CurrentSource:
     """Decide which member is the source from what the members reported; some may not have been
     read.
     """
@@ -116,7 +116,7 @@ def decide(members: list[Member]) -> Sides:
         writing = writing if len(writing) > 1 else ()
         problems.insert(0, contradiction(hosts, writing, claims))
     outdated = bool(by_group) and likeliest not in by_group
-    return Sides(likeliest, outdated, problems, row, interruption(row), writing)
+    return CurrentSource(likeliest, outdated, problems, row, interruption(row), writing)
 
 
 def newest_row(members: list[Member]) -> tuple[JournalRow | None, list[str]]:
@@ -365,15 +365,15 @@ def contradiction(hosts: list[str], writing: tuple[str, ...], claims: dict[str, 
     )
 
 
-def announcement(name: str, sides: Sides) -> str:
+def announcement(name: str, source: CurrentSource) -> str:
     """The one line that the groups are out of date; empty if they are not."""
-    if not sides.outdated or sides.problems:
+    if not source.outdated or source.problems:
         return ""
     since = ""
-    row = sides.row
-    if row and row["state"] == journal.DONE and row["to_host"] == sides.source:
+    row = source.row
+    if row and row["state"] == journal.DONE and row["to_host"] == source.source:
         since = f" since {row['happened']} ({row['operation']})"
     return (
-        f"The inventory's groups are out of date: {sides.source} is the source of cluster"
+        f"The inventory's groups are out of date: {source.source} is the source of cluster"
         f" {name}{since}"
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import sides
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 
 
 def channel(of, running="Yes", known=True, uuids=True):
@@ -100,8 +100,8 @@ def cluster(*said, uuids=True):
     ],
 )
 def test_the_source_is_whom_the_others_follow(said, source, uuids):
-    decided = sides.decide(cluster(*said, uuids=uuids))
-    assert decided == sides.Sides(source, source != "db1", [])
+    decided = current_source.decide(cluster(*said, uuids=uuids))
+    assert decided == current_source.CurrentSource(source, source != "db1", [])
 
 
 MOVED = row(2, 2, 1)
@@ -136,7 +136,7 @@ MOVED = row(2, 2, 1)
     ],
 )
 def test_the_journal_names_the_source(said, source):
-    decided = sides.decide(cluster(*said))
+    decided = current_source.decide(cluster(*said))
     # The last one is a contradiction, which the next test is about.
     assert (decided.source, decided.outdated, decided.interrupted) == (source, source != "db1", "")
 
@@ -202,7 +202,7 @@ def test_the_journal_names_the_source(said, source):
     ],
 )
 def test_contradictions_name_who_claims_what(said, source, words):
-    decided = sides.decide(cluster(*said))
+    decided = current_source.decide(cluster(*said))
     assert decided.source == source
     assert decided.problems
     for part in words:
@@ -232,7 +232,7 @@ def test_contradictions_name_who_claims_what(said, source, words):
     ],
 )
 def test_an_interrupted_operation_is_said(said, source):
-    decided = sides.decide(cluster(*said))
+    decided = current_source.decide(cluster(*said))
     assert decided.source == source
     assert decided.interrupted == (
         "a switchover from db1 to db2 began at 2026-11-22T10:00:00Z and is neither done nor undone"
@@ -256,10 +256,10 @@ def test_an_interrupted_operation_is_said(said, source):
     ],
 )
 def test_the_groups_are_said_to_be_out_of_date(said, line):
-    assert sides.announcement("shop", sides.decide(cluster(*said))) == line
+    assert current_source.announcement("shop", current_source.decide(cluster(*said))) == line
 
 
 def test_a_host_in_both_groups_is_decided_once():
     members = cluster("", "ro >1")
     members.append(Member("db1", "replica", members[0].info))
-    assert sides.decide(members).source == "db1"
+    assert current_source.decide(members).source == "db1"
