@@ -26,8 +26,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     current_source,
-    held,
     problems,
+    quarantined_hosts,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class RefusedError(Exception):
 
 
 class HeldError(RefusedError):
-    """This host is no part of its cluster any more; see plans/held.py."""
+    """This host is no part of its cluster any more; see plans/quarantined_hosts.py."""
 
 
 class TaskVariables(Mapping[str, Any]):
@@ -99,18 +99,21 @@ def members(
         # The source speaks for its cluster, as long as it is in the play.
         cluster.sort(key=lambda member: member.side != "source")
     me = task_vars["inventory_hostname"]
-    for words in [current_source.announcement(name, decided), *map(held.held_reason, away)]:
+    for words in [
+        current_source.announcement(name, decided),
+        *map(quarantined_hosts.held_reason, away),
+    ]:
         if words and said_by(words, me) is None:
             display.display(words)
     for one in away:
         if one.member.host == me:
-            raise HeldError(f"Nothing was changed. {held.held_reason(one)}")
+            raise HeldError(f"Nothing was changed. {quarantined_hosts.held_reason(one)}")
     return name, cluster
 
 
 def apart(
     task_vars: Mapping[str, Any], cluster: list[Member]
-) -> tuple[list[Member], list[held.Held]]:
+) -> tuple[list[Member], list[quarantined_hosts.QuarantinedHost]]:
     """held.apart(), where consent to overwrite a host's data ends its being held, and a verdict of
     this run that it may come back.
     """
@@ -123,10 +126,12 @@ def apart(
         if settings.read(task_vars["hostvars"][member.host], overwriting)[0].get("seed_overwrite")
         or task_vars["hostvars"][member.host].get(CLEARED)
     ]
-    return held.apart(cluster, given_up)
+    return quarantined_hosts.apart(cluster, given_up)
 
 
-def held_hosts(task_vars: Mapping[str, Any], info_from: str) -> list[held.Held]:
+def held_hosts(
+    task_vars: Mapping[str, Any], info_from: str
+) -> list[quarantined_hosts.QuarantinedHost]:
     """The hosts of this host's cluster that are held."""
     return apart(task_vars, known_members(task_vars, info_from)[1])[1]
 

@@ -14,7 +14,10 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, held
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    current_source,
+    quarantined_hosts,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     certificate,
@@ -122,7 +125,7 @@ def members_of(world: World) -> list[Member]:
         side = "source" if host == first else "replica"
         info = read(server)
         made.append(samples.member(host, side, info, error="" if info else "unreachable"))
-    left, _away = held.apart(made)
+    left, _away = quarantined_hosts.apart(made)
     decided = current_source.decide(left)
     for member in left:
         member.side = "source" if member.host == decided.source else "replica"

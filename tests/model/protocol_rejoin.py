@@ -22,7 +22,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import REPLICA, Names
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import quarantined_hosts
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import errant
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -89,7 +89,7 @@ def away(world: World) -> list[str]:
     for host, server in world.servers.items():
         info = read(server)
         made.append(samples.member(host, "replica", info, error="" if info else "unreachable"))
-    _left, out = held.apart(made)
+    _left, out = quarantined_hosts.apart(made)
     return [one.member.host for one in out if world.servers[one.member.host].up]
 
 

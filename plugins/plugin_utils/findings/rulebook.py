@@ -46,7 +46,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_topol
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import SEVERITIES
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import held
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import quarantined_hosts
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 
@@ -58,7 +58,7 @@ def evaluate(
     ahead: Ahead | None = None,
     settings: Settings | None = None,
     failover_limit: float = 60,
-    away: list[held.Held] | None = None,
+    away: list[quarantined_hosts.QuarantinedHost] | None = None,
 ) -> list[Finding]:
     """All findings of a cluster, the worst first.
 
@@ -108,7 +108,7 @@ def all_replica_findings(member: Member, lag_limit: int, failover_limit: float) 
 
 
 def quarantine_findings(
-    members: list[Member], replicas: list[Member], away: list[held.Held]
+    members: list[Member], replicas: list[Member], away: list[quarantined_hosts.QuarantinedHost]
 ) -> list[Finding]:
     """Former sources, and replicas that still follow one.
 
@@ -118,11 +118,11 @@ def quarantine_findings(
     """
     entries = []
     for former in away:
-        name, evidence = held.finding(former)
+        name, evidence = quarantined_hosts.finding(former)
         entries.append(finding(name, former.member, evidence))
     everyone = [*members, *(former.member for former in away)]
     for member in replicas:
-        row = held.missed(member, everyone)
+        row = quarantined_hosts.missed(member, everyone)
         if row:
-            entries.append(finding("follows_held", member, held.missed_words(row)))
+            entries.append(finding("follows_held", member, quarantined_hosts.missed_words(row)))
     return entries

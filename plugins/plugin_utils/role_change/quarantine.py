@@ -14,7 +14,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     OpenedPlan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import settings
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, held
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
+    current_source,
+    quarantined_hosts,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     NotMeantError,
@@ -41,7 +44,7 @@ def hold(run: RunContext) -> HoldPlan | OpenedPlan:
         NotMeantError: it is none that is held, or its server runs.
     """
     run.take_every_member()
-    left, away = held.apart(run.members)
+    left, away = quarantined_hosts.apart(run.members)
     mine = next((member for member in left if member.host == run.host), None)
     if mine is not None and current_source.takes_writes(mine):
         # It may have been a dead source once.

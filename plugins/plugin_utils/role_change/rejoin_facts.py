@@ -11,8 +11,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     current_source,
-    held,
     problems,
+    quarantined_hosts,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
@@ -61,15 +61,20 @@ class RejoinFacts:
         every = self.members = run.members
         self.former = self.find()
         self.row = next(
-            (row for row in current_source.held_rows(every) if held.is_it(self.former, row)), None
+            (
+                row
+                for row in current_source.held_rows(every)
+                if quarantined_hosts.is_it(self.former, row)
+            ),
+            None,
         )
         # It is no former source, and was away when one lost its role. Once its channel is gone this
         # run alone knows that.
-        followed = held.missed(self.former, every)
+        followed = quarantined_hosts.missed(self.former, every)
         self.missed, self.leaves = None if self.row else followed, bool(followed)
         if self.former.info is not None and self.former.channel is None:
             self.missed = self.missed or self.planned().get("missed")
-        left, away = held.apart(every)
+        left, away = quarantined_hosts.apart(every)
         self.away = [one.member for one in away if one.member is not self.former]
         # One after the other: who missed it too is brought over by a run of its own.
         self.behind = [one for one in left if one.missed and one is not self.former]
@@ -137,7 +142,7 @@ class RejoinFacts:
         copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
         log = None if copied else self.looked.get("log")
         if self.former.info is not None:
-            follows = held.came_back(self.former, self.members)
+            follows = quarantined_hosts.came_back(self.former, self.members)
             has = errant.from_info(self.former.host, self.former.info, follows=follows)
             if self.missed and self.former.channel and not self.mariadb:
                 # What it has received may have been confirmed, and is in no log of its own yet.
@@ -160,7 +165,7 @@ class RejoinFacts:
 
     def follows(self) -> bool:
         """Whether it follows as a replica should, by whosever hand."""
-        return not self.missed and held.came_back(self.former, self.members)
+        return not self.missed and quarantined_hosts.came_back(self.former, self.members)
 
     def judged(self) -> Judged:
         old = self.old_has()

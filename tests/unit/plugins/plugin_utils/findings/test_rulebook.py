@@ -612,7 +612,7 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             "restart_changes_it",
             "known_bad_version",
             "clocks_differ",
-            # See test_held.py.
+            # See test_quarantined_hosts.py.
             "held",
             "held_takes_writes",
             "follows_held",

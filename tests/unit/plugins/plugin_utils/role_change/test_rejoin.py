@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     step_action,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
-from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.test_held import (
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.test_quarantined_hosts import (
     after_failover,
     came_up,
 )

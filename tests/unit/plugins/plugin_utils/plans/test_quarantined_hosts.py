@@ -9,8 +9,8 @@ import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
     current_source,
-    held,
     problems,
+    quarantined_hosts,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
@@ -55,11 +55,11 @@ def hosts(members):
 @pytest.mark.parametrize("read_only", [None, "OFF", "ON"], ids=["gone", "open", "read-only"])
 def test_whoever_lost_its_role_by_a_failover_is_no_member(engine, read_only):
     old = read_only and came_up(engine, read_only=read_only)
-    members, away = held.apart(after_failover(engine, old))
+    members, away = quarantined_hosts.apart(after_failover(engine, old))
     assert (hosts(members), hosts([one.member for one in away])) == (["db2", "db3"], ["db1"])
     decided = current_source.decide(members)
     assert (decided.source, decided.problems, decided.outdated) == ("db2", [], False)
-    assert "db1 lost the source's role to db2" in held.held_reason(away[0])
+    assert "db1 lost the source's role to db2" in quarantined_hosts.held_reason(away[0])
     entries = rulebook.evaluate(members, away=away)
     (entry,) = [one for one in entries if one["id"].startswith("held")]
     assert entry["host"] == "db1"
@@ -71,7 +71,7 @@ def test_another_server_of_the_same_name_is_not_held(engine):
     key = "server_uuid" if engine == "mysql" else "server_id"
     other = came_up(engine)
     other["variables"][key] = remnants.uuid("db9") if engine == "mysql" else "9"
-    members, away = held.apart(after_failover(engine, other))
+    members, away = quarantined_hosts.apart(after_failover(engine, other))
     assert (len(members), away) == (3, [])
 
 
@@ -80,10 +80,10 @@ def test_it_is_back_when_it_follows_a_member_and_is_read_only(engine):
     old = came_up(engine, read_only="ON")
     cluster = after_failover(engine, old)
     old["channel"] = dict(cluster[2].info["channel"])
-    assert held.apart(cluster)[1] == []
+    assert quarantined_hosts.apart(cluster)[1] == []
     # What is left of a channel of its time as a replica counts for nothing if it takes writes.
     old["variables"]["read_only"] = "OFF"
-    assert len(held.apart(cluster)[1]) == 1
+    assert len(quarantined_hosts.apart(cluster)[1]) == 1
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
@@ -108,24 +108,24 @@ def test_the_second_to_lose_its_role_is_not_back_by_its_channel_to_the_first(
         first.info["channel"].update(source_uuid=None, source_server_id=None)
     third.info["channel"] = None
     third.info["variables"]["read_only"] = "OFF"
-    members, away = held.apart(cluster)
+    members, away = quarantined_hosts.apart(cluster)
     expected = ["db1", "db2"] if not first_is_back else ["db2"] if io_thread == "No" else []
     assert hosts([one.member for one in away]) == expected
     assert first_is_back or current_source.decide(members).source == "db3"
     # A ring is no way back either.
     first.info["channel"] = dict(second.info["channel"], source_host="db2")
     first.info["channel"].update(source_uuid=None, source_server_id=None)
-    assert len(held.apart(cluster)[1]) == 2
+    assert len(quarantined_hosts.apart(cluster)[1]) == 2
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 def test_consent_to_overwrite_its_data_makes_it_a_replica_once_it_is_read_only(engine):
     old = came_up(engine, read_only="ON")
-    members, away = held.apart(after_failover(engine, old), ["db1"])
+    members, away = quarantined_hosts.apart(after_failover(engine, old), ["db1"])
     decided = current_source.decide(members)
     assert (len(members), away, decided.source, decided.problems) == (3, [], "db2", [])
     old["variables"]["read_only"] = "OFF"
-    members, away = held.apart(after_failover(engine, old), ["db1"])
+    members, away = quarantined_hosts.apart(after_failover(engine, old), ["db1"])
     assert "take writes, a split brain" in current_source.decide(members).problems[0]
 
 
@@ -139,7 +139,7 @@ def test_its_data_are_not_replaced_while_it_takes_writes_whatever_was_moved_sinc
     there_and_back["from_id"] = current_source.identity(cluster[2])
     for member in cluster[1:]:
         member.info["journal"] = dict(member.info["journal"], **there_and_back)
-    members, away = held.apart(cluster, ["db1"])
+    members, away = quarantined_hosts.apart(cluster, ["db1"])
     assert (away, problems.of_inventory("shop", members)) == ([], [])
     decided = current_source.decide(members)
     assert (decided.source, decided.writing) == ("db2", ("db1", "db2"))
@@ -150,7 +150,7 @@ def test_without_a_journal_nobody_is_held():
     cluster = after_failover("mysql")
     for member in cluster[1:]:
         member.info.update(journal=None)
-    assert len(held.apart(cluster)[0]) == 3
+    assert len(quarantined_hosts.apart(cluster)[0]) == 3
 
 
 def test_the_longest_journal_counts():
@@ -158,7 +158,7 @@ def test_the_longest_journal_counts():
     old = came_up("mysql", read_only="ON")
     old["journal"] = dict(JOURNAL, number=2)
     old["held"] = [dict(ROW, host="db2", id=remnants.uuid("db2"))]
-    assert hosts(held.apart(after_failover("mysql", old))[0]) == ["db2", "db3"]
+    assert hosts(quarantined_hosts.apart(after_failover("mysql", old))[0]) == ["db2", "db3"]
 
 
 def who_was_away(cluster):
@@ -175,10 +175,10 @@ def who_was_away(cluster):
 @pytest.mark.parametrize("there", [False, True], ids=["gone", "back"])
 def test_a_replica_that_was_away_follows_who_lost_its_role(engine, there):
     cluster = after_failover(engine, came_up(engine, read_only="OFF") if there else None)
-    assert [held.missed(member, cluster) for member in cluster] == [None] * 3
+    assert [quarantined_hosts.missed(member, cluster) for member in cluster] == [None] * 3
     away = who_was_away(cluster)
-    assert held.missed(away, cluster)["host"] == "db1"
-    members, apart = held.apart(cluster)
+    assert quarantined_hosts.missed(away, cluster)["host"] == "db1"
+    members, apart = quarantined_hosts.apart(cluster)
     (entry,) = [
         one for one in rulebook.evaluate(members, away=apart) if one["id"] == "follows_held"
     ]
@@ -187,9 +187,9 @@ def test_a_replica_that_was_away_follows_who_lost_its_role(engine, there):
     if engine == "mariadb" and not there:
         # It has not connected since its server started, and only knows an address.
         away.info["channel"]["source_server_id"] = 0
-        assert held.missed(away, cluster)["host"] == "db1"
+        assert quarantined_hosts.missed(away, cluster)["host"] == "db1"
     away.info["channel"] = None
-    assert held.missed(away, cluster) is None
+    assert quarantined_hosts.missed(away, cluster) is None
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
@@ -198,7 +198,7 @@ def test_where_a_replica_was_away_it_is_said_who_brings_it_back(engine):
     away = who_was_away(cluster)
     # It has not connected since its server started: MariaDB then knows an address, and no number.
     away.info["channel"]["source_server_id"] = 0
-    members, _apart = held.apart(cluster)
+    members, _apart = quarantined_hosts.apart(cluster)
     members[0].side = "source"
     (words,) = problems.of_channel(members[1], members[0], members)
     assert "db3 was away when db1 lost its role, and follows it still: rejoin.yml with" in words

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import HeldRow
 
 
-class Held(NamedTuple):
+class QuarantinedHost(NamedTuple):
     """One such host.
 
     Attributes:
@@ -29,7 +29,9 @@ class Held(NamedTuple):
     row: HeldRow
 
 
-def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[Member], list[Held]]:
+def apart(
+    members: list[Member], given_up: Collection[str] = ()
+) -> tuple[list[Member], list[QuarantinedHost]]:
     """(the members of a cluster, those that are held).
 
     A host that is read-only and follows a member that is not held was brought back by hand.
@@ -40,7 +42,7 @@ def apart(members: list[Member], given_up: Collection[str] = ()) -> tuple[list[M
     """
     rows = current_source.held_rows(members)
     known = [
-        Held(member, row)
+        QuarantinedHost(member, row)
         for member in members
         for row in rows
         if is_it(member, row) and not came_back(member, members)
@@ -121,7 +123,7 @@ def missed_words(row: HeldRow) -> str:
     )
 
 
-def held_reason(one: Held) -> str:
+def held_reason(one: QuarantinedHost) -> str:
     """Why nothing is done with a host."""
     return (
         f"{one.member.host} lost the source's role to {one.row['to_host']} at"
@@ -131,7 +133,7 @@ def held_reason(one: Held) -> str:
     )
 
 
-def finding(one: Held) -> tuple[str, Any]:
+def finding(one: QuarantinedHost) -> tuple[str, Any]:
     """(the finding's name, its evidence)."""
     said = f"its role went to {one.row['to_host']} at {one.row['happened']}"
     if one.member.info is None:
