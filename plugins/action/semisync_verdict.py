@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     cluster,
-    promise,
+    durability_mode,
     results,
     settings,
 )
@@ -236,7 +236,7 @@ class ActionModule(ActionBase):
         promise that all of them make, and the heartbeat.
         """
         rows = [settings.KEYS[key] for key in (*keys, "promise", "heartbeat_seconds")]
-        values, wrong = promise.promised_settings(
+        values, wrong = durability_mode.promised_settings(
             cluster.TaskVariables(task_vars, self._templar), rows
         )
         if wrong:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible import constants
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.checkpoints import Canary
@@ -160,7 +160,11 @@ def known_members(
     hostvars, groups = task_vars["hostvars"], task_vars["groups"]
     me = task_vars["inventory_hostname"]
     name = str(task_vars.get("semisync_cluster", DEFAULT))
-    mine = promise.promised_settings(hostvars[me])[0] if own is not None else settings.Settings()
+    mine = (
+        durability_mode.promised_settings(hostvars[me])[0]
+        if own is not None
+        else settings.Settings()
+    )
     cluster = []
     for side, group in GROUPS:
         for host in groups.get(group, []):
@@ -173,7 +177,7 @@ def known_members(
             if unsaid and lost(task_vars, host):
                 member.info, member.error = None, LOST
             if own is not None:
-                theirs = promise.promised_settings(variables)[0]
+                theirs = durability_mode.promised_settings(variables)[0]
                 member.settings = own if host == me else settings.of_another_host(own, mine, theirs)
             cluster.append(member)
     return name, cluster
@@ -207,14 +211,14 @@ def judge_inputs(task_vars: Mapping[str, Any]) -> None:
         RefusedError: all that is wrong, at once.
     """
     hostvars, me = task_vars["hostvars"], task_vars["inventory_hostname"]
-    wrong = promise.promised_settings(hostvars[me], explicit=True)[1]
+    wrong = durability_mode.promised_settings(hostvars[me], explicit=True)[1]
     where = me
     if not any(words.startswith("semisync_cluster ") for words in wrong):
         where = f"Cluster {str(hostvars[me].get('semisync_cluster', DEFAULT))!r}"
         wrong = [
             f"{host}: {words}"
             for host in hosts_of(task_vars)
-            for words in promise.promised_settings(hostvars[host], explicit=True)[1]
+            for words in durability_mode.promised_settings(hostvars[host], explicit=True)[1]
         ] + unknown_variables(task_vars)
     if wrong:
         raise RefusedError(f"Nothing was changed. {where}: {'; '.join(wrong)}")

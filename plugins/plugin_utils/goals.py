@@ -12,7 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ansible.utils.display import Display
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, inventory, promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    durability_mode,
+    inventory,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.cluster import TaskVariables
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import (
@@ -32,7 +36,7 @@ Result = Mapping[str, object]
 
 def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Result:
     """What has to be done for semi-synchronous replication."""
-    own, wrong = promise.promised_settings(variables)
+    own, wrong = durability_mode.promised_settings(variables)
     try:
         name, members = cluster.members(variables.task_vars, info_from, own=own)
     except cluster.HeldError:
@@ -59,7 +63,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
         variables.task_vars,
         name,
         members,
-        promise.of_restart(members, made["source_restarts"], own)
+        durability_mode.restart_problems(members, made["source_restarts"], own)
         + apply.unsafe_places(members, own, bool(options["hold_back"])),
     )
     return {**made, "cluster": name}
@@ -107,7 +111,7 @@ def plan_drill(variables: TaskVariables, info_from: str, _options: Options) -> R
     # Not at the top: Ansible compiles it at each import, and most runs do not need it.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import drill
 
-    own, wrong = promise.promised_settings(variables)
+    own, wrong = durability_mode.promised_settings(variables)
     name, members = cluster.members(variables.task_vars, info_from, active_only=True)
     units = {
         member.host: variables.task_vars["hostvars"][member.host].get("semisync_service")

@@ -42,7 +42,7 @@ CONTROLLER_PACKAGES = (
     ("setting_rows", "setting_keys", "figures"),
     ("settings", "results", "outcomes", "lifeline"),
     ("member",),
-    ("promise",),
+    ("durability_mode",),
     ("plans",),
     ("checks",),
     ("findings",),

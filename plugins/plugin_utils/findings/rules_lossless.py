@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_start import at_start
@@ -36,12 +36,12 @@ def lossless_findings(members: list[Member], wanted: Settings) -> list[Finding]:
         members: its hosts; of one without info nothing is known.
         wanted: of the source; only semisync_promise if nothing else is known.
     """
-    if not promise.is_lossless(wanted):
+    if not durability_mode.is_lossless(wanted):
         return [entry for member in members for entry in closed_findings(member, "available")]
     entries = []
     read = [member for member in members if member.info is not None]
     # A replica that was not read may acknowledge.
-    able = promise.acknowledging(members) + len(members) - len(read)
+    able = durability_mode.acknowledging(members) + len(members) - len(read)
     for member in read:
         if member.side == "source":
             entries += source_findings(member, able)
@@ -53,7 +53,7 @@ def lossless_findings(members: list[Member], wanted: Settings) -> list[Finding]:
 
 def without_what_is_promised(entries: list[Finding], wanted: Settings) -> list[Finding]:
     """All other findings, judged by the promise that was made."""
-    if not promise.is_lossless(wanted):
+    if not durability_mode.is_lossless(wanted):
         return entries
     return [entry for entry in entries if entry["id"] not in SAID_HERE]
 
@@ -68,7 +68,7 @@ def source_findings(member: Member, able: int) -> list[Finding]:
     running, status, entries = side["variables"], side["status"], []
     broken = []
     timeout = running.get("timeout")
-    if timeout is not None and int(timeout) < promise.LEAST_MS:
+    if timeout is not None and int(timeout) < durability_mode.LEAST_MS:
         broken.append(
             f"{names['variables']['timeout']} is {timeout} ms: a commit that waited that long is"
             " confirmed without an acknowledgement"

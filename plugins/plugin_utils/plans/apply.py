@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -227,7 +227,7 @@ def server_part(
     member: Member, members: list[Member], settings: Settings, stage: StagePart
 ) -> ServerPart:
     """The server's options, what is set at run time, and whether it restarts."""
-    info, opens = member.facts, promise.opens(member, stage["stage"], settings)
+    info, opens = member.facts, durability_mode.opens_when_running(member, stage["stage"], settings)
     number, fresh = wanted_id(member, members), is_fresh(member, members)
     accompanied = bool(replicas_of(members))
     sections = option_lines.sections(

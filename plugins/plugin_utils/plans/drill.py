@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -28,7 +28,7 @@ def blocks_too_long(source: Member, settings: Settings) -> list[str]:
         return []
     advice = (
         "There is no fallback to rehearse under semisync_promise=lossless"
-        if promise.is_lossless(settings)
+        if durability_mode.is_lossless(settings)
         else "Lower semisync_timeout, or allow more"
     )
     return [

@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
     canonical_value,
     same_value,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import (
     Drift,
     Line,
@@ -187,7 +187,7 @@ def sections(
     if stage == "full":
         result += full_sections(side, info, settings, on)
         have = [option for _comment, pairs in result for option, _value in pairs]
-        lossless = promise.options(settings, have)
+        lossless = durability_mode.options(settings, have)
         if lossless:
             result.append((LOSSLESS_COMMENT, lossless))
     if not fresh and "gtid_mode" in option_files.parse_ours(info["option_files"]["ours"]):

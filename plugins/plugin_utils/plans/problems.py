@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.server import plugin, values
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     LOST,
     Member,
@@ -125,7 +125,7 @@ def of_cluster(members: list[Member], settings: Settings) -> list[str]:
     for member in members:
         reasons += of_server(member) + answer.answer_problems(member, member.settings)
     reasons += of_identities(members) + of_wait_count(members, settings)
-    reasons += promise.of_cluster(members)
+    reasons += durability_mode.cluster_problems(members)
     for member in replicas_of(members):
         reasons += of_channel(member, source_of(members), members)
         configuring = channel_step(member, members) == "configure"

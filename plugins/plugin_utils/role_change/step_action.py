@@ -10,7 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, promise, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import (
+    cluster,
+    durability_mode,
+    settings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover,
@@ -101,7 +105,9 @@ class RoleChange(Reaching):
         Raises:
             RefusedError: one cannot work.
         """
-        own, wrong = promise.promised_settings(cluster.TaskVariables(task_vars, self._templar))
+        own, wrong = durability_mode.promised_settings(
+            cluster.TaskVariables(task_vars, self._templar)
+        )
         if wrong:
             raise cluster.RefusedError(f"Nothing was changed. {'; '.join(wrong)}")
         return own

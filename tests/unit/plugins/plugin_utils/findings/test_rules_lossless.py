@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     kinds_lossless,
     rulebook,
@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
-LOSSLESS = promise.kept(samples.settings(promise="lossless"))
+LOSSLESS = durability_mode.with_promise(samples.settings(promise="lossless"))
 ALONE = Settings(promise="lossless")
 
 

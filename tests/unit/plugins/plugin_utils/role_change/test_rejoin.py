@@ -18,9 +18,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     step_action,
 )
 from ansible_collections.dbre.semisync.tests.unit import samples
-from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans.test_quarantined_hosts import (
-    after_failover,
-    came_up,
+from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.plans import (
+    test_quarantined_hosts,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
 
@@ -39,7 +38,7 @@ class Run:
         self.said, self.given, self.folder = [], {}, folder / "results"
         self.answers = None
         monkeypatch.setattr(context.display, "display", self.said.append)
-        members = after_failover(engine, old)
+        members = test_quarantined_hosts.after_failover(engine, old)
         self.values = {
             member.host: {"info": member.info or UNREAD, LOOKED: {}} for member in members
         }
@@ -342,7 +341,7 @@ def test_a_replica_that_follows_nobody_is_no_one_to_overwrite_by_the_way(run):
 
 def test_one_that_follows_already_is_finished(run):
     engine = "mariadb" if run.mariadb else "mysql"
-    info = came_up(engine, read_only="ON")
+    info = test_quarantined_hosts.came_up(engine, read_only="ON")
     info["channel"] = dict(run.values["db3"]["info"]["channel"])
     info["gtid"] = dict(run.new["gtid"])
     info["variables"]["gtid_strict_mode"] = "ON"
@@ -361,7 +360,7 @@ def test_one_that_follows_already_is_finished(run):
 
 
 def test_one_that_somebody_attached_with_what_it_has_alone_may_be_replaced(run):
-    info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
+    info = test_quarantined_hosts.came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
     info["channel"] = dict(run.values["db3"]["info"]["channel"])
     info["gtid"] = {
         **run.new["gtid"],
@@ -379,7 +378,7 @@ def test_one_that_somebody_attached_with_what_it_has_alone_may_be_replaced(run):
 
 
 def test_commits_that_wait_are_in_no_set_and_close_every_way(run):
-    info = came_up("mariadb" if run.mariadb else "mysql", read_only="OFF")
+    info = test_quarantined_hosts.came_up("mariadb" if run.mariadb else "mysql", read_only="OFF")
     info["gtid"] = dict(run.new["gtid"])
     info["semisync"]["source"]["status"]["wait_sessions"] = "3"
     info["variables"]["gtid_strict_mode"] = "ON"
@@ -399,7 +398,7 @@ def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
     run.down(beyond(run), count=1)
     way = "truncate" if run.mariadb else "seed"
     run.values["db1"][JUDGED] = run.step("judge", rejoin_way=way)
-    info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
+    info = test_quarantined_hosts.came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
     info["gtid"] = dict(run.new["gtid"])
     run.values["db1"]["info"] = info
     run.values["db1"][LOOKED].update(down=False)
@@ -540,7 +539,10 @@ def test_a_dead_source_is_fenced_where_its_host_is_reached_and_nobody_else_is(ru
     # The new source may have been a dead one once.
     assert hold_it(run, "db2").opened
     # It runs, or its host is gone: nothing is written there.
-    for info in ({"unreachable": True}, came_up("mariadb" if run.mariadb else "mysql")):
+    for info in (
+        {"unreachable": True},
+        test_quarantined_hosts.came_up("mariadb" if run.mariadb else "mysql"),
+    ):
         run.values["db1"]["info"] = info
         with pytest.raises(context.NotMeantError, match="nothing is written"):
             hold_it(run, "db1")
@@ -550,7 +552,7 @@ def test_what_an_old_log_had_counts_no_more_once_the_data_are_a_copy(run):
     run.down(run.has, disorder="0-1-5 follows 0-1-9", anonymous=3)
     run.values["db1"][LOOKED].update(down=False)
     run.values["db1"][JUDGED] = run.values["db2"][JUDGED] = run.step("judge", rejoin_way="seed")
-    info = came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
+    info = test_quarantined_hosts.came_up("mariadb" if run.mariadb else "mysql", read_only="ON")
     info["channel"] = dict(run.values["db3"]["info"]["channel"])
     info["gtid"] = dict(run.new["gtid"])
     run.values["db1"]["info"] = info

@@ -51,10 +51,10 @@ def promised_settings(
     """
     wanted, wrong = settings.read(values, rows)
     wrong = sorted([*wrong, *contradictions(wanted, explicit)])
-    return kept(wanted), wrong
+    return with_promise(wanted), wrong
 
 
-def kept(wanted: Settings) -> Settings:
+def with_promise(wanted: Settings) -> Settings:
     """The wanted settings, after the promise was applied."""
     if not is_lossless(wanted) or wanted["timeout_ms"] >= LEAST_MS:
         return wanted
@@ -96,12 +96,12 @@ def options(wanted: Settings, have: Iterable[str]) -> list[tuple[str, int | str]
     return [(name, value) for name, value in lines if name not in have]
 
 
-def opens(member: Member, stage: str, wanted: Settings) -> bool:
+def opens_when_running(member: Member, stage: str, wanted: Settings) -> bool:
     """Whether a host starts read-only, and is to take writes once it runs."""
     return member.side == "source" and stage == "full" and is_lossless(wanted)
 
 
-def of_cluster(members: list[Member]) -> list[str]:
+def cluster_problems(members: list[Member]) -> list[str]:
     """Hosts of one cluster that promise different things."""
     promised: dict[str, list[str]] = {}
     for member in members:
@@ -128,7 +128,7 @@ def acknowledging(members: list[Member]) -> int:
     )
 
 
-def of_restart(members: list[Member], reasons: list[str], wanted: Settings) -> list[str]:
+def restart_problems(members: list[Member], reasons: list[str], wanted: Settings) -> list[str]:
     """Why a lossless source must not be restarted now: an orderly stop confirms what waits.
 
     Args:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.plugin_utils import promise
+from ansible_collections.dbre.semisync.plugins.plugin_utils import durability_mode
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems, removal
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
-LOSSLESS = promise.kept(samples.settings(promise="lossless"))
+LOSSLESS = durability_mode.with_promise(samples.settings(promise="lossless"))
 LINES = {"read_only": "ON", "sync_relay_log": "1"}
 
 
@@ -40,11 +40,13 @@ def kept(engine, start=samples.pair, **how):
 )
 def test_what_somebody_has_set_must_fit_the_promise(variable, value, fitting):
     lossless = {"semisync_promise": "lossless"}
-    (words,) = promise.promised_settings({**lossless, variable: value}, explicit=True)[1]
+    (words,) = durability_mode.promised_settings({**lossless, variable: value}, explicit=True)[1]
     assert words.startswith(f"{variable} is {value}") and "leave it out" in words
-    assert promise.promised_settings({**lossless, variable: fitting}, explicit=True)[1] == []
     assert (
-        promise.promised_settings(
+        durability_mode.promised_settings({**lossless, variable: fitting}, explicit=True)[1] == []
+    )
+    assert (
+        durability_mode.promised_settings(
             {"semisync_promise": "available", variable: value}, explicit=True
         )[1]
         == []
@@ -53,22 +55,24 @@ def test_what_somebody_has_set_must_fit_the_promise(variable, value, fitting):
 
 def test_a_timeout_that_nobody_has_set_is_one_of_days():
     given = {"semisync_promise": "lossless", "semisync_timeout": "10000"}
-    wanted, wrong = promise.promised_settings(given)
-    assert (wanted["timeout_ms"], wrong) == (promise.TIMEOUT_MS, [])
+    wanted, wrong = durability_mode.promised_settings(given)
+    assert (wanted["timeout_ms"], wrong) == (durability_mode.TIMEOUT_MS, [])
     assert (
-        promise.promised_settings({"semisync_promise": "lossless"})[0]["timeout_ms"]
-        == promise.TIMEOUT_MS
+        durability_mode.promised_settings({"semisync_promise": "lossless"})[0]["timeout_ms"]
+        == durability_mode.TIMEOUT_MS
     )
-    longer = promise.promised_settings({**given, "semisync_timeout": promise.LEAST_MS})[0]
-    assert longer["timeout_ms"] == promise.LEAST_MS
-    assert promise.promised_settings({})[0]["timeout_ms"] == 10000
+    longer = durability_mode.promised_settings(
+        {**given, "semisync_timeout": durability_mode.LEAST_MS}
+    )[0]
+    assert longer["timeout_ms"] == durability_mode.LEAST_MS
+    assert durability_mode.promised_settings({})[0]["timeout_ms"] == 10000
 
 
 def test_all_hosts_of_a_cluster_promise_the_same():
     members = samples.pair("mysql")
-    assert promise.of_cluster(members) == []
+    assert durability_mode.cluster_problems(members) == []
     members[1].settings = Settings(promise="lossless")
-    (words,) = promise.of_cluster(members)
+    (words,) = durability_mode.cluster_problems(members)
     assert "available: db1; lossless: db2" in words
     assert words in problems.of_cluster(members, samples.SETTINGS)
 
