@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster
-from ansible_collections.dbre.semisync.plugins.plugin_utils.goals import GOALS, OF_RUN
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plan_goals import GOALS, OF_RUN
 
 
 class ActionModule(ActionBase):

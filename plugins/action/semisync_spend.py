@@ -11,7 +11,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
-from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 
 MODULE = "dbre.semisync.semisync_spend"
 REMEDY = (

@@ -33,7 +33,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import HEALTHY, PASSED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import COMPARED
-from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 
 display = Display()
 UNREACHABLE = "unreachable"

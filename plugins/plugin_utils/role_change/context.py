@@ -36,7 +36,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_s
     Ready,
     RejoinJudged,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook

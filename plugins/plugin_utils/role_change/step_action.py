@@ -15,7 +15,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
     durability_mode,
     settings,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.reach import Reaching
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover,
     rejoin,
@@ -30,6 +29,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     RunContext,
     TaskVars,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import Reaching
 
 # What is read is no older than the one moment, and no newer than the other.
 DATED = ("look", "freeze")

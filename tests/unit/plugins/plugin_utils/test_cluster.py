@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, goals, settings
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, plan_goals, settings
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import LOST
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import problems
 from ansible_collections.dbre.semisync.tests.unit import samples
@@ -350,7 +350,7 @@ def test_a_cluster_goes_on_without_the_source_that_a_failover_left_behind(tmp_pa
     assert held.member.host == "a1"
     for goal in ("apply", "sides"):
         variables = cluster.TaskVariables(left_behind("a1"), NoTemplar())
-        plan = goals.GOALS[goal](variables, "info", {"hold_back": True})
+        plan = plan_goals.GOALS[goal](variables, "info", {"hold_back": True})
         assert plan["side"] == "held" and not plan.get("cluster_changes")
     # A run that may overwrite its data needs to see it as a member.
     members = cluster.members(left_behind("a1", semisync_seed_overwrite=True), "info")[1]

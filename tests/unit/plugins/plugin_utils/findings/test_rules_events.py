@@ -10,7 +10,7 @@ import datetime
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rulebook, rules_events
-from ansible_collections.dbre.semisync.plugins.plugin_utils.store import ResultStore
+from ansible_collections.dbre.semisync.plugins.plugin_utils.verdict_store import ResultStore
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 TICK = {"schema": "app", "name": "tick", "status": "ENABLED"}

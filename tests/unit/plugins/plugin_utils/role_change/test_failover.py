@@ -13,7 +13,7 @@ import types
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
-from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, store
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, verdict_store
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     context,
@@ -538,7 +538,7 @@ def test_what_a_follower_acknowledged_after_it_was_first_read_is_compared_once_m
 def test_a_look_at_a_source_that_lives_ends_a_begun_certificate(run):
     opened(run)
     begun = run.folder / "default" / "failover_begun.json"
-    shelf = store.ResultStore(str(run.folder), "default", None, results.now(), False)
+    shelf = verdict_store.ResultStore(str(run.folder), "default", None, results.now(), False)
     shelf.keep_state({"host": "db7"})
     assert begun.exists()
     shelf.keep_state({"host": "db1"})
