@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
     files,
     process,
@@ -71,7 +71,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
             variables,
             on_host["pid"],
         ),
-        "answer": place.installed_answer(int(variables["port"] or 0)),
+        "answer": answer_layout.installed_answer(int(variables["port"] or 0)),
         "seed": marker.read_marker(variables.get("port")),
         "certificates": server_files.read_certificates(variables, files.read_text),
     }

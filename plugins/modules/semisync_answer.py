@@ -103,7 +103,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout, units
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
     as_diff,
     remove_service,
@@ -131,12 +131,14 @@ STARTING = 10
 
 def others(where: dict[str, str]) -> list[str]:
     """The settings of other servers' answers on this host."""
-    return [path for path in glob.glob(place.EVERY) if path != where["settings"]]
+    return [path for path in glob.glob(answer_layout.EVERY) if path != where["settings"]]
 
 
 def goes(name: str, where: dict[str, str]) -> bool:
     """Whether a file goes with this answer; the heartbeat's service needs the program, too."""
-    return name not in ("program", "places") or not (others(where) or glob.glob(place.BEATS))
+    return name not in ("program", "places") or not (
+        others(where) or glob.glob(answer_layout.BEATS)
+    )
 
 
 def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> dict[str, str]:
@@ -164,12 +166,12 @@ def present(
     """Bring files, account and units to the wanted state; return what was done."""
     params = module.params
     port = int(variables["port"] or 0)
-    where = place.paths(port)
-    unit = place.unit(port)
-    lacking = place.lacking(now, wanted)
+    where = answer_layout.paths(port)
+    unit = answer_layout.unit(port)
+    lacking = answer_layout.lacking(now, wanted)
     writing = [path for path in sorted(wanted) if path in lacking]
     exists = bool(server.rows(*EXISTS))
-    new_login = not exists or place.LOGIN in lacking
+    new_login = not exists or answer_layout.LOGIN in lacking
     again = bool(lacking) or new_login
     steps = [f"write {path}" for path in writing]
     steps += ["make the account, with a new password"] if new_login else []
@@ -185,7 +187,7 @@ def present(
             where["password"],
             password + "\n",
             0o600,
-            place.SYSTEM_USER,
+            answer_layout.SYSTEM_USER,
         )
         run_alone(
             server, (removal() if exists else []) + creation(names, params["schema"], password)
@@ -211,8 +213,8 @@ def absent(
 ) -> list[str]:
     """Remove units, account and files; return what was done."""
     port = int(variables["port"] or 0)
-    where = place.paths(port)
-    unit = place.unit(port)
+    where = answer_layout.paths(port)
+    unit = answer_layout.unit(port)
     exists = bool(server.rows(*EXISTS))
     gone = [path for name, path in where.items() if os.path.lexists(path) and goes(name, where)]
     steps = ([f"stop {unit}.socket"] if now else []) + (["drop the account"] if exists else [])
@@ -231,7 +233,7 @@ def absent(
 
 def said_now(server_port: int) -> Said | None:
     """What the answer reports now; None if there is none."""
-    now = place.installed_answer(server_port)
+    now = answer_layout.installed_answer(server_port)
     return now["said"] if now else None
 
 
@@ -248,7 +250,7 @@ def said_in_time(server_port: int) -> Said | None:
 def set_answer(module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
     variables = server.variables()
     port = int(variables["port"] or 0)
-    now = place.installed_answer(port)
+    now = answer_layout.installed_answer(port)
     said = None
     wanted = wanted_files(module, names, variables)
     if module.params["state"] == "present":
@@ -256,7 +258,9 @@ def set_answer(module: AnsibleModule, server: Server, names: Names) -> dict[str,
         said = None if module.check_mode else said_in_time(port)
         if said and said["kind"] == "login":
             # An answer that was stopped says only after its start that its password is not right.
-            steps += present(module, server, names, variables, place.installed_answer(port), wanted)
+            steps += present(
+                module, server, names, variables, answer_layout.installed_answer(port), wanted
+            )
             said = said_in_time(port)
     else:
         steps = absent(
@@ -268,7 +272,7 @@ def set_answer(module: AnsibleModule, server: Server, names: Names) -> dict[str,
     return {
         "changed": bool(steps),
         "steps": steps,
-        "shared": bool(others(place.paths(port))),
+        "shared": bool(others(answer_layout.paths(port))),
         "said": said,
         "diff": {
             "before": as_diff(now["files"] if now else {}),

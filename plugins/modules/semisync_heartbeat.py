@@ -87,7 +87,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
     as_diff,
     remove_service,
@@ -115,14 +115,14 @@ STARTING = 3
 
 def others(where: dict[str, str]) -> list[str]:
     """The settings of other servers' services on this host."""
-    return [path for path in glob.glob(place.BEATS) if path != where["settings"]]
+    return [path for path in glob.glob(answer_layout.BEATS) if path != where["settings"]]
 
 
 def goes(name: str, where: dict[str, str]) -> bool:
     """Whether a file goes with this service; the HTTP answer has two of the programs."""
     if name == "program":
         return not others(where)
-    return name not in beat_place.SHARED or not (others(where) or glob.glob(place.EVERY))
+    return name not in beat_place.SHARED or not (others(where) or glob.glob(answer_layout.EVERY))
 
 
 def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> dict[str, str]:

@@ -242,13 +242,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import (
     prepare,
     seen_as,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_run import take
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.sender import offered, send
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
     NoAnswerError,
     StreamError,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.take import take
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
 # Options that a part needs with every method.

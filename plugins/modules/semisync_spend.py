@@ -107,7 +107,7 @@ keeps:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import notice
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import setting_change_rows
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 
 
@@ -126,7 +126,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     login.require_driver(module)
-    step = notice.close_rows if module.params["done"] else notice.give
+    step = setting_change_rows.close_rows if module.params["done"] else setting_change_rows.give
     connection.work(module, step, "the journal cannot be written")
 
 

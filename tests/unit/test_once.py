@@ -123,7 +123,7 @@ GTIDS = "module_utils/replication/gtids.py"
 # What cuts a text at a colon beside it: addresses with a port, and a qdisc's handle.
 COLONS = {
     GTIDS,
-    "module_utils/answer/place.py",
+    "module_utils/answer/answer_layout.py",
     "plugin_utils/plans/answer.py",
     "module_utils/bench/netem/safeguards.py",
     "module_utils/server/connection.py",

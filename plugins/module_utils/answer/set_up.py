@@ -9,7 +9,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, Step
@@ -88,9 +88,9 @@ def remove_service(
     if without_account:
         run_alone(server, without_account)
     # The units last, so that an interrupted removal is noticed.
-    for path in sorted(gone, key=lambda path: path.startswith(place.UNITS)):
+    for path in sorted(gone, key=lambda path: path.startswith(answer_layout.UNITS)):
         os.unlink(path)
-    for folder in (place.FOLDER, os.path.dirname(place.PROGRAM)):
+    for folder in (answer_layout.FOLDER, os.path.dirname(answer_layout.PROGRAM)):
         if os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)
     if stopped:

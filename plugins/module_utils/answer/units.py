@@ -16,7 +16,7 @@ import json
 import secrets
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import (
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.answer_layout import (
     ACCOUNT,
     SYSTEM_USER,
     paths,

@@ -17,7 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.canary.watcher impor
     address,
     not_known,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
+from ansible_collections.dbre.semisync.plugins.module_utils.host import detached, socket_peer
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
 from ansible_collections.dbre.semisync.plugins.module_utils.server import login
@@ -148,7 +148,7 @@ def serve(
     except Exception as error:  # there is no other way to report it
         result = not_known(f"the row could not be watched for: {error}")
     starting.close()
-    connection = callers.accept(listener, seconds + HOLD_SECONDS)
+    connection = socket_peer.accept(listener, seconds + HOLD_SECONDS)
     connection.settimeout(HOLD_SECONDS)
     connection.sendall(json.dumps(result).encode("utf-8"))
     connection.close()

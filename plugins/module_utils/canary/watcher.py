@@ -14,7 +14,7 @@ import json
 import socket
 from collections.abc import Mapping
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
+from ansible_collections.dbre.semisync.plugins.module_utils.host import socket_peer
 
 
 def address(token: str, params: Mapping[str, object]) -> str:
@@ -41,7 +41,7 @@ def ask(name: str, seconds: float) -> dict[str, object]:
     text = b""
     try:
         with_it.connect(name)
-        if not callers.is_own(with_it):
+        if not socket_peer.is_own(with_it):
             return not_known("another user of this host has the name of who watches for the row")
         while True:
             part = with_it.recv(65536)

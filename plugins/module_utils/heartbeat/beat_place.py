@@ -13,8 +13,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
-from ansible_collections.dbre.semisync.plugins.module_utils.answer.place import password_kept
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.answer_layout import (
+    password_kept,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import text_if_any
 
@@ -40,20 +42,20 @@ def unit(server_port: int) -> str:
 
 
 def paths(server_port: int) -> dict[str, str]:
-    stem = f"{place.FOLDER}/heartbeat-{server_port}"
+    stem = f"{answer_layout.FOLDER}/heartbeat-{server_port}"
     return {
         "program": PROGRAM,
-        "answer": place.PROGRAM,
-        "places": place.PLACES,
+        "answer": answer_layout.PROGRAM,
+        "places": answer_layout.PLACES,
         "settings": stem + ".json",
         "password": stem + ".password",
-        "service": f"{place.UNITS}/{unit(server_port)}.service",
+        "service": f"{answer_layout.UNITS}/{unit(server_port)}.service",
     }
 
 
 def enabled_link(server_port: int) -> str:
     """What `systemctl enable` makes."""
-    return f"{place.UNITS}/multi-user.target.wants/{unit(server_port)}.service"
+    return f"{answer_layout.UNITS}/multi-user.target.wants/{unit(server_port)}.service"
 
 
 def read_service(module: AnsibleModule, server_port: int) -> Heartbeat | None:

@@ -21,7 +21,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_pla
     FirstLookPlan,
     Place,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login, skipping
+from ansible_collections.dbre.semisync.plugins.module_utils.server import login, skipped_errors
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
@@ -98,11 +98,15 @@ def places_of(others: list[Place], info: State) -> list[Place]:
 
 def skips(server: Server) -> list[str]:
     """The settings that let the applier skip a transaction that it cannot apply: name and value."""
-    wanted = ", ".join(quote_text(name) for name in (*skipping.VARIABLES, *skipping.COUNTERS))
+    wanted = ", ".join(
+        quote_text(name) for name in (*skipped_errors.VARIABLES, *skipped_errors.COUNTERS)
+    )
     rows = server.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({wanted})")
     named = {text(row["Variable_name"]): text(row["Value"]) for row in rows}
     return [
-        f"{name} = {value}" for name, value in sorted(named.items()) if skipping.passes_over(value)
+        f"{name} = {value}"
+        for name, value in sorted(named.items())
+        if skipped_errors.passes_over(value)
     ]
 
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import callers, detached
+from ansible_collections.dbre.semisync.plugins.module_utils.host import detached, socket_peer
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import IoThreadPlan
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def serve(listener: socket.socket, act: Callable[[], None], seconds: float) -> N
     deadline = time.monotonic() + seconds
     while True:
         try:
-            connection = callers.accept(listener, deadline - time.monotonic())
+            connection = socket_peer.accept(listener, deadline - time.monotonic())
         except socket.timeout:
             # From here on no caller is told that this process is gone.
             listener.close()
@@ -102,7 +102,7 @@ def reply_to(name: str, word: bytes) -> bytes:
         asking.settimeout(ANSWER)
         try:
             asking.connect(name)
-            if not callers.is_own(asking):
+            if not socket_peer.is_own(asking):
                 return b""
             asking.sendall(word)
             return asking.recv(1)

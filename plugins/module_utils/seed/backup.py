@@ -15,8 +15,8 @@ from typing import Any
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import as_user, command
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import copying, folders
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import blocks
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 
 POSITIONS = ("mariadb_backup_binlog_info", "xtrabackup_binlog_info")
 

@@ -25,12 +25,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed import backup, 
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.donor import dynamic_plugins
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.folders import file_system
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker_writing import Marker
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.stream import (
     StreamError,
     blocks,
     connect,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import (
     client_login,
     connection,

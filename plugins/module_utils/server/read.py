@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions, skipping
+from ansible_collections.dbre.semisync.plugins.module_utils.server import sessions, skipped_errors
 from ansible_collections.dbre.semisync.plugins.module_utils.server.channels import (
     default_channel,
 )
@@ -74,7 +74,7 @@ SERVER_VARIABLES = (
     "lower_case_table_names",
     "binlog_storage_engine",
     "event_scheduler",
-    *skipping.VARIABLES,
+    *skipped_errors.VARIABLES,
     "replication_sender_observe_commit_only",
     "have_ssl",
     "ssl_ca",

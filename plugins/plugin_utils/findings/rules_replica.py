@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
-from ansible_collections.dbre.semisync.plugins.module_utils.server import skipping, values
+from ansible_collections.dbre.semisync.plugins.module_utils.server import skipped_errors, values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
@@ -24,8 +24,8 @@ def off(value: str | None) -> bool:
 def skipping_findings(member: Member) -> list[Finding]:
     said = [
         f"{name} is {member.facts['variables'][name]}"
-        for name in skipping.VARIABLES
-        if skipping.passes_over(member.facts["variables"].get(name))
+        for name in skipped_errors.VARIABLES
+        if skipped_errors.passes_over(member.facts["variables"].get(name))
     ]
     return [finding("applier_skips", member, ", ".join(said))] if said else []
 

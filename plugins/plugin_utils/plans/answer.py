@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import TypedDict
 
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout, units
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.plan_shapes import AnswerStep
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import ROLES, Settings
@@ -35,7 +35,7 @@ def begins(member: Member) -> bool:
 
 
 class AnswerSettings(TypedDict, total=False):
-    """The settings of a host's answer; see module_utils/answer/place.py, files()."""
+    """The settings of a host's answer; see module_utils/answer/answer_layout.py, files()."""
 
     begins: bool
     peers: list[str]
@@ -44,7 +44,7 @@ class AnswerSettings(TypedDict, total=False):
 def kept(member: Member) -> AnswerSettings:
     """The present settings of a host's answer."""
     now = member.facts.get("answer")
-    path = place.paths(member.port)["settings"]
+    path = answer_layout.paths(member.port)["settings"]
     try:
         return json.loads(now["files"].get(path) or "{}") if now else {}
     except ValueError:
@@ -62,7 +62,9 @@ def peers(member: Member, members: Sequence[Member], settings: Settings) -> list
         if other is not member and theirs["http_port"]:
             address = theirs["http_address"]
             away = address in (*units.EVERYWHERE, "localhost") or address.startswith("127.")
-            wanted.append(place.peer(other.address if away else address, theirs["http_port"]))
+            wanted.append(
+                answer_layout.peer(other.address if away else address, theirs["http_port"])
+            )
     known = kept(member).get("peers") or []
     return sorted(known if set(wanted) <= set(known) else wanted)
 
@@ -119,7 +121,7 @@ def step(member: Member, members: Sequence[Member], settings: Settings) -> Answe
     if not port:
         gone: AnswerStep = {**wanted, "step": "absent", "why": ["it is there"]}
         return gone if now else wanted
-    why = place.lacking(
+    why = answer_layout.lacking(
         now,
         units.files(
             member.port,

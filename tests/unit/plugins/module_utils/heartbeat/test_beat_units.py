@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import beat_place, beat_units
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
@@ -33,7 +33,7 @@ def settings(*words, **more):
 
 def test_servers_of_one_host_have_files_of_their_own_but_for_the_programs():
     shared = set(beat_place.paths(3306).values()) & set(beat_place.paths(3307).values())
-    assert shared == {beat_place.PROGRAM, place.PROGRAM, place.PLACES}
+    assert shared == {beat_place.PROGRAM, answer_layout.PROGRAM, answer_layout.PLACES}
     assert settings()["table"] == "`a``b`.`semisync_heartbeat`"
     assert settings()["journal"] == "`a``b`.`semisync_journal`"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import replica
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 

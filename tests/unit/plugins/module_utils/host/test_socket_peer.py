@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import callers
+from ansible_collections.dbre.semisync.plugins.module_utils.host import socket_peer
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import io_thread_resume
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
@@ -51,7 +51,7 @@ def test_another_user_sends_no_keeper_away(name):
 
 def _kept(listener, acted):
     try:
-        callers.accept(listener, 5)
+        socket_peer.accept(listener, 5)
     except TimeoutError:
         acted.set()
 
@@ -62,8 +62,8 @@ def test_one_of_ours_is_heard_after_strangers(name):
         calling = stranger(name)
         own = threading.Thread(target=lambda: (calling.wait(20), _call(name)), daemon=True)
         own.start()
-        connection = callers.accept(listener, 20)
-        assert callers.is_own(connection)
+        connection = socket_peer.accept(listener, 20)
+        assert socket_peer.is_own(connection)
         connection.close()
 
 

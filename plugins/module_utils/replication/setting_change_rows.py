@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST, SOON, SPARE = 10.0, 60.0, 3.0
 # Age in seconds from which an open row is taken as left by an interrupted run.
 STALE = 900
-# What bench/load/settings_rollback.py has on a host while a benchmark's settings are in force there.
+# Written by bench/load/settings_rollback.py while a benchmark's settings are in force.
 IN_FORCE = "/run/dbre-semisync/kept.json"
 UNDER_WAY = (
     "a playbook began to change what it waits for, and may still be in progress: a row of the last"

@@ -12,7 +12,7 @@ import subprocess
 import threading
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.answer import place, units
+from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout, units
 from ansible_collections.dbre.semisync.plugins.module_utils.server import names
 
 WANTED = {"port": 8008, "address": "", "schema": "important", "begins": True, "peers": ["db2:8008"]}
@@ -42,20 +42,20 @@ def texts(**changes):
     ],
 )
 def test_where_it_listens_and_is_reached_by_its_own_host(address, expected, reached):
-    unit = texts(address=address)[place.paths(3307)["socket"]]
+    unit = texts(address=address)[answer_layout.paths(3307)["socket"]]
     assert f"ListenStream={expected}\n" in unit
-    assert place.reached_at(unit) == reached
+    assert answer_layout.reached_at(unit) == reached
 
 
 def test_a_unit_that_says_nothing_is_reached_nowhere():
-    assert place.reached_at("") == ("127.0.0.1", 0)
-    assert place.ask("127.0.0.1", 0)["status"] is None
+    assert answer_layout.reached_at("") == ("127.0.0.1", 0)
+    assert answer_layout.ask("127.0.0.1", 0)["status"] is None
 
 
 def test_servers_of_one_host_have_files_of_their_own_but_for_the_program():
-    shared = set(place.paths(3306).values()) & set(place.paths(3307).values())
-    assert shared == {place.PROGRAM, place.PLACES}
-    settings = json.loads(texts(schema="a`b")[place.paths(3307)["settings"]])
+    shared = set(answer_layout.paths(3306).values()) & set(answer_layout.paths(3307).values())
+    assert shared == {answer_layout.PROGRAM, answer_layout.PLACES}
+    settings = json.loads(texts(schema="a`b")[answer_layout.paths(3307)["settings"]])
     assert settings["journal"] == "`a``b`.`semisync_journal`" and settings["begins"] is True
     assert settings["password_file"] == "/etc/dbre-semisync/answer-3307.password"
     assert "password" not in "".join(text for path, text in texts().items() if path.endswith("e"))
@@ -82,21 +82,21 @@ def state(**changes):
     ],
 )
 def test_what_an_answer_lacks(now, expected):
-    assert place.lacking(now, texts()) == expected
+    assert answer_layout.lacking(now, texts()) == expected
 
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    monkeypatch.setattr(place, "PROGRAM", str(tmp_path / "answer.py"))
-    monkeypatch.setattr(place, "PLACES", str(tmp_path / "places.py"))
-    monkeypatch.setattr(place, "FOLDER", str(tmp_path))
-    monkeypatch.setattr(place, "UNITS", str(tmp_path))
+    monkeypatch.setattr(answer_layout, "PROGRAM", str(tmp_path / "answer.py"))
+    monkeypatch.setattr(answer_layout, "PLACES", str(tmp_path / "places.py"))
+    monkeypatch.setattr(answer_layout, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(answer_layout, "UNITS", str(tmp_path))
     return tmp_path
 
 
 def test_a_host_without_one_says_so(host):
     (host / "answer.py").write_text("another server's")
-    assert place.installed_answer(3306) is None
+    assert answer_layout.installed_answer(3306) is None
 
 
 def test_a_host_says_what_it_has(host):
@@ -104,16 +104,16 @@ def test_a_host_says_what_it_has(host):
     for path, text in wanted.items():
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(text)
-    now = place.installed_answer(3307)
-    assert place.lacking(now, wanted) == ["login", "start"]
+    now = answer_layout.installed_answer(3307)
+    assert answer_layout.lacking(now, wanted) == ["login", "start"]
     assert now["said"]["why"].startswith("no answer")
     (host / "answer-3307.password").write_text("x")
     os.chmod(host / "answer-3307.password", 0o600)
     (host / "sockets.target.wants").mkdir()
     (host / "sockets.target.wants" / "dbre-semisync-answer-3307.socket").symlink_to("/nowhere")
-    assert place.lacking(place.installed_answer(3307), wanted) == ["start"]
+    assert answer_layout.lacking(answer_layout.installed_answer(3307), wanted) == ["start"]
     os.chmod(host / "answer-3307.password", 0o644)
-    assert not place.installed_answer(3307)["password_kept"]
+    assert not answer_layout.installed_answer(3307)["password_kept"]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_somebody_else_at_the_port_is_not_taken_for_the_answer(body, status):
     server = http.server.HTTPServer(("127.0.0.1", 0), Other)
     thread = threading.Thread(target=server.handle_request)
     thread.start()
-    assert place.ask("127.0.0.1", server.server_port)["status"] == status
+    assert answer_layout.ask("127.0.0.1", server.server_port)["status"] == status
     thread.join()
     server.server_close()
 
@@ -161,11 +161,11 @@ def test_the_account_may_look_and_nothing_else(engine, version, by, privilege):
 
 def test_the_accounts_name_fits_into_every_server():
     # MySQL manual 5.6, "Account Names"; a live 5.6.21 refused 18 (error 1470).
-    assert len(place.ACCOUNT[0]) <= 16
+    assert len(answer_layout.ACCOUNT[0]) <= 16
 
 
 def lines_of(unit, **wanted):
-    text = texts(**wanted)[place.paths(3307)[unit]]
+    text = texts(**wanted)[answer_layout.paths(3307)[unit]]
     return [line for line in text.splitlines() if line.startswith("IPAddress")]
 
 
@@ -182,15 +182,17 @@ def test_both_units_let_in_those_that_the_plan_names(unit):
 
 
 def test_the_program_knows_all_that_may_ask():
-    settings = json.loads(texts(allow=["10.0.0.0/24", "db3"])[place.paths(3307)["settings"]])
+    settings = json.loads(
+        texts(allow=["10.0.0.0/24", "db3"])[answer_layout.paths(3307)["settings"]]
+    )
     assert settings["allow"] == ["10.0.0.0/24", "db3"]
-    assert json.loads(texts()[place.paths(3307)["settings"]])["allow"] == []
+    assert json.loads(texts()[answer_layout.paths(3307)["settings"]])["allow"] == []
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze")
 def test_the_service_may_do_little_by_the_words_of_systemd(tmp_path):
     unit = tmp_path / "answer.service"
-    unit.write_text(texts()[place.paths(3307)["service"]])
+    unit.write_text(texts()[answer_layout.paths(3307)["service"]])
     words = ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)]
     judged = subprocess.run(words, capture_output=True, text=True, check=False)
     if "unrecognized option" in judged.stderr:

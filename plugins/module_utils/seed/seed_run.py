@@ -18,7 +18,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker import (
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.marker_writing import Marker
 from ansible_collections.dbre.semisync.plugins.module_utils.seed.replica import Replica
-from ansible_collections.dbre.semisync.plugins.module_utils.seed.wrong import SeedError
+from ansible_collections.dbre.semisync.plugins.module_utils.seed.seed_error import SeedError
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names

@@ -9,7 +9,7 @@ import types
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load import settings_rollback
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import notice
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import setting_change_rows
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
 
@@ -71,7 +71,7 @@ class Cursor:
 )
 def test_the_row_is_written_ahead_and_never_waited_for_longer(cursor, expected, words):
     module, begin = types.SimpleNamespace(check_mode=False, params=PARAMS), time.monotonic()
-    result = notice.give(module, Server(cursor), NAMES, 0.2)
+    result = setting_change_rows.give(module, Server(cursor), NAMES, 0.2)
     assert (result["written"], result["acknowledged"]) == expected
     assert words in result["problem"] and bool(words) == bool(result["problem"])
     # Nothing changes that another controller has not heard of; a closed server confirms nothing.
@@ -84,7 +84,7 @@ def test_the_row_is_written_ahead_and_never_waited_for_longer(cursor, expected, 
 def test_check_mode_writes_nothing():
     cursor = Cursor()
     module = types.SimpleNamespace(check_mode=True, params=PARAMS)
-    assert not notice.give(module, Server(cursor), NAMES)["written"]
+    assert not setting_change_rows.give(module, Server(cursor), NAMES)["written"]
     assert cursor.written == []
 
 
@@ -92,7 +92,7 @@ def test_check_mode_writes_nothing():
     "timeout,seconds", [(None, 3), ("10000", 13), ("57000", 60), ("58000", 10), ("3600000", 10)]
 )
 def test_a_source_that_gives_up_soon_is_waited_for(timeout, seconds):
-    assert notice.patience(timeout) == seconds
+    assert setting_change_rows.patience(timeout) == seconds
 
 
 LEFT = (
@@ -108,7 +108,7 @@ LEFT = (
 def test_a_change_that_is_made_closes_its_own_row_and_a_run_without_one_what_is_old(mine, closed):
     cursor = Cursor(journal=LEFT)
     module = types.SimpleNamespace(check_mode=False, params=dict(PARAMS, row=mine))
-    result = notice.close_rows(module, Server(cursor), NAMES)
+    result = setting_change_rows.close_rows(module, Server(cursor), NAMES)
     assert (result["changed"], result["written"], result["problem"]) == (True, True, "")
     assert [row[:4] for row in cursor.written] == [("settings", closed, "done", "db1")]
 
@@ -125,19 +125,22 @@ def test_a_change_that_is_made_closes_its_own_row_and_a_run_without_one_what_is_
     ],
 )
 def test_what_may_be_under_way_is_left_open(mine, in_force, closed):
-    assert notice.closing({"left": 900, "other": 899, "feed": 2}, mine, in_force) == closed
+    assert (
+        setting_change_rows.closing({"left": 900, "other": 899, "feed": 2}, mine, in_force)
+        == closed
+    )
 
 
 def test_a_look_is_not_trusted_while_another_run_may_be_under_way():
     cursor = Cursor(journal=LEFT[3:])
     module = types.SimpleNamespace(check_mode=False, params=dict(PARAMS, row=None))
-    result = notice.close_rows(module, Server(cursor), NAMES)
+    result = setting_change_rows.close_rows(module, Server(cursor), NAMES)
     assert (result["changed"], cursor.written) == (False, [])
-    assert result["problem"] == notice.UNDER_WAY
+    assert result["problem"] == setting_change_rows.UNDER_WAY
 
 
 def test_a_benchmark_says_where_its_settings_are_in_force():
-    assert notice.IN_FORCE == settings_rollback.KEPT
+    assert setting_change_rows.IN_FORCE == settings_rollback.KEPT
 
 
 @pytest.mark.parametrize(
@@ -153,7 +156,7 @@ def test_what_is_not_closed_says_why_and_keeps_nothing_from_going_on(
     cursor, check_mode, changed, words
 ):
     module = types.SimpleNamespace(check_mode=check_mode, params=PARAMS)
-    result = notice.close_rows(module, Server(cursor), NAMES, 0.2)
+    result = setting_change_rows.close_rows(module, Server(cursor), NAMES, 0.2)
     assert (result["changed"], result["keeps"]) == (changed, False)
     assert words in result["problem"] and bool(words) == bool(result["problem"])
     assert check_mode is False or cursor.written == []
