@@ -42,7 +42,7 @@ DEFAULT = "default"
 CLEARED = "__semisync_rejoin_cleared"
 REPLACED = "__semisync_rejoin_replaced"
 # And the one of a replica that another run is to bring over.
-BEHIND = "__semisync_rejoin_behind"
+LEFT_BEHIND = "__semisync_rejoin_behind"
 
 display = Display()
 
@@ -90,7 +90,7 @@ def members(
         HeldError: a failover left this host behind.
     """
     name, cluster = known_members(task_vars, info_from, active_only, own)
-    cluster = [one for one in cluster if not task_vars["hostvars"][one.host].get(BEHIND)]
+    cluster = [one for one in cluster if not task_vars["hostvars"][one.host].get(LEFT_BEHIND)]
     cluster, away = apart(task_vars, cluster)
     decided = current_source.decide(cluster)
     if len({member.host for member in cluster}) == len(cluster) and decided.source is not None:

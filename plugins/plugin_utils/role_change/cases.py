@@ -37,9 +37,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
 
 # What semisync_hook_fence can do about a source that may live.
 FENCES = {
-    survivors.AHEAD: ". If you accept this, the tasks of semisync_hook_fence must end it first",
-    survivors.BEHIND: ". The tasks of semisync_hook_fence have run, and must not return before it"
-    " is dead",
+    survivors.FENCE_PENDING: ". If you accept this, the tasks of semisync_hook_fence must end it"
+    " first",
+    survivors.FENCE_DONE: ". The tasks of semisync_hook_fence have run, and must not return before"
+    " it is dead",
 }
 
 
@@ -143,7 +144,7 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             f"{source.host}: the source lives ({answers})",
             "use switchover.yml for a source that lives; if it hangs, first power it off or kill it"
             f" (SIGKILL): a clean shutdown confirms commits that no replica has{ends}",
-            fence == survivors.AHEAD,
+            fence == survivors.FENCE_PENDING,
         )
     elif not said.get("unreachable") and said.get("reason") != "stopped":
         yield Case(
@@ -153,7 +154,8 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             f" if its server hangs, power it off or kill it (SIGKILL){ends}",
             # Successful tasks are the operator's word that it is dead; nothing shows that it is
             # alive.
-            fence == survivors.AHEAD or (fence == survivors.BEHIND and not evidence.unfenced),
+            fence == survivors.FENCE_PENDING
+            or (fence == survivors.FENCE_DONE and not evidence.unfenced),
         )
 
 
@@ -286,7 +288,7 @@ def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
 
 def of_past(evidence: Evidence) -> Iterator[Case]:
     """Case 1: what the source confirmed alone, unless its binary log has it."""
-    ahead = evidence.fence == survivors.AHEAD and of_living(evidence)
+    ahead = evidence.fence == survivors.FENCE_PENDING and of_living(evidence)
     if ahead and evidence.settings.get("failover_salvage"):
         # Its log can be read after the fence, and this is judged once more then.
         return

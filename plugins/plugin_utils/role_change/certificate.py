@@ -182,7 +182,7 @@ def fenced_by(
     """What the certificate says of fencing: a source that lives and is accepted comes first."""
     lives = lives_accepted(evidence, decision)
     if lives:
-        words = lives.words + (WORD if evidence.fence == survivors.BEHIND else "")
+        words = lives.words + (WORD if evidence.fence == survivors.FENCE_DONE else "")
         return {"case": lives.name, "words": words, "dead_at": None, "failed": []}
     if not fenced or not fenced["case"]:
         return fenced
@@ -287,9 +287,9 @@ def fence_words(evidence: Evidence) -> str:
     source = source_of(evidence.members).host
     lives = next(cases.of_source(evidence), None)
     words = {
-        survivors.AHEAD: "fence: the tasks of semisync_hook_fence run first"
+        survivors.FENCE_PENDING: "fence: the tasks of semisync_hook_fence run first"
         + (f", and {source} must be dead then. " if lives else ". "),
-        survivors.BEHIND: "fence: the tasks of semisync_hook_fence have run, and"
+        survivors.FENCE_DONE: "fence: the tasks of semisync_hook_fence have run, and"
         + (f" {source} was not seen dead. " if lives else f" {source} does not answer. "),
     }
     return words.get(evidence.fence, "") + logical_fence_words(evidence)

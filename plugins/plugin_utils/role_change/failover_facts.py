@@ -97,9 +97,9 @@ def fence(run: RunContext) -> str:
     if not run.own.get("hook_fence"):
         return ""
     if run.step == "plan":
-        return survivors.BEHIND if run.options.fenced else survivors.AHEAD
+        return survivors.FENCE_DONE if run.options.fenced else survivors.FENCE_PENDING
     seen = fence_seen(run)
-    return survivors.BEHIND if seen and seen["case"] and not seen["dead_at"] else ""
+    return survivors.FENCE_DONE if seen and seen["case"] and not seen["dead_at"] else ""
 
 
 def fence_seen(run: RunContext) -> Fenced | None:
@@ -113,7 +113,7 @@ def fence_seen(run: RunContext) -> Fenced | None:
 def fenced_of(run: RunContext) -> Fenced | None:
     """The same with the hosts on which one of those tasks has failed since."""
     seen = fence_seen(run)
-    if run.step != "plan" or fence(run) != survivors.BEHIND:
+    if run.step != "plan" or fence(run) != survivors.FENCE_DONE:
         return seen
     planned = run.results_of(FAILOVER_PLAN)
     failed = sorted(host for host, plan in planned.items() if plan and not run.in_play(host))

@@ -70,8 +70,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 # What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
 UNTOUCHED = {
     "": "Nothing was changed",
-    survivors.AHEAD: "Nothing was changed",
-    survivors.BEHIND: "The tasks of semisync_hook_fence have run, and nothing else was changed",
+    survivors.FENCE_PENDING: "Nothing was changed",
+    survivors.FENCE_DONE: "The tasks of semisync_hook_fence have run, and nothing else was changed",
 }
 
 
@@ -163,7 +163,7 @@ def plan(
         kept["statements"] = statements_of_run(run, evidence, decision.chosen)
     # Of a source that was dead before its fence all of it has been said.
     fenced = kept.get("fenced")
-    anew = evidence.fence != survivors.BEHIND or refused or (fenced and fenced["case"])
+    anew = evidence.fence != survivors.FENCE_DONE or refused or (fenced and fenced["case"])
     if run.speaks() and anew:
         run.say(certificate.certificate_lines(kept, refused))
         run.say([f"  {certificate.fence_words(evidence)}"])
@@ -175,7 +175,7 @@ def plan(
         words = certificate.refusal_message(run.name, refused)
         raise cluster.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
     # Whether it has to be seen dead before anything is touched.
-    lives = evidence.fence == survivors.AHEAD and bool(fenced)
+    lives = evidence.fence == survivors.FENCE_PENDING and bool(fenced)
     if lives and run.speaks():
         run.keep_look(run.members)
     return {"changed": False, "certificate": kept, "lives": lives}
@@ -189,7 +189,7 @@ def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
         wrong += [case.words for case in cases.of_source(evidence)]
     run.refuse(wrong)
     kept = interrupted_failover.certificate_of(opened, run.name, run.token, evidence.now)
-    if run.speaks() and evidence.fence != survivors.BEHIND:
+    if run.speaks() and evidence.fence != survivors.FENCE_DONE:
         run.say(
             [
                 f"Failover of cluster {run.name} from {opened.source} was interrupted when"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
 
 # The tasks of semisync_hook_fence are still to end the source, or have run.
-AHEAD, BEHIND = "ahead", "behind"
+FENCE_PENDING, FENCE_DONE = "ahead", "behind"
 NO_LOOK = cast(Look, {})
 
 
@@ -56,7 +56,7 @@ class Evidence(NamedTuple):
         settings: what is wanted.
         now: the controller's clock, in seconds since 1970, after everything was read.
         salvage: what was found of the source's binary log, or in it; None if it was not looked for.
-        fence: AHEAD or BEHIND, or empty if no hook ends the source.
+        fence: FENCE_PENDING or FENCE_DONE, or empty if no hook ends the source.
         unfenced: hosts on which a task of that hook failed, or that one did not reach.
         kept: what was kept of the last look alone.
         beats: host -> the newest rows of the heartbeat that a replica has.

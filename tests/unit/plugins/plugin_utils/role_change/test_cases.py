@@ -175,18 +175,20 @@ def test_a_source_that_may_live_can_be_left_to_a_hook_that_ends_it_and_to_nothin
 
     (alone,) = found("")
     assert (alone.name, alone.acceptable) == (name, False)
-    (ahead,) = found(survivors.AHEAD)
+    (ahead,) = found(survivors.FENCE_PENDING)
     assert (ahead.name, ahead.acceptable) == (name, True)
     assert "semisync_hook_fence must end it first" in ahead.remedy
     # A hook that has not ended it.
-    (behind,) = found(survivors.BEHIND)
+    (behind,) = found(survivors.FENCE_DONE)
     # Of one that answers it is known that it lives; of the other its tasks' word is all there is.
     assert (behind.name, behind.acceptable) == (name, name == "source_unclear")
-    failed = found(survivors.BEHIND, lambda evidence: evidence._replace(unfenced=("db1",)))
+    failed = found(survivors.FENCE_DONE, lambda evidence: evidence._replace(unfenced=("db1",)))
     assert (failed[0].name, failed[0].acceptable) == (name, False)
     assert "must not return before it is dead" in behind.remedy
     # No session is ended for a failover that would be refused after that.
-    lost = [case.name for case in found(survivors.AHEAD, lambda evidence: gone(evidence, "db2"))]
+    lost = [
+        case.name for case in found(survivors.FENCE_PENDING, lambda evidence: gone(evidence, "db2"))
+    ]
     assert lost == [name, "unread:db2", "alone"]
 
 
@@ -194,7 +196,10 @@ def test_a_source_that_may_live_can_be_left_to_a_hook_that_ends_it_and_to_nothin
 def test_what_a_degraded_source_has_alone_is_asked_of_its_log_when_it_is_dead(wanted):
     settings = samples.settings(failover_to="", failover_accept=[], failover_salvage=wanted)
     evidence = remnants.evidence(
-        "mysql", fence=survivors.AHEAD, settings=settings, last=remnants.look("mysql", status="OFF")
+        "mysql",
+        fence=survivors.FENCE_PENDING,
+        settings=settings,
+        last=remnants.look("mysql", status="OFF"),
     )
     left = [] if wanted else ["degraded"]
     assert names(read_source(evidence)) == ["source_answers", *left]

@@ -484,7 +484,7 @@ def test_of_several_that_missed_the_failover_one_run_brings_one_over(run):
     judged = run.step("judge", rejoin="db3")
     assert (judged["go"], judged["behind"], judged["away"]) == (True, ["db4"], ["db1", "db4"])
     # The rest of that run does not count it.
-    run.values["db4"][cluster.BEHIND] = True
+    run.values["db4"][cluster.LEFT_BEHIND] = True
     variables = {"hostvars": run.values, "inventory_hostname": "db2"}
     groups = {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3", "db4"]}
     variables.update(groups=groups, ansible_play_hosts=[], ansible_play_hosts_all=[])
@@ -492,7 +492,7 @@ def test_of_several_that_missed_the_failover_one_run_brings_one_over(run):
     # Once it follows, the next run has one left.
     info["channel"].update(run.values["db2"]["info"]["channel"] or {}, source_host="db2")
     info["channel"].update(source_uuid=None, source_server_id=None)
-    del run.values["db4"][cluster.BEHIND]
+    del run.values["db4"][cluster.LEFT_BEHIND]
     assert run.step("judge", rejoin="db4")["behind"] == []
 
 
