@@ -43,7 +43,7 @@ class ActionModule(ActionBase):
             return result
         unclear = cluster.inventory_problems(
             task_vars, arguments["info_from"], name, members
-        ) or problems.of_sides(members)
+        ) or problems.source_problems(members)
         folder = results.cluster_folder(arguments["results_dir"], name)
         last, now = results.read_json(os.path.join(folder, results.STATE), None), time.time()
         doubtful = list(ranking.may_lack(members, last, now))

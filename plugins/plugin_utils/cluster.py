@@ -143,11 +143,11 @@ def inventory_problems(
     members: list[Member],
     alone: bool = False,
 ) -> list[str]:
-    """problems.of_inventory() of what members() has left of a cluster."""
-    wrong = problems.of_inventory(name, members, alone)
+    """problems.inventory_problems() of what members() has left of a cluster."""
+    wrong = problems.inventory_problems(name, members, alone)
     # Those that are held change only the words, and cost another look at every host's variables.
     away = [one.member.host for one in held_hosts(task_vars, info_from)] if wrong else []
-    return problems.of_inventory(name, members, alone, away) if away else wrong
+    return problems.inventory_problems(name, members, alone, away) if away else wrong
 
 
 def known_members(
@@ -336,8 +336,8 @@ def judged(
     name, cluster = members(task_vars, info_from)
     wrong = (
         inventory_problems(task_vars, info_from, name, cluster)
-        or problems.of_reading(cluster)
-        or problems.of_sides(cluster)
+        or problems.reading_problems(cluster)
+        or problems.source_problems(cluster)
         or judge(cluster)
     )
     refuse(task_vars, name, cluster, wrong)
@@ -379,7 +379,7 @@ def canary(
         return None, {}
     source = next(member for member in cluster if member.side == "source")
     hostvars = task_vars["hostvars"]
-    unclear = "; ".join(problems.of_sides(cluster))
+    unclear = "; ".join(problems.source_problems(cluster))
     if unclear:
         return {"msg": f"no row was written: {unclear}"}, {}
     unwritten: Canary = {"msg": source.error or "no row was written"}

@@ -53,9 +53,9 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
         members,
         [f"{me}: {words}" for words in wrong]
         or cluster.inventory_problems(variables.task_vars, info_from, name, members, alone)
-        or problems.of_reading(members)
-        or problems.of_sides(members)
-        or problems.of_cluster(members, own),
+        or problems.reading_problems(members)
+        or problems.source_problems(members)
+        or problems.cluster_problems(members, own),
     )
     mine = cluster.of_host(variables.task_vars, members)
     made = apply.set_up_plan(mine, members, own, bool(options["hold_back"]))
@@ -102,7 +102,7 @@ def plan_sides(variables: TaskVariables, info_from: str, _options: Options) -> R
     mine = cluster.of_host(variables.task_vars, members)
     wrong = cluster.inventory_problems(
         variables.task_vars, info_from, name, members
-    ) or problems.of_sides(members)
+    ) or problems.source_problems(members)
     return {"cluster": name, "side": mine.side, "problems": wrong}
 
 

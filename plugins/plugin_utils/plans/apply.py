@@ -125,7 +125,7 @@ def set_up_plan(
         "cluster_changes": any(plan["changes"] for plan in plans.values()),
         "turns": len(members),
         "source_restarts": plans[source_of(members).host]["restart_reasons"],
-        "rotate_problem": problems.of_rotation(member, settings),
+        "rotate_problem": problems.rotation_problem(member, settings),
     }
 
 

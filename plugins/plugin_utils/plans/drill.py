@@ -46,7 +46,7 @@ def refusals(members: list[Member], settings: Settings, units: dict[str, str | N
         settings: the public variables.
         units: host -> its semisync_service.
     """
-    unfit = problems.of_reading(members) or problems.of_sides(members)
+    unfit = problems.reading_problems(members) or problems.source_problems(members)
     if unfit:
         return unfit
     reasons, source, replicas = [], source_of(members), replicas_of(members)

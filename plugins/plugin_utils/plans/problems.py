@@ -53,7 +53,7 @@ def no_replica(where: str, source: str, held: Sequence[str]) -> str:
     )
 
 
-def of_inventory(
+def inventory_problems(
     cluster: str, members: list[Member], alone: bool = False, held: Sequence[str] = ()
 ) -> list[str]:
     """Clusters that are not one source with its replicas.
@@ -84,7 +84,7 @@ def of_inventory(
     return [] if replicas or alone else [no_replica(where, sources[0], held)]
 
 
-def of_reading(members: list[Member]) -> list[str]:
+def reading_problems(members: list[Member]) -> list[str]:
     """Hosts that could not be read, or whose state is unknown where a plan needs it; hosts that
     another's failure took out of the run only if there is no such other host.
     """
@@ -103,7 +103,7 @@ def unknown_options(member: Member) -> str:
     return reason and f"what its server starts with is not known: {reason}"
 
 
-def of_sides(members: list[Member]) -> list[str]:
+def source_problems(members: list[Member]) -> list[str]:
     """Servers that contradict each other about which is the source, or a role change that is
     neither done nor undone.
     """
@@ -117,28 +117,28 @@ def of_sides(members: list[Member]) -> list[str]:
     return decided.problems
 
 
-def of_cluster(members: list[Member], settings: Settings) -> list[str]:
+def cluster_problems(members: list[Member], settings: Settings) -> list[str]:
     """Everything that keeps a cluster from its settings, if all members were read."""
-    reasons = of_engines(members)
+    reasons = engines_problems(members)
     if reasons:
         return reasons
     for member in members:
-        reasons += of_server(member) + answer.answer_problems(member, member.settings)
-    reasons += of_identities(members) + of_wait_count(members, settings)
+        reasons += server_problems(member) + answer.answer_problems(member, member.settings)
+    reasons += identities_problems(members) + wait_count_problems(members, settings)
     reasons += durability_mode.cluster_problems(members)
     for member in replicas_of(members):
-        reasons += of_channel(member, source_of(members), members)
+        reasons += channel_problems(member, source_of(members), members)
         configuring = channel_step(member, members) == "configure"
         for judge in (tls.tls_problems, account.login_problems):
             reasons += judge(settings, source_of(members), member, configuring)
         if configuring:
-            reasons += of_new_replica(member, source_of(members), members, settings)
+            reasons += new_replica_problems(member, source_of(members), members, settings)
     for member in members:
-        reasons += of_overrides(member, members, settings)
+        reasons += overrides_problems(member, members, settings)
     return reasons
 
 
-def of_engines(members: list[Member]) -> list[str]:
+def engines_problems(members: list[Member]) -> list[str]:
     families: dict[str, list[str]] = {}
     for member in members:
         family = "MariaDB" if member.facts["engine"] == "mariadb" else "MySQL"
@@ -154,7 +154,7 @@ def of_engines(members: list[Member]) -> list[str]:
     ]
 
 
-def of_server(member: Member) -> list[str]:
+def server_problems(member: Member) -> list[str]:
     """What is wrong with one server."""
     reasons, info = [], member.facts
     try:
@@ -176,7 +176,7 @@ def of_server(member: Member) -> list[str]:
     return reasons
 
 
-def of_identities(members: list[Member]) -> list[str]:
+def identities_problems(members: list[Member]) -> list[str]:
     by_id: dict[int, list[str]] = {}
     for member in members:
         by_id.setdefault(wanted_id(member, members), []).append(member.host)
@@ -188,7 +188,7 @@ def of_identities(members: list[Member]) -> list[str]:
     ]
 
 
-def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
+def wait_count_problems(members: list[Member], settings: Settings) -> list[str]:
     count, replicas = settings["wait_for_replica_count"], len(replicas_of(members))
     source = source_of(members)
     if count > 1 and "wait_for_replica_count" not in source.facts["names"]["source"]["variables"]:
@@ -206,7 +206,7 @@ def of_wait_count(members: list[Member], settings: Settings) -> list[str]:
     return []
 
 
-def of_channel(member: Member, source: Member, members: list[Member]) -> list[str]:
+def channel_problems(member: Member, source: Member, members: list[Member]) -> list[str]:
     """A replica that follows another server."""
     channel = member.channel
     if channel is None:
@@ -246,7 +246,7 @@ def missed_words(member: Member, source: Member, row: HeldRow) -> str:
     )
 
 
-def of_new_replica(
+def new_replica_problems(
     member: Member, source: Member, members: list[Member], settings: Settings
 ) -> list[str]:
     """A replica without a working channel: can it safely follow the source from the beginning?"""
@@ -266,7 +266,7 @@ def of_new_replica(
     too_long = password_too_long(member, settings)
     if too_long:
         reasons.append(f"{member.host}: {too_long}")
-    reasons += of_data(member, source, members, settings)
+    reasons += data_problems(member, source, members, settings)
     return reasons
 
 
@@ -284,7 +284,7 @@ def password_too_long(member: Member, settings: Settings) -> str:
     )
 
 
-def of_rotation(member: Member, settings: Settings) -> str:
+def rotation_problem(member: Member, settings: Settings) -> str:
     """Why a host cannot be given the new replication password; empty if it can."""
     if not settings["replication_password"]:
         return "semisync_replication_password is empty; set it to the new password"
@@ -301,7 +301,9 @@ def of_rotation(member: Member, settings: Settings) -> str:
     return ""
 
 
-def of_data(member: Member, source: Member, members: list[Member], settings: Settings) -> list[str]:
+def data_problems(
+    member: Member, source: Member, members: list[Member], settings: Settings
+) -> list[str]:
     """A new replica must have the source's data, or be seeded; its own data are never
     overwritten.
     """
@@ -332,7 +334,7 @@ def of_data(member: Member, source: Member, members: list[Member], settings: Set
     return []
 
 
-def of_overrides(member: Member, members: list[Member], settings: Settings) -> list[str]:
+def overrides_problems(member: Member, members: list[Member], settings: Settings) -> list[str]:
     """What overrides our option file with other values: SET PERSIST, and the server's
     command line.
     """

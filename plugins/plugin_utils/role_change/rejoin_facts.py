@@ -83,7 +83,7 @@ class RejoinFacts:
             left = [member for member in left if member not in self.behind]
         decided = current_source.decide(left)
         run.refuse(
-            problems.of_inventory(run.name, every)
+            problems.inventory_problems(run.name, every)
             or decided.problems
             or ([] if decided.source else ["it is not clear who is the source"])
         )

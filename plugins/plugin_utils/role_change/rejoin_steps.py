@@ -44,7 +44,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_f
 def look_plan(facts: RejoinFacts) -> Plan:
     """What is read of this host."""
     run, former = facts.run, facts.former
-    run.refuse(problems.of_reading([facts.source]))
+    run.refuse(problems.reading_problems([facts.source]))
     if run.host == facts.source.host:
         return RejoinLookPlan(SOURCE)
     if run.host != former.host or former is facts.source:

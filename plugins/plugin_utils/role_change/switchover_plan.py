@@ -93,9 +93,9 @@ def taking_part(members: list[Member], row: JournalRow | None) -> list[Member]:
 def unread(members: list[Member], row: JournalRow | None) -> list[str]:
     """Hosts that could not be read, and without which nothing can be done, in words."""
     if row is None or not interrupted_switchover.half_done(members, row):
-        return problems.of_reading(members)
+        return problems.reading_problems(members)
     said = interrupted_switchover.refused(members, row, current_source.decide(members).interrupted)
-    return said or problems.of_reading(taking_part(members, row))
+    return said or problems.reading_problems(taking_part(members, row))
 
 
 def mode_of(

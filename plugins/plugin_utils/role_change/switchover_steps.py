@@ -71,7 +71,7 @@ def take_cluster(run: RunContext) -> JournalRow | None:
         ([wrong] if wrong else [])
         or run.inventory_problems()
         or switchover_plan.unread(run.members, row)
-        or problems.of_engines(switchover_plan.taking_part(run.members, row))
+        or problems.engines_problems(switchover_plan.taking_part(run.members, row))
         or context.forks_problem(run.members)
     )
     return row
@@ -141,7 +141,7 @@ def refusals(
     if mode == switchover_plan.SETTLE:
         return current_source.decide(members).problems
     if mode == SWITCH:
-        wrong = problems.of_reading(members) or current_source.decide(members).problems
+        wrong = problems.reading_problems(members) or current_source.decide(members).problems
         return wrong or switchover_premises.refusals(members, looks, run.own)
     return switchover_plan.interrupted_problems(members, row, looks) if row else []
 

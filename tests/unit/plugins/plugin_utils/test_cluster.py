@@ -342,7 +342,7 @@ def test_a_cluster_goes_on_without_the_source_that_a_failover_left_behind(tmp_pa
     for me in ("a2", "a3"):
         members = cluster.members(left_behind(me), "info")[1]
         assert [(one.host, one.side) for one in members] == [("a2", "source"), ("a3", "replica")]
-        assert problems.of_inventory("default", members) == []
+        assert problems.inventory_problems("default", members) == []
     assert len(said) == 1 and "a1 lost the source's role to a2" in said[0]
     with pytest.raises(cluster.HeldError, match="a1 lost the source's role"):
         cluster.members(left_behind("a1"), "info")

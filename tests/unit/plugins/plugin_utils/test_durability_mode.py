@@ -74,7 +74,7 @@ def test_all_hosts_of_a_cluster_promise_the_same():
     members[1].settings = Settings(promise="lossless")
     (words,) = durability_mode.cluster_problems(members)
     assert "available: db1; lossless: db2" in words
-    assert words in problems.of_cluster(members, samples.SETTINGS)
+    assert words in problems.cluster_problems(members, samples.SETTINGS)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

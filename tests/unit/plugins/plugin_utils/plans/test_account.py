@@ -97,7 +97,7 @@ def test_a_channel_that_the_account_would_not_let_in_is_refused_before_anything_
 ):
     members = bare(ALL if on else ("db2",), replicas=1)
     members[0].info["accounts"] = accounts
-    said = problems.of_cluster(members, samples.settings(replication_ssl=mode))
+    said = problems.cluster_problems(members, samples.settings(replication_ssl=mode))
     assert said == ([REFUSED.format(why)] if why else [])
 
 

@@ -142,5 +142,5 @@ def test_the_servers_own_port_is_refused():
     members, settings = samples.pair("mysql"), samples.settings(http_port=3306)
     for member in members:
         member.settings = settings
-    words = problems.of_cluster(members, settings)
+    words = problems.cluster_problems(members, settings)
     assert [text for text in words if "semisync_http_port is 3306" in text]

@@ -42,9 +42,9 @@ def test_its_option_file_lets_it_take_writes_and_wait_for_nobody(engine):
 
 def test_only_who_says_so_plans_a_source_alone():
     one = heir("mysql")
-    assert "has no replica" in problems.of_inventory("shop", [one])[0]
-    assert problems.of_inventory("shop", [one], alone=True) == []
-    assert problems.of_cluster([one], Settings(samples.SETTINGS)) == []
+    assert "has no replica" in problems.inventory_problems("shop", [one])[0]
+    assert problems.inventory_problems("shop", [one], alone=True) == []
+    assert problems.cluster_problems([one], Settings(samples.SETTINGS)) == []
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])

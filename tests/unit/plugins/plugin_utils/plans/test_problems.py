@@ -19,7 +19,7 @@ def one_problem(found, *words):
 
 
 def of_cluster(members, **changes):
-    return problems.of_cluster(members, samples.settings(**changes))
+    return problems.cluster_problems(members, samples.settings(**changes))
 
 
 # Clusters that are right
@@ -29,8 +29,8 @@ def of_cluster(members, **changes):
 @pytest.mark.parametrize("build", [samples.pair, samples.bare, samples.replicating])
 def test_a_sound_cluster_has_no_problem(engine, build):
     members = build(engine)
-    assert problems.of_inventory("default", members) == []
-    assert problems.of_reading(members) == of_cluster(members) == []
+    assert problems.inventory_problems("default", members) == []
+    assert problems.reading_problems(members) == of_cluster(members) == []
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def hosts(*roles):
 
 def test_replicas_without_a_source():
     one_problem(
-        problems.of_inventory("shop", hosts("replica", "replica")),
+        problems.inventory_problems("shop", hosts("replica", "replica")),
         "cluster 'shop' (semisync_cluster) has no source",
         "db1, db2",
         "semisync_source",
@@ -66,7 +66,7 @@ def test_replicas_without_a_source():
 
 def test_two_sources():
     one_problem(
-        problems.of_inventory("shop", hosts("source", "source", "replica")),
+        problems.inventory_problems("shop", hosts("source", "source", "replica")),
         "cluster 'shop'",
         "2 sources: db1, db2",
         "semisync_replica",
@@ -75,14 +75,17 @@ def test_two_sources():
 
 def test_a_source_without_replicas():
     one_problem(
-        problems.of_inventory("shop", hosts("source")), "no replica", "db1", "semisync_replica"
+        problems.inventory_problems("shop", hosts("source")),
+        "no replica",
+        "db1",
+        "semisync_replica",
     )
 
 
 def test_a_host_in_both_groups():
     members = [*hosts("source", "replica"), samples.member("db1", "replica", None)]
     one_problem(
-        problems.of_inventory("shop", members),
+        problems.inventory_problems("shop", members),
         "db1 is in both groups",
         "semisync_source",
         "semisync_replica",
@@ -133,7 +136,7 @@ def test_a_host_that_could_not_be_read_says_why(result, words):
         samples.member("db1", "source", samples.server("mysql")),
         samples.member("db2", "replica", None, error=problems.unreadable(result)),
     ]
-    one_problem(problems.of_reading(members), "db2: ", words)
+    one_problem(problems.reading_problems(members), "db2: ", words)
 
 
 def test_the_first_cause_is_told_and_not_who_went_with_it():
@@ -142,9 +145,9 @@ def test_the_first_cause_is_told_and_not_who_went_with_it():
         samples.member("db1", "source", None, error=LOST),
         samples.member("db2", "replica", None, error="the server is not running"),
     ]
-    assert problems.of_reading(members) == ["db2: the server is not running"]
+    assert problems.reading_problems(members) == ["db2: the server is not running"]
     members[1] = samples.member("db2", "replica", samples.server("mysql"))
-    assert problems.of_reading(members) == ["db1: " + LOST]
+    assert problems.reading_problems(members) == ["db1: " + LOST]
 
 
 # Servers
@@ -463,7 +466,7 @@ def test_nothing_is_planned_for_a_server_whose_option_files_could_not_be_read():
     members = samples.pair("mysql")
     members[1].info["option_files"]["unknown"] = "mysqld is not to be found"
     one_problem(
-        problems.of_reading(members),
+        problems.reading_problems(members),
         "db2: what its server starts with is not known: mysqld is not to be found",
     )
 
@@ -485,6 +488,6 @@ def test_no_problem_says_the_password():
 
 
 def test_a_source_whose_only_replica_is_held_is_told_how_that_comes_back():
-    (words,) = problems.of_inventory("shop", samples.pair("mysql")[:1], held=["db2"])
+    (words,) = problems.inventory_problems("shop", samples.pair("mysql")[:1], held=["db2"])
     assert "db2, which lost the source's role and is held" in words
     assert "semisync_rejoin=db2" in words and "put a host into group" not in words

@@ -140,7 +140,7 @@ def test_its_data_are_not_replaced_while_it_takes_writes_whatever_was_moved_sinc
     for member in cluster[1:]:
         member.info["journal"] = dict(member.info["journal"], **there_and_back)
     members, away = quarantined_hosts.apart(cluster, ["db1"])
-    assert (away, problems.of_inventory("shop", members)) == ([], [])
+    assert (away, problems.inventory_problems("shop", members)) == ([], [])
     decided = current_source.decide(members)
     assert (decided.source, decided.writing) == ("db2", ("db1", "db2"))
     assert "take writes, a split brain" in decided.problems[0]
@@ -200,15 +200,15 @@ def test_where_a_replica_was_away_it_is_said_who_brings_it_back(engine):
     away.info["channel"]["source_server_id"] = 0
     members, _apart = quarantined_hosts.apart(cluster)
     members[0].side = "source"
-    (words,) = problems.of_channel(members[1], members[0], members)
+    (words,) = problems.channel_problems(members[1], members[0], members)
     assert "db3 was away when db1 lost its role, and follows it still: rejoin.yml with" in words
     # Whom the inventory has no more is known by the number alone.
     members = after_failover(engine)[1:]
     members[0].side = "source"
     who_was_away([None, *members])
-    (words,) = problems.of_channel(members[1], members[0], members)
+    (words,) = problems.channel_problems(members[1], members[0], members)
     assert words.endswith("lets it follow; put db1 back for that")
     for member in members:
         member.info["held"] = []
-    (words,) = problems.of_channel(members[1], members[0], members)
+    (words,) = problems.channel_problems(members[1], members[0], members)
     assert words.endswith("correct the inventory or point it there yourself")

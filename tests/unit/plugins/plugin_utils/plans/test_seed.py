@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import seed
-from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.problems import of_cluster
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.problems import cluster_problems
 from ansible_collections.dbre.semisync.tests.unit import samples
 
 ENGINES = ("mysql", "mariadb")
@@ -153,7 +153,7 @@ def test_an_empty_schema_is_no_data(engine):
     for member in members:
         member.info.update(schemas=["test"], empty_schemas=["test"], tools=ALL_TOOLS)
     assert step(members) is None
-    assert of_cluster(members, samples.settings()) == []
+    assert cluster_problems(members, samples.settings()) == []
     # Nor is it in the way of the source's data.
     members[0].info["variables"]["gtid_mode"] = "ON"
     members[0].info["schemas"] = ["shop", "test"]
@@ -169,7 +169,7 @@ def test_accounts_are_no_data(engine):
             {"user": "repl", "host": "%", "privileges": [], "needs_ssl": False}
         ]
     assert step(members) is None
-    assert of_cluster(members, samples.settings()) == []
+    assert cluster_problems(members, samples.settings()) == []
 
 
 def test_an_empty_schema_that_a_replica_lacks_is_brought_to_it():

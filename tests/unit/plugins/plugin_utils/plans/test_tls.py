@@ -153,7 +153,7 @@ def test_the_sources_own_authority_is_copied_where_it_is_not_there(there, change
 
 
 def found(members, **wanted):
-    return " ".join(problems.of_cluster(members, settings(**wanted)))
+    return " ".join(problems.cluster_problems(members, settings(**wanted)))
 
 
 def test_tls_that_cannot_be_is_refused_with_the_way_out():
