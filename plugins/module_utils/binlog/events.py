@@ -16,6 +16,11 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_file, zstd
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import (
+    UnknownServerError,
+    identify_version,
+)
 
 QUERY, STOP, ROTATE, DESCRIPTION = 2, 3, 4, 15
 APPEND_BLOCK, DELETE_FILE, BEGIN_LOAD, EXECUTE_LOAD = 9, 11, 17, 18
@@ -35,7 +40,7 @@ ROWS = frozenset(
     ]
 )
 # Debian 13's MariaDB writes "11.8.6-MariaDB-0+deb13u1 from Debian-log".
-SERVER_VERSION = re.compile(rb"(\d+)\.(\d+)\.(\d+)([ -~]*)\0*\Z")
+SERVER_VERSION = re.compile(rb"(\d+\.\d+\.\d+[ -~]*)\0*\Z")
 SIZE = struct.Struct("<I")
 # Where they are in an event's header.
 LENGTH, FLAGS = 9, 17
@@ -77,16 +82,16 @@ class Description(NamedTuple):
     Attributes:
         summed: whether each has a checksum after it.
         heads: by type, less 1: how many bytes are the fixed part after its header.
-        engine: whose server wrote it, mysql or mariadb.
+        names: of the server that wrote it.
     """
 
     summed: bool
     heads: bytes
-    engine: str
+    names: Names
 
     @property
     def mariadb(self) -> bool:
-        return self.engine == "mariadb"
+        return self.names.mariadb
 
     def head(self, kind: int) -> int:
         """The length of the fixed part.
@@ -110,15 +115,18 @@ def file_description(event: Event) -> Description:
     if event.kind != DESCRIPTION or len(body) < 60 or not match or body[56] != 19:
         raise EventError("its first event does not describe the others")
     heads = body[57:-1]
-    engine = "mariadb" if b"MariaDB" in match.group(4) else "mysql"
-    if engine == "mysql" and tuple(map(int, match.groups()[:3])) < (5, 6, 1):
+    try:
+        names = Names(*identify_version(match.group(1).decode("ascii")))
+    except UnknownServerError as error:
+        raise UnknownError(f"its file: {error}") from None
+    if not names.has_gtid:
         raise UnknownError("it was written by a server that has no GTIDs")
     if body[-1] not in (0, 1):
         raise UnknownError(f"its events have checksums of type {body[-1]}")
     return Description(
         body[-1] == 1,
         heads,
-        engine,
+        names,
     )
 
 

@@ -10,7 +10,6 @@ is read to its end and the candidate gets what it lacks, no confirmed transactio
 from __future__ import annotations
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
-from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import (
     BinaryLogFiles,
@@ -154,15 +153,16 @@ def covered_at(evidence: Evidence) -> float | None:
 def log_summary(evidence: Evidence) -> LogSummary | None:
     """What the certificate keeps of it; None if nothing was read."""
     seen = evidence.salvage or {}
-    if not covers(evidence) or "count" not in seen:
+    read = survivors.readable(evidence.members)
+    if not covers(evidence) or "count" not in seen or not read:
         return None
     names = seen["gtids"]
-    engine = "mariadb" if survivors.is_mariadb(evidence) else "mysql"
+    kind = survivors.kind_of(read[0])
     return {
         "transactions": seen["count"],
         "first": names[0] if names else None,
         "last": names[-1] if names else None,
-        "gtids": str(gtids.parse(engine, *names).latest()),
+        "gtids": str(kind.of(*names).latest()),
         "files": seen["files"],
         "end": seen["end"],
         "torn_bytes": seen["torn"],

@@ -312,6 +312,24 @@ def test_what_is_no_zstd_is_damage_and_no_library_is_said(monkeypatch):
     ],
 )
 def test_the_server_that_wrote_a_file_is_known_by_any_text_that_is_its_version(version, engine):
+    assert events.file_description(first_event(version)).names.engine == engine
+
+
+def first_event(version):
     body = b"\4\0" + version.ljust(50, b"\0") + bytes(4) + bytes([19]) + bytes(10) + b"\1"
-    event = events.Event(events.DESCRIPTION, bytes(19) + body, 0)
-    assert events.file_description(event).engine == engine
+    return events.Event(events.DESCRIPTION, bytes(19) + body, 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        (b"26.3.1-other", "neither MySQL, Percona Server nor MariaDB"),
+        (b"8.0.11-TiDB-v7.5.0", "no semi-synchronous replication"),
+        (b"5.1.73-log", "too old"),
+        (b"5.6.8-rc-log", "has no GTIDs"),
+        (b"5.5.68-MariaDB", "has no GTIDs"),
+    ],
+)
+def test_the_file_of_a_server_that_the_names_table_does_not_know_is_not_read(version, reason):
+    with pytest.raises(events.UnknownError, match=reason):
+        events.file_description(first_event(version))
