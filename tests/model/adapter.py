@@ -37,8 +37,10 @@ from model.state import (
     CLOSED,
     DUMP_A,
     ENDED,
+    FENCED,
     GOT,
     HOLES,
+    HOOK,
     IO,
     LINE,
     LOG,
@@ -55,6 +57,7 @@ from model.state import (
     STARTED,
     STOPPING,
     STRAY,
+    UNFENCED,
     UP,
     WORDS_A,
     YES,
@@ -108,6 +111,9 @@ def key_of(s: bytes, rules: Rules, asked: Asked) -> bytes:
             s[SRC] if not asked.gone else 255,
             s[PHASE] + 2 * asked.stuck + 4 * (asked.late + 1),
             s[BOOTS],
+            s[HOOK],
+            s[FENCED],
+            s[UNFENCED],
         )
     )
     look = s[look_at(asked.controller) : look_at(asked.controller) + 2]
@@ -241,6 +247,7 @@ class Adapter(Results):
             begun,
             self.settings[asked.salvage],
             now,
+            self.fence(s),
         )
         known = judged.evidence
         if judged.opened:
@@ -308,6 +315,7 @@ class Adapter(Results):
             None,
             self.settings[asked.salvage],
             seconds(s[NOW]) + LATENCY,
+            self.fence(s),
         )
         known = judged.evidence
         decision = cases.decide(known, (), failover_outcome.not_frozen(known))
@@ -324,8 +332,10 @@ def since_of(s: bytes, known: survivors.Evidence) -> int:
     last = known.last
     if not last or "beat" not in last:
         return -1
-    first = min(last["at"], last["calm_at"] or last["at"])
-    rows = [sign.beat["number"] for sign in beats.signs(known) if survivors.stamp(sign.at) >= first]
+    first = survivors.moment_of(last["at"])
+    if last["calm_at"]:
+        first = min(first, survivors.moment_of(last["calm_at"]))
+    rows = [sign.beat["number"] for sign in beats.signs(known) if sign.at >= first]
     places = [number for number in range(MOST) if s[BEATS] & 1 << number]
     # Another server's has a number of its own.
     return places[min(rows) - 1] if min(rows) <= len(places) else -1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from model.state import HAND, KILLQ, ORDERLY, POWER, RESET, RESTARTED, STRANGER
+from model.state import FENCE, HAND, KILLQ, ORDERLY, POWER, RESET, RESTARTED, STRANGER
 from model.worlds import ALL
 
 
@@ -66,6 +66,10 @@ KINDS = (
          events("beat end_beat stray")),
     Kind("a replica is set to a later place of the source's log, and passes over what is before",
          events("jump")),
+    Kind("the tasks of semisync_hook_fence begin, end well, fail",
+         events("hook_begins fence fence_fails")),
+    Kind("they end well, and the source goes on, or is started again", events("fence_lies"), FENCE,
+         r"the tasks of semisync_hook_fence had ended \S+ at"),
     Kind("a failover that is interrupted or undone; a server that is opened by hand after that",
          events("first_look undone interrupted open")),
 )  # fmt: skip

@@ -120,6 +120,23 @@ def of_first_look(right: Any) -> Any:
     return uptime
 
 
+def hook_began(evidence: Any) -> float | None:
+    """A moment before the tasks of the hook: everything was read then."""
+    asked = [look["asked_at"] for look in evidence.looks.values() if look.get("asked_at")]
+    return None if evidence.fence_ended is None else min(asked, default=None)
+
+
+def hook_ended(evidence: Any) -> float | None:
+    """When they had ended, however."""
+    ended: float | None = evidence.fence_ended
+    return ended
+
+
+def of_one_boot(_right: Any) -> Any:
+    """The clocks of a host from before it was fenced, whichever start of it they are of."""
+    return lambda evidence, _beat: evidence.host_clock
+
+
 MUTANTS = (
     Mutant("C1", "too few replicas were read, and that is enough",
            ((relay_logs, "enough", always(True)),)),
@@ -188,6 +205,17 @@ MUTANTS = (
     Mutant("beat: power", "a source that lost its log's end before it beat is taken to have it",
            ((assumptions, "of_power", always(())),),
            "no server here writes a GTID twice"),
+    Mutant("fence: failed", "a hook of which a task failed is taken to have ended the source",
+           ((last_look, "fenced_at", lambda _right: hook_ended),)),
+    Mutant("fence: beginning", "the source is taken to have ended when the hook began",
+           ((last_look, "fenced_at", lambda _right: hook_began),)),
+    Mutant("fence: word", "nothing is said of a hook whose word alone says when the source ended",
+           ((assumptions, "of_fence", always(())),)),
+    Mutant("fence: clocks", "the clock of a host that is gone is taken for the controller's",
+           ((beats, "sign_of", after(lambda sign, *_more: sign._replace(exact=True))),)),
+    Mutant("fence: boot", "clocks that a host named before the hook are taken for any start of it",
+           ((beats, "host_clock", of_one_boot),),
+           "a start of the source after its last beat is assumed not to have been"),
     Mutant("calm", "a commit that waits is taken to have begun at the look",
            ((history, "calm_at", after(lambda _kept, _saved, state, _past: state["at"])),)),
     Mutant("no replica", "wait_no_replica is taken to be ON",
@@ -228,6 +256,11 @@ WORLDS = {
     "beat: clocks": ("beats, clocks",),
     "beat: relay log": ("beats, threads", "beats, resets"),
     "beat: power": ("beats, power",),
+    "fence: failed": ("beats, fence",),
+    "fence: beginning": ("beats, fence",),
+    "fence: word": ("beats, fence",),
+    "fence: clocks": ("beats, fence, clocks",),
+    "fence: boot": ("beats, fence, boots",),
     "calm": ("a wait",),
     "no replica": ("no wait",),
 }

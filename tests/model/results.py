@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import history
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import readings
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
+    readings,
+    records,
+)
 
 from model.state import (
     APPLIED,
@@ -27,8 +30,10 @@ from model.state import (
     ENDED,
     EPOCH,
     EXITED,
+    FENCED,
     GOT,
     HOLES,
+    HOOK,
     IO,
     LINE,
     LOG,
@@ -60,6 +65,7 @@ from model.state import (
     STRAY,
     TIMEOUT,
     TIMEOUTS,
+    UNFENCED,
     UP,
     WNR,
     WORDS_A,
@@ -84,7 +90,7 @@ BASE = 100
 # How long a reading takes.
 LATENCY = 2.0
 IDS = "9000{:03d}"
-# When the source's host was started, and what number another server's beats have.
+# When the source's host was first started, and what number another server's beats have.
 BOOTED, STRAYS = BEGINS - 10 * 86400, 50
 UUIDS = "91c92dd4-e5a0-11f1-9b95-0000000{:05d}"
 
@@ -122,6 +128,18 @@ def server_id(number: int) -> str:
 
 def uuid(number: int) -> str:
     return UUIDS.format(number + 2)
+
+
+def monotonic(boots: int, moment: float) -> float:
+    """The monotonic clock of the source's host, which a start sets back; by how much is no matter
+    here.
+    """
+    return moment - BOOTED - boots * 86400
+
+
+def hook_begun(s: Moment) -> float:
+    """When the tasks of semisync_hook_fence began."""
+    return seconds((s[HOOK] & 15) - 1)
 
 
 def answers(s: Moment, at: int) -> bool:
@@ -165,7 +183,7 @@ class Results:
             "number": number,
             "server": server_id(-1) if self.mariadb else uuid(-1),
             "boot": f"boot {s[BOOTS]}",
-            "monotonic": now - BOOTED,
+            "monotonic": monotonic(s[BOOTS], now),
             "wall": now + self.rules.skew[0],
             "uptime": info["uptime"]["seconds"],
             "gtid": info["gtid"]["gtid_binlog_state" if self.mariadb else "gtid_executed"],
@@ -424,6 +442,22 @@ class Results:
             "lines": [],
         }
 
+    def fence(self, s: bytes) -> readings.Fence:
+        """What is known of the tasks of semisync_hook_fence."""
+        if not s[FENCED]:
+            return readings.NO_FENCE
+        begun, clock = hook_begun(s), None
+        if self.rules.asked_before:
+            # It was read a moment after it was asked.
+            clock = records.HostClock(
+                boot=f"boot {s[HOOK] >> 4}",
+                monotonic=monotonic(s[HOOK] >> 4, begun + 0.5),
+                wall=begun + 0.5 + self.rules.skew[0],
+                asked_at=begun,
+            )
+        failed = [SOURCE] * s[UNFENCED]
+        return readings.Fence("", failed, seconds(s[FENCED] - 1) + 1, clock)
+
     def results(self, s: bytes, asked: Asked) -> readings.Read:
         """What every module of failover.yml returned, up to its judgement."""
         now = seconds(s[NOW])
@@ -435,10 +469,13 @@ class Results:
             if self.rules.beats:
                 boots = s[BOOTS] + (s[SRC] == POWERLESS)
                 clock = now + 1 + self.rules.skew[0]
-                look.update(boot=f"boot {boots}", monotonic=now + 1 - BOOTED, wall=clock)
+                look.update(boot=f"boot {boots}", monotonic=monotonic(boots, now + 1), wall=clock)
             if asked.salvage:
                 look["salvage"] = {"case": "", "words": ""}
             info = {SOURCE: {"failed": True, "reason": "stopped", "msg": "", "look": look}}
+        # The replicas were read before the hook.
+        if s[HOOK]:
+            stamps["asked_at"] = hook_begun(s)
         frozen: dict[str, Any] = {SOURCE: {}}
         present = [n for n, at in enumerate(blocks(self.rules)) if not s[at + OUTSIDE]]
         best = 0

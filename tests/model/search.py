@@ -29,11 +29,13 @@ from model.state import (
     DUMP_A,
     DUMPS,
     EPOCH,
+    FENCE,
     FIRST,
     GOT,
     HELD,
     HOLES,
     IO,
+    LIVED_ON,
     LOG,
     MOST,
     NOW,
@@ -304,18 +306,19 @@ class Search:
         """What a certificate may assume away, and has happened since a controller's look, or since
         a beat.
         """
+        lived_on = FENCE * s[LIVED_ON]
         if since >= 0:
             outside = [at for at in blocks(self.rules) if s[at + OUTSIDE]]
             later = any(s[at + DUMPS] & 1 << since for at in outside)
             # MariaDB's beats do not name replicas, and a certificate says what it assumes of that.
             if later or (outside and self.rules.mariadb):
-                return s[SINCE_BEAT + since] | STRANGER
-            return s[SINCE_BEAT + since]
+                return s[SINCE_BEAT + since] | STRANGER | lived_on
+            return s[SINCE_BEAT + since] | lived_on
         for at in blocks(self.rules):
             # Who is no member now, whatever it was when it came.
             if s[at + OUTSIDE] and s[at + DUMP_A + controller]:
-                return s[BROKEN_A + controller] | STRANGER
-        return s[BROKEN_A + controller]
+                return s[BROKEN_A + controller] | STRANGER | lived_on
+        return s[BROKEN_A + controller] | lived_on
 
     def excused(self, s: bytes, asked: Asked, verdict: Verdict, kind: str) -> bool:
         """Whether something happened that the certificate says it takes not to have."""

@@ -45,8 +45,12 @@ from typing import NamedTuple
     BOOTS,  # how often its host was started
     BEATS,  # bits: which transactions are beats
     OWN_ENDS,  # how many waiting beats the writer has ended itself
-) = range(32)
-TOLD = 32  # then one byte for each transaction
+    HOOK,  # when the tasks of semisync_hook_fence began, as STARTED, and BOOTS then, in 4 bits each
+    FENCED,  # when they had ended, as STARTED
+    UNFENCED,  # 1 if one of them failed
+    LIVED_ON,  # 1 once the source ran after they had ended well
+) = range(36)
+TOLD = 36  # then one byte for each transaction
 MOST = 5
 BEAT = TOLD + MOST  # then the number of its row for each that is a beat, two bytes
 SINCE_BEAT = BEAT + 2 * MOST  # and what happened since it, as BROKEN
@@ -91,7 +95,7 @@ MADE = 9
 UNUSED, NEVER, FIRST_TOLD = 0, 1, 2
 SINCE, OK, LATE, LATER = range(4)
 # Bits of BROKEN.
-HAND, KILLQ, ORDERLY, RESTARTED, STRANGER, RESET, POWER = 1, 2, 4, 8, 16, 32, 64
+HAND, KILLQ, ORDERLY, RESTARTED, STRANGER, RESET, POWER, FENCE = 1, 2, 4, 8, 16, 32, 64, 128
 # Bits of WORDS.
 SHUTDOWN, OFF, STARTED_AGAIN = 1, 2, 4
 
@@ -128,6 +132,8 @@ class Rules(NamedTuple):
         prompt: whether replicas receive, acknowledge and apply at once, as those of a quiet host
             do; what is to be late there is cut off or held.
         beats: how many beats there may be.
+        asked_before: whether the source's host answers when failover.yml first reads it, before the
+            tasks of semisync_hook_fence.
     """
 
     engine: str
@@ -146,6 +152,7 @@ class Rules(NamedTuple):
     strangers: int = 0
     prompt: bool = False
     beats: int = 0
+    asked_before: bool = False
 
     @property
     def mariadb(self) -> bool:

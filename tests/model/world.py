@@ -40,15 +40,18 @@ from model.state import (
     ENDED,
     EPOCH,
     EXITED,
+    FENCED,
     GOT,
     HELD,
     HOLES,
+    HOOK,
     IO,
     KILLED,
     KILLQ,
     LATE,
     LATER,
     LINE,
+    LIVED_ON,
     LOG,
     MEDIUM,
     MOST,
@@ -79,6 +82,7 @@ from model.state import (
     STRAY,
     TIMEOUT,
     TOLD,
+    UNFENCED,
     UNUSED,
     UP,
     YES,
@@ -370,11 +374,53 @@ def start(s: Moment, rules: Rules) -> bytearray | None:
         n[BOOTS] += bool(rules.beats)
     n[SRC], n[STATUS], n[YES], n[NO], n[STARTED] = RUNS, n[ENABLED], 0, 0, n[NOW] + 1
     n[STOPPING] = n[ENDED] = n[OURS] = 0
+    n[LIVED_ON] |= n[FENCED] > 0 and not n[UNFENCED]
     say(n, STARTED_AGAIN)
     breaks(n, RESTARTED)
     for at in blocks(rules):
         attach(n, at)
     return settle(n, rules)
+
+
+# The tasks of semisync_hook_fence, once in a world: failover.yml has read everything before them.
+
+
+def hook_begins(s: Moment, rules: Rules) -> bytearray | None:
+    if s[HOOK]:
+        return None
+    n = bytearray(s)
+    n[HOOK] = n[NOW] + 1 + 16 * n[BOOTS]
+    return n
+
+
+def hook_ends(s: Moment) -> bytearray | None:
+    if not s[HOOK] or s[FENCED]:
+        return None
+    n = bytearray(s)
+    n[FENCED] = n[NOW] + 1
+    return n
+
+
+def fence(s: Moment, rules: Rules) -> bytearray | None:
+    """They end well, and the source's host has no power, if it still had some."""
+    n = hook_ends(s)
+    return n if n is None or s[SRC] not in (RUNS, STOPS) else end(n, POWERLESS)
+
+
+def fence_fails(s: Moment, rules: Rules) -> bytearray | None:
+    """One of them fails; the source is as it was."""
+    n = hook_ends(s)
+    if n is not None:
+        n[UNFENCED] = 1
+    return n
+
+
+def fence_lies(s: Moment, rules: Rules) -> bytearray | None:
+    """They end well, and the source goes on."""
+    n = hook_ends(s) if s[SRC] in (RUNS, STOPS) else None
+    if n is not None:
+        n[LIVED_ON] = 1
+    return n
 
 
 def kill_query(s: Moment, rules: Rules) -> bytearray | None:

@@ -36,6 +36,7 @@ ENDS_OF_OURS = ("ours_goes_on", "ours_settles")
 MEMBERS = ("edit_inventory", "cut", "heal", "die")
 RUNS = ("first_look", "undone", "interrupted", "open", "restart", "stop_slave", "start_slave")
 BEATS = ("beat", "end_beat")
+HOOKS = ("hook_begins", "fence", "fence_fails", "fence_lies")
 ALL = tuple(
     dict.fromkeys((*events.OF_CLUSTER, *events.OF_REPLICA, *events.LOOKS, "beat", "interrupted"))
 )
@@ -115,6 +116,25 @@ def with_beats(engine: str) -> dict[str, Rules]:
         "beats, clocks": few("minute", "deliver", "cut", timeout=SHORT, skew=(45, -90)),
         "beats, power": few(
             "deliver", "power", "start", "minute", timeout=SHORT, sync_binlog=False
+        ),
+        "beats, fence": few("minute", "deliver", "cut", *HOOKS, timeout=MEDIUM, beats=1),
+        "beats, fence, clocks": few(
+            "minute", "deliver", *HOOKS, timeout=MEDIUM, skew=(45, -90), beats=1
+        ),
+        "beats, fence, asked": few(
+            *("minute", "deliver", *HOOKS),
+            timeout=MEDIUM,
+            skew=(45, -90),
+            beats=1,
+            asked_before=True,
+        ),
+        "beats, fence, boots": few(
+            *("minute", "deliver", "power", "start", "hook_begins", "fence"),
+            timeout=SHORT,
+            beats=1,
+            most=1,
+            minutes=1,
+            asked_before=True,
         ),
         "beats, relay logs": of(2, THREADS, STARTS, recovery=True),
         "beats, ends": of(1, LINES, ENDS, timeout=SHORT, skew=(120, -90)),

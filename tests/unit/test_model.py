@@ -63,6 +63,21 @@ def test_an_orderly_stop_confirms_what_waits_and_a_kill_does_not():
     assert told(after(RULES, "commit", "kill")) is None
 
 
+def test_a_hook_that_ends_well_ends_the_source_and_one_that_fails_does_not():
+    begun = ("commit", "hook_begins", "minute")
+    medium = RULES._replace(timeout=state.MEDIUM)
+    # What waits is told nothing once the host has no power.
+    assert told(after(medium, *begun, "fence", "minute", "minute")) is None
+    for name, lived in (("fence_fails", 0), ("fence_lies", 1)):
+        s = after(medium, *begun, name, "minute")
+        assert told(s) == state.BEGINS + 90
+        assert (s[state.UNFENCED], s[state.LIVED_ON]) == (1 - lived, lived)
+    known = results.Results(medium).fence(after(medium, *begun, "fence", "minute"))
+    assert known.ended == state.seconds(1) + 1
+    assert results.Results(medium).fence(after(medium, *begun)) == results.readings.NO_FENCE
+    assert after(medium, *begun, "fence", "start")[state.LIVED_ON]
+
+
 def test_a_killed_commit_is_confirmed_on_mariadb_only():
     s = after(MARIADB, "commit", "kill_query")
     assert told(s) is not None

@@ -46,6 +46,7 @@ def of_source(evidence: Evidence) -> Iterator[str]:
         )
     if survivors.is_mariadb(evidence):
         yield f"no commit that waited on {source} was ended by KILL after {at}"
+    yield from of_fence(evidence)
     told = last_look.log(evidence)
     if last_look.orderly(evidence):
         return
@@ -56,13 +57,23 @@ def of_source(evidence: Evidence) -> Iterator[str]:
         yield f"the server of {source} was not told to shut down before it was killed"
 
 
+def of_fence(evidence: Evidence) -> Iterator[str]:
+    """About the hook, if only that it ended well says when the source did."""
+    moment, by = last_look.end_of(evidence)
+    if moment is not None and by == last_look.BY_FENCE:
+        source = source_of(evidence.members).host
+        at = survivors.stamp_of(moment)
+        yield f"the tasks of semisync_hook_fence had ended {source} at {at}, and it stayed so"
+
+
 def since(evidence: Evidence) -> str:
     """From when on the source is not seen any more. By beats also what waited at the last one is
     known, from an earlier one on.
     """
     look = last_look.look_at_source(evidence)
     calm = look.get("calm_at")
-    return min(look["at"], calm) if "beat" in look and calm else look["at"]
+    known = [look["at"], calm] if "beat" in look and calm else [look["at"]]
+    return min(known, key=survivors.moment_of)
 
 
 def of_clock(evidence: Evidence) -> Iterator[str]:
@@ -118,7 +129,7 @@ def slack(evidence: Evidence) -> int:
         return 0
     at = survivors.moment_of(last_look.look_at_source(evidence)["at"]) - relay_logs.WHOLE_SECONDS
     room = [at - moment for moment in relay_logs.starts(evidence) if moment <= at]
-    begin, died = last_look.begin(evidence), last_look.ended_at(evidence)
+    begin, died = last_look.begin(evidence), last_look.end_of(evidence)[0]
     if begin is not None and not source_log.covers(evidence):
         room.append(begin - (evidence.now if died is None else died))
     return max(0, int(min(room, default=0)))

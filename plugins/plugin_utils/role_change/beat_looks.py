@@ -223,7 +223,7 @@ def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
         "wait_for_replica_count": as_text(facts["wait_count"]),
         "wait_point": facts["wait_point"],
         "calm_since": None,
-        "calm_at": None if since is None else survivors.stamp(since),
+        "calm_at": survivors.stamp_of(since),
         "yes_tx": facts["yes_tx"] or 0,
         "no_tx": facts["no_tx"] or 0,
         "no_times": facts["no_times"] or 0,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import last_look, survivors
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import HostClock
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
 if TYPE_CHECKING:
@@ -124,24 +125,64 @@ def signs(evidence: Evidence) -> list[Sign]:
     """
     rows = newest_start(told(evidence), followed(evidence))
     made = [sign_of(evidence, beat) for beat in rows]
-    if made and not made[0].exact and rows[0]["wall"] > evidence.now + CLOCKS:
+    if made and not made[0].exact and is_ahead(evidence, rows):
         return []
     return made
 
 
+def is_ahead(evidence: Evidence, rows: Sequence[Beat]) -> bool:
+    """Whether the clock of the source's host is known to be ahead of the controller's: a beat was
+    there before the time that it names. That it is not ahead, nothing shows.
+    """
+    return any(beat["wall"] > there_at(evidence, beat) + CLOCKS for beat in rows)
+
+
+def there_at(evidence: Evidence, beat: Beat) -> float:
+    """The earliest moment of the controller's clock at which a row is known to have been there: a
+    replica had been read that had it, or the source had ended.
+    """
+    died = last_look.end_of(evidence)[0]
+    known = [evidence.now] if died is None else [evidence.now, died]
+    for host, looked in evidence.looks.items():
+        stopped = (evidence.frozen or {}).get(host) or {}
+        for rows, at in (
+            (looked.get("beats") or (), looked.get("read_at")),
+            (evidence.beats.get(host) or (), stopped.get("answered_at")),
+        ):
+            if at is not None and any(
+                identity_of_beat(beat) == identity_of_beat(row) for row in rows
+            ):
+                known.append(at)
+    return min(known)
+
+
 def sign_of(evidence: Evidence, beat: Beat) -> Sign:
-    """When a beat was. Of a host that answers, its monotonic clock tells; if its wall clock tells
-    more, as after a sleep of the host, that counts.
+    """When a beat was. Of a host that answers, or answered before it was fenced, its monotonic
+    clock tells; if its wall clock tells more, as after a sleep of the host, that counts.
+    """
+    known = host_clock(evidence, beat)
+    if known is None:
+        died = last_look.end_of(evidence)[0]
+        return Sign(beat, min(beat["wall"], evidence.now if died is None else died), False)
+    ago = known["monotonic"] - beat["monotonic"]
+    wall = known["wall"]
+    # A host that slept after it was asked beat later than its monotonic clock says.
+    if wall is not None and ago > 0:
+        ago = max(ago, wall - beat["wall"])
+    return Sign(beat, known["asked_at"] - ago, True)
+
+
+def host_clock(evidence: Evidence, beat: Beat) -> HostClock | None:
+    """The clocks of the source's host, if it was asked in this run and not started since the beat;
+    None if it was not.
     """
     seen = evidence.looks.get(source_of(evidence.members).host) or {}
     boot, monotonic = seen.get("boot"), seen.get("monotonic")
-    if monotonic is None or boot != beat["boot"] or monotonic < beat["monotonic"]:
-        return Sign(beat, min(beat["wall"], evidence.now), False)
-    ago = monotonic - beat["monotonic"]
-    wall = seen.get("wall")
-    if wall is not None:
-        ago = max(ago, wall - beat["wall"])
-    return Sign(beat, last_look.asked(evidence)[0] - ago, True)
+    if boot == beat["boot"] and monotonic is not None and monotonic >= beat["monotonic"]:
+        asked_at = last_look.asked(evidence)[0]
+        return HostClock(boot=boot, monotonic=monotonic, wall=seen.get("wall"), asked_at=asked_at)
+    before = evidence.host_clock
+    return before if monotonic is None and before and before["boot"] == beat["boot"] else None
 
 
 # Proven until

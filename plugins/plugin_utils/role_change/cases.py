@@ -128,16 +128,8 @@ def cases(evidence: Evidence, chosen: Member | None) -> list[Case]:
 
 def of_source(evidence: Evidence) -> Iterator[Case]:
     """The source must be dead: with a live one it is a switchover, unless a hook ends it."""
-    source, said, fence = source_of(evidence.members), evidence.source, evidence.fence
-    ends = FENCES.get(fence, "")
-    reached = [
-        host
-        for host, looked in evidence.looks.items()
-        if source.host in (looked.get("answered") or [])
-    ]
-    answers = "it was read" if source.info is not None else ""
-    if reached:
-        answers = f"it answers {' and '.join(reached)}"
+    source, fence = source_of(evidence.members), evidence.fence
+    ends, answers = FENCES.get(fence, ""), survivors.answers(evidence)
     if answers:
         yield Case(
             "source_answers",
@@ -146,7 +138,7 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             f" (SIGKILL): a clean shutdown confirms commits that no replica has{ends}",
             fence == survivors.FENCE_PENDING,
         )
-    elif not said.get("unreachable") and said.get("reason") != "stopped":
+    elif not survivors.seen_dead(evidence):
         yield Case(
             "source_unclear",
             f"{source.host}: the source is not known to be dead ({source.error})",

@@ -53,7 +53,7 @@ def failover_verdict(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
         in words; pending (premises that are still to be shown, for a failover that is not done);
         proven_until, before which nothing that was confirmed is missing once all is applied, with
         proven_by_beat, the beat that shows it, and seconds_before_end, how long before the source's
-        end that is; assumes, what was taken for granted.
+        end that is, and ended_by, who says when that was; assumes, what was taken for granted.
     """
     lapse = source_log.window(evidence)
     pending = premises.pending(evidence, rows)
@@ -76,6 +76,7 @@ def failover_verdict(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
         "proven_until": known.at,
         "proven_by_beat": known.beat,
         "seconds_before_end": before_end(evidence, verdict, known.at),
+        "ended_by": last_look.end_of(evidence)[1],
         "assumes": assumptions.listed(evidence),
     }
 
@@ -95,7 +96,7 @@ def until(
 ) -> Until:
     """That moment; None if neither a look nor a beat tells."""
     if verdict == PROVEN:
-        died = last_look.ended_at(evidence)
+        died = last_look.end_of(evidence)[0]
         return Until(survivors.stamp(evidence.now if died is None else died))
     seen, sign = source_log.covered_at(evidence), beat_of(evidence, rows)
     if verdict == WINDOW and lapse and lapse.begin > max(seen or 0, sign.at if sign else 0):
@@ -120,8 +121,8 @@ def before_end(
     verdict: str,
     moment: str | None,
 ) -> float | None:
-    """How many seconds before the source's end that was; None if that is not known."""
-    died = last_look.ended_at(evidence)
+    """How many seconds before the source's end that was, at most; None if that is not known."""
+    died = last_look.end_of(evidence)[0]
     if died is None or moment is None:
         return None
     if verdict == PROVEN:
@@ -135,16 +136,17 @@ def until_words(judged: Verdict | Certificate) -> str:
     moment, beat = judged.get("proven_until"), judged.get("proven_by_beat")
     if not moment:
         return ""
-    left = judged.get("seconds_before_end")
+    left, fenced = judged.get("seconds_before_end"), judged.get("ended_by") == last_look.BY_FENCE
     if left == 0:
-        return f"Nothing that the source confirmed before its end, at {moment}, is missing"
+        latest = " at the latest" if fenced else ""
+        return f"Nothing that the source confirmed before its end, at {moment}{latest}, is missing"
     words = f"Nothing that was confirmed before {moment} is missing"
     if beat:
         clock_of = "" if beat["exact"] else ", by the clock of the source's host"
         words += f" (beat {beat['number']}{clock_of})"
     if left is None:
         return f"{words}. When the source ended is not known"
-    return f"{words}. The source ended {left:.1f} s later"
+    return f"{words}. The source ended {'at most ' if fenced else ''}{left:.1f} s later"
 
 
 def verdict_line(judged: Verdict | Certificate) -> str:
@@ -183,7 +185,14 @@ def fenced_by(
     lives = lives_accepted(evidence, decision)
     if lives:
         words = lives.words + (WORD if evidence.fence == survivors.FENCE_DONE else "")
-        return {"case": lives.name, "words": words, "dead_at": None, "failed": []}
+        ended_at = fenced["ended_at"] if fenced else None
+        return {
+            "case": lives.name,
+            "words": words,
+            "dead_at": None,
+            "failed": [],
+            "ended_at": ended_at,
+        }
     if not fenced or not fenced["case"]:
         return fenced
     if next(cases.of_source(evidence), None):
@@ -245,7 +254,7 @@ def record(
         "left_behind": successor.left_behind(evidence, chosen) if chosen else {},
         "last_look": evidence.last,
         "source_seen_at": seen_at(evidence),
-        "source_ended_at": survivors.stamp_of(last_look.ended_at(evidence)),
+        "source_ended_at": survivors.stamp_of(last_look.end_of(evidence)[0]),
         "frozen_at": survivors.stamp_of(last_look.frozen_at(evidence)),
         "outcome": "planned",
         "reason": "",

@@ -24,7 +24,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
     FAILOVER_SALVAGE,
     RunContext,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.readings import Read
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.readings import Fence, Read
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
     Fenced,
@@ -39,7 +39,7 @@ EARLIER = {
     "thaw": ("freeze",),
     "report": ("reach", "freeze", "salvage"),
 }
-UNFENCED: Fenced = {"case": None, "words": "", "dead_at": None, "failed": []}
+UNFENCED: Fenced = {"case": None, "words": "", "dead_at": None, "failed": [], "ended_at": None}
 
 
 class Facts(NamedTuple):
@@ -73,12 +73,24 @@ def gather(run: RunContext) -> Facts:
         cast(Certificate | None, run.kept(results.BEGUN)),
         run.own,
         time.time(),
-        fence(run),
-        fenced["failed"] if fenced else (),
+        known_fence(run, fenced),
     )
     run.members = judged.evidence.members
     run.refuse(context.forks_problem(run.members))
     return Facts(judged.evidence, judged.opened, fenced)
+
+
+def known_fence(run: RunContext, fenced: Fenced | None) -> Fence:
+    """What the judge is told of the user's fence."""
+    if fenced is None:
+        return Fence(fence(run))
+    ended = fenced["ended_at"]
+    return Fence(
+        fence(run),
+        fenced["failed"],
+        None if ended is None else survivors.moment_of(ended),
+        run.result_of(FAILOVER_PLAN).get("host_clock"),
+    )
 
 
 def step_results(run: RunContext) -> Read:
@@ -103,11 +115,31 @@ def fence(run: RunContext) -> str:
 
 
 def fence_seen(run: RunContext) -> Fenced | None:
-    """What the plan of before has kept of those tasks."""
-    if run.step != "judge" and not run.options.fenced:
+    """What the plan of before has kept of those tasks. Every host has seen that they had ended: the
+    earliest of these moments counts.
+    """
+    if run.step not in ("judge", "report") and not run.options.fenced:
         return None
     kept = run.result_of(FAILOVER_PLAN).get("certificate")
-    return kept.get("fenced") if kept else None
+    fenced = kept.get("fenced") if kept else None
+    if not fenced:
+        return None
+    plans = [plan.get("certificate") for plan in run.results_of(FAILOVER_PLAN).values()]
+    others = [one.get("fenced") for one in plans if one]
+    seen = [one["ended_at"] for one in others if one and one["ended_at"] is not None]
+    return {**fenced, "ended_at": min(seen, default=None)}
+
+
+def hook_ended(run: RunContext) -> float:
+    """When those tasks had ended on every host, at the latest: if the source had answered before,
+    every host was read again after that; else this step is the next.
+    """
+    there = [member.host for member in run.members if run.in_play(member.host)]
+    asked = [(run.info_of(host).get("look") or {}).get("asked_at") for host in there]
+    after = [moment for moment in asked if moment is not None]
+    if run.result_of(FAILOVER_PLAN).get("lives") and after:
+        return min(after)
+    return time.time()
 
 
 def fenced_of(run: RunContext) -> Fenced | None:
@@ -117,4 +149,6 @@ def fenced_of(run: RunContext) -> Fenced | None:
         return seen
     planned = run.results_of(FAILOVER_PLAN)
     failed = sorted(host for host, plan in planned.items() if plan and not run.in_play(host))
-    return {**(seen or UNFENCED), "failed": failed}
+    # A moment is kept by the thousandth before it.
+    ended_at = survivors.stamp_of(hook_ended(run) + 0.001)
+    return {**(seen or UNFENCED), "failed": failed, "ended_at": ended_at}

@@ -59,6 +59,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.failover
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
+    HostClock,
     JudgeResult,
     Parts,
     RoundResult,
@@ -178,7 +179,19 @@ def plan(
     lives = evidence.fence == survivors.FENCE_PENDING and bool(fenced)
     if lives and run.speaks():
         run.keep_look(run.members)
-    return {"changed": False, "certificate": kept, "lives": lives}
+    clock = host_clock(evidence)
+    return {"changed": False, "certificate": kept, "lives": lives, "host_clock": clock}
+
+
+def host_clock(evidence: Evidence) -> HostClock | None:
+    """The clocks of the source's host, for what is judged once it has been fenced; None if it has
+    not answered in this run.
+    """
+    seen = evidence.looks.get(member.source_of(evidence.members).host) or {}
+    boot, monotonic, asked_at = seen.get("boot"), seen.get("monotonic"), seen.get("asked_at")
+    if boot is None or monotonic is None or asked_at is None:
+        return evidence.host_clock
+    return {"boot": boot, "monotonic": monotonic, "wall": seen.get("wall"), "asked_at": asked_at}
 
 
 def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:

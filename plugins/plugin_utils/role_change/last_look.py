@@ -30,6 +30,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 
 # Signals that end a server at once; after any other it may have shut down in order.
 SUDDEN = (4, 6, 7, 8, 9, 11)
+# Who says when the source's server ended.
+BY_HOST, BY_FENCE = "host", "fence"
 
 
 class Window(NamedTuple):
@@ -38,8 +40,8 @@ class Window(NamedTuple):
     Attributes:
         begin, end: in seconds since 1970, by the controller's clock.
         known: whether it is known that it did, and not only that nothing rules it out.
-        ended: whether its host says that its server had ended then. If not, the end is when that
-            was judged, and a live server that is cut off goes on.
+        ended: whether it is known that its server had ended then (end_of). If not, the end is when
+            that was judged, and a live server that is cut off goes on.
     """
 
     begin: float
@@ -162,6 +164,25 @@ def ended_at(evidence: Evidence) -> float | None:
     return None if not seen else asked(evidence)[1] - seen["ended_ago"]
 
 
+def fenced_at(evidence: Evidence) -> float | None:
+    """When the tasks of semisync_hook_fence had ended the source, by the controller's clock and at
+    the latest. None if they have not run, one of them failed, or the source was not seen dead.
+    """
+    if evidence.unfenced or not survivors.seen_dead(evidence):
+        return None
+    return evidence.fence_ended
+
+
+def end_of(evidence: Evidence) -> tuple[float | None, str | None]:
+    """(when the source's server ended, by the controller's clock and at the latest; who says so).
+    Its own host counts before the fence.
+    """
+    died, fenced = ended_at(evidence), fenced_at(evidence)
+    if died is not None:
+        return died, BY_HOST
+    return fenced, None if fenced is None else BY_FENCE
+
+
 def frozen_at(evidence: Evidence) -> float | None:
     """When the last of the IO threads had been stopped, by the replicas' clocks; None before."""
     stopped = (evidence.frozen or {}).values()
@@ -264,14 +285,14 @@ def window(evidence: Evidence) -> Window | None:
     """
     if unwatched(evidence):
         return None
-    seen, first = ended(evidence), begin(evidence)
+    first = begin(evidence)
     if first is None:
         return None
-    died = ended_at(evidence)
+    died = end_of(evidence)[0]
     end = evidence.now if died is None else died
     known = look_at_source(evidence)["status"] != "ON" or switched_off(evidence)
     there = known or end > first or orderly(evidence)
-    return Window(first, max(first, end), known, bool(seen)) if there else None
+    return Window(first, max(first, end), known, died is not None) if there else None
 
 
 def since_unknown(evidence: Evidence) -> str:

@@ -340,10 +340,11 @@ def spent_words(evidence: Evidence) -> str:
 
 def end_words(evidence: Evidence) -> str:
     """How the source's server ended."""
-    seen = last_look.ended(evidence)
+    seen, died = last_look.ended(evidence), last_look.end_of(evidence)[0]
+    moment = survivors.stamp(evidence.now if died is None else died)
     if not seen:
-        return "how its server ended is not known"
-    moment = survivors.stamp(last_look.ended_at(evidence) or evidence.now)
+        fence = f"the tasks of semisync_hook_fence had ended it at {moment}"
+        return "how its server ended is not known" if died is None else fence
     if last_look.orderly(evidence):
         return f"its server ended by itself, or was shut down cleanly, at {moment}"
     return f"its server was killed by signal {seen['status']} at {moment}"

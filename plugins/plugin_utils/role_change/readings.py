@@ -22,6 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
+    HostClock,
     HostLook,
     Reached,
     Received,
@@ -58,6 +59,22 @@ class Read(NamedTuple):
     reach: Mapping[str, Reached] = {}
     frozen: Mapping[str, Stopped] | None = None
     salvage: Mapping[str, Salvaged] = {}
+
+
+class Fence(NamedTuple):
+    """What is known of the tasks of semisync_hook_fence.
+
+    Attributes:
+        state, failed, ended, host_clock: fence, unfenced, fence_ended and host_clock of Evidence.
+    """
+
+    state: str = ""
+    failed: Sequence[str] = ()
+    ended: float | None = None
+    host_clock: HostClock | None = None
+
+
+NO_FENCE = Fence()
 
 
 class Judged(NamedTuple):
@@ -103,15 +120,14 @@ def of_results(
     begun: Certificate | None,
     settings: Settings,
     now: float,
-    fence: str = "",
-    unfenced: Sequence[str] = (),
+    fence: Fence = NO_FENCE,
 ) -> Judged:
     """All of it.
 
     Args:
         members, read, kept, begun: of read_members.
         settings, now: what is wanted, and the controller's clock.
-        fence, unfenced: of Evidence.
+        fence: what is known of the user's own fence.
     """
     every, opened = read_members(members, read, kept, begun)
     first = {
@@ -134,8 +150,10 @@ def of_results(
         settings=settings,
         now=now,
         salvage=salvage_of(source.host, read),
-        fence=fence,
-        unfenced=unfenced,
+        fence=fence.state,
+        unfenced=fence.failed,
+        fence_ended=fence.ended,
+        host_clock=fence.host_clock,
     )
     if opened:
         return Judged(evidence._replace(last=evidence.kept), opened)

@@ -268,6 +268,15 @@ class HostLook(LogsBegin, total=False):
     msg: str
 
 
+class HostClock(TypedDict):
+    """The clocks of the source's host, and when it was asked for them by the controller's."""
+
+    boot: str
+    monotonic: float
+    wall: float | None
+    asked_at: float
+
+
 class Unread(TypedDict, total=False):
     """What semisync_info returned on a host that it could not read."""
 
@@ -327,12 +336,14 @@ class Fenced(TypedDict):
         words: what was found.
         dead_at: when the source was seen dead.
         failed: hosts on which a task failed, or that one did not reach.
+        ended_at: when they had ended on every host, at the latest; None if they have not run.
     """
 
     case: str | None
     words: str
     dead_at: str | None
     failed: list[str]
+    ended_at: str | None
 
 
 class AppliedAhead(Ahead):
@@ -385,6 +396,7 @@ class Verdict(TypedDict):
     proven_until: str | None
     proven_by_beat: ProvingBeat | None
     seconds_before_end: float | None
+    ended_by: str | None
     assumes: list[str]
 
 
@@ -427,6 +439,7 @@ class Certificate(Judgement, total=False):
 
     proven_by_beat: ProvingBeat | None
     seconds_before_end: float | None
+    ended_by: str | None
     fenced: Fenced | None
     source_seen_at: str | None
     source_ended_at: str | None
@@ -444,6 +457,7 @@ class FailoverPlanned(TypedDict, total=False):
 
     certificate: Certificate
     lives: bool
+    host_clock: HostClock | None
 
 
 class JudgeResult(TypedDict, total=False):

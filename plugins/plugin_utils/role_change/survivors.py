@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
+    HostClock,
     HostLook,
     Received,
     Salvage,
@@ -58,6 +59,9 @@ class Evidence(NamedTuple):
         salvage: what was found of the source's binary log, or in it; None if it was not looked for.
         fence: FENCE_PENDING or FENCE_DONE, or empty if no hook ends the source.
         unfenced: hosts on which a task of that hook failed, or that one did not reach.
+        fence_ended: when its tasks had ended on every host, by the controller's clock and at the
+            latest; None if they have not run.
+        host_clock: what the clocks of the source's host said before that hook, if it answered.
         kept: what was kept of the last look alone.
         beats: host -> the newest rows of the heartbeat that a replica has.
     """
@@ -75,6 +79,8 @@ class Evidence(NamedTuple):
     first: Mapping[str, Received] = MappingProxyType({})
     kept: Look | None = None
     beats: Mapping[str, Sequence[Beat]] = MappingProxyType({})
+    fence_ended: float | None = None
+    host_clock: HostClock | None = None
 
 
 def stamp(moment: float) -> str:
@@ -112,6 +118,26 @@ def unread(evidence: Evidence) -> dict[str, str]:
 
 def is_mariadb(evidence: Evidence) -> bool:
     return any(member.facts["engine"] == "mariadb" for member in readable(evidence.members))
+
+
+def answers(evidence: Evidence) -> str:
+    """What shows that the source lives, in words; empty if nothing does."""
+    source = source_of(evidence.members)
+    reached = [
+        host
+        for host, looked in evidence.looks.items()
+        if source.host in (looked.get("answered") or [])
+    ]
+    if reached:
+        return f"it answers {' and '.join(reached)}"
+    return "it was read" if source.info is not None else ""
+
+
+def seen_dead(evidence: Evidence) -> bool:
+    """Whether the source was seen dead: its host is unreachable, or has no server."""
+    said = evidence.source
+    gone = bool(said.get("unreachable")) or said.get("reason") == "stopped"
+    return gone and not answers(evidence)
 
 
 # C3 and C4

@@ -155,6 +155,25 @@ def test_a_clock_that_is_known_to_be_ahead_says_nothing(ahead, counted):
     assert numbers(beats.signs(evidence)) == counted
 
 
+@pytest.mark.parametrize("known", ["read", "frozen", "fence"])
+def test_a_clock_is_known_to_be_ahead_from_when_a_row_was_there_first(known):
+    # The row names a time 7 s ago, and had been there, or the source was dead, for longer.
+    evidence = of("mysql", beat("mysql", 3, 20, wall=NOW - 7), exact=False)
+    assert numbers(beats.signs(evidence)) == [3]
+    if known == "read":
+        rows = evidence.beats["db2"]
+        looks = {
+            **evidence.looks,
+            "db2": {**evidence.looks["db2"], "beats": rows, "read_at": NOW - 9},
+        }
+        evidence = evidence._replace(looks=looks)
+    elif known == "frozen":
+        evidence = evidence._replace(frozen={"db3": {"stopped": True, "answered_at": NOW - 9}})
+    else:
+        evidence = fenced(evidence, 9)
+    assert numbers(beats.signs(evidence)) == []
+
+
 # What they prove
 
 
@@ -353,6 +372,82 @@ def test_a_host_that_is_gone_is_proven_until_its_last_beat(engine):
     assert busy["proven_until"] == "2026-11-18T11:05:40.000Z"
     assert busy["proven_by_beat"] == {"number": 99, "at": busy["proven_until"], "exact": False}
     assert busy["seconds_before_end"] is None
+
+
+def fenced(evidence, ago, **changes):
+    """A hook had ended so many seconds ago, and its host is gone."""
+    source = {"unreachable": True, "msg": "no route to host"}
+    return evidence._replace(source=source, fence_ended=NOW - ago, **changes)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_end_of_a_hook_bounds_the_end_of_a_host_that_is_gone(engine):
+    # The power was cut 19 s ago, the hook ended 9 or 11 s after the last beat.
+    seen = of(engine, beat(engine, 99, 20), beat(engine, 98, 21), exact=False)
+    done = judged(fenced(seen, 11))
+    assert done["verdict"] == PROVEN, done["reasons"]
+    assert (done["ended_by"], done["seconds_before_end"]) == ("fence", 0.0)
+    assert failover_outcome.failover_lines(done)[0] == (
+        "Nothing that the source confirmed before its end, at 2026-11-18T11:06:29Z at the latest,"
+        " is missing"
+    )
+    fence = "the tasks of semisync_hook_fence had ended db1 at 2026-11-18T11:06:29.000Z, and it"
+    assert any(words.startswith(fence) for words in done["assumes"])
+    clock = "the clock of the host of db1 is not more than 1 s ahead of the controller's"
+    assert clock in done["assumes"]
+    late = judged(fenced(seen, 9))
+    assert (late["verdict"], late["window"]["ended"]) == (WINDOW, True)
+    assert late["window"]["from"] == survivors.stamp(NOW - 10)
+    assert late["window"]["to"] == survivors.stamp(NOW - 9)
+    assert late["seconds_before_end"] == 1.0
+    assert "The source ended at most 1.0 s later" in failover_outcome.failover_lines(late)[0]
+
+
+def test_a_part_of_a_second_is_not_lost_between_beat_and_hook():
+    seen = of("mysql", beat("mysql", 99, 19.1), exact=False)
+    assert judged(fenced(seen, 9.2))["verdict"] == PROVEN
+    assert judged(fenced(seen, 9.0))["verdict"] == WINDOW
+
+
+def test_a_hook_that_did_not_end_the_source_bounds_nothing():
+    seen = of("mysql", beat("mysql", 99, 20), exact=False)
+    failed = judged(fenced(seen, 11, unfenced=["db1"]))
+    assert (failed["verdict"], failed["ended_by"]) == (WINDOW, None)
+    assert not any("semisync_hook_fence" in words for words in failed["assumes"])
+    assert last_look.fenced_at(fenced(seen, 11)) == NOW - 11
+    silent = fenced(seen, 11)._replace(source={"failed": True, "reason": "silent"})
+    assert last_look.fenced_at(silent) is None
+    looks = {**seen.looks, "db2": {**seen.looks["db2"], "answered": ["db1", "db3"]}}
+    assert last_look.fenced_at(fenced(seen, 11)._replace(looks=looks)) is None
+
+
+def test_a_host_that_says_when_its_server_ended_counts_before_the_hook():
+    seen = killed(fenced(of("mysql", beat("mysql", 99, 20)), 11), ago=5.0)
+    assert last_look.end_of(seen) == (NOW - 5, "host")
+    assert judged(seen)["verdict"] == WINDOW
+    assert judged(killed(seen, ago=12.0))["verdict"] == PROVEN
+
+
+@pytest.mark.parametrize(
+    "monotonic,wall,ago",
+    [
+        # A beat before the host was asked, and one after it.
+        (MONOTONIC - 15, NOW - 15, 20),
+        (MONOTONIC - 30, NOW - 30, 20),
+        # Its wall clock is wrong, which does not matter.
+        (MONOTONIC - 30, NOW + 500, 20),
+        # It slept between beat and question.
+        (MONOTONIC - 15, NOW + 45, 80),
+    ],
+)
+def test_clocks_that_a_host_named_before_it_was_fenced_say_when_a_beat_was(monotonic, wall, ago):
+    asked = NOW - (MONOTONIC - monotonic)
+    clocks = {"boot": BOOT, "monotonic": monotonic, "wall": wall, "asked_at": asked}
+    evidence = of("mysql", beat("mysql", 99, 20), exact=False)._replace(host_clock=clocks)
+    sign = beats.signs(evidence)[0]
+    assert (NOW - sign.at, sign.exact) == (ago, True)
+    other = evidence._replace(host_clock={**clocks, "boot": "before"})
+    assert not beats.signs(other)[0].exact
 
 
 def test_how_far_a_clock_may_be_ahead_is_said():

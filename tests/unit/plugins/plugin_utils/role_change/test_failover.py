@@ -291,6 +291,39 @@ def test_a_source_that_lives_is_ended_by_consent_and_a_hook_and_then_seen_dead(r
     assert kept["fenced"]["dead_at"] == survivors.stamp(remnants.NOW)
 
 
+@pytest.mark.parametrize("lives,ended", [(False, 0.001), (True, -3.999)])
+def test_a_hook_had_ended_before_any_host_was_asked_or_judged_after_it(
+    run, monkeypatch, lives, ended
+):
+    if lives:
+        revive(run)
+    run.plan(**HOOKED)
+    run.values["db1"]["info"] = UNREAD
+    for host, asked in (("db2", 4), ("db3", 2)):
+        run.values[host]["info"]["look"]["asked_at"] = remnants.NOW - asked
+    for number, host in enumerate(run.values):
+        # Ansible does not begin a task on every host at once.
+        monkeypatch.setattr(time, "time", lambda number=number: remnants.NOW + number)
+        run.values[host][PLANNED] = run.step("plan", host, fenced=True, **HOOKED)
+    run.freeze()
+    run.judge(fenced=True, **HOOKED)
+    for host in run.values:
+        kept = run.values[host][JUDGED]["certificate"]
+        assert kept["fenced"]["ended_at"] == survivors.stamp_of(remnants.NOW + ended)
+        assert (kept["source_ended_at"], kept["ended_by"]) == (kept["fenced"]["ended_at"], "fence")
+
+
+def test_the_clocks_of_a_host_that_is_fenced_are_kept_from_before(run):
+    run.plan(**HOOKED)
+    clocks = {"boot": "one", "monotonic": 700.0, "wall": remnants.NOW, "asked_at": remnants.NOW}
+    run.values["db1"]["info"] = {**UNREAD, "look": {**clocks, "ended": None}}
+    assert run.plan(**HOOKED)["host_clock"] == clocks
+    run.values["db1"]["info"] = {"unreachable": True, "msg": "no route to host"}
+    # Each plan after it has them, too.
+    assert run.plan(fenced=True, **HOOKED)["host_clock"] == clocks
+    assert run.plan(fenced=True, **HOOKED)["host_clock"] == clocks
+
+
 def test_a_dead_source_s_hook_runs_and_nobody_looks_once_more(run):
     assert not run.plan(hook_fence="/hooks/power.yml")["lives"]
     assert "fence: the tasks of semisync_hook_fence run first. logical" in run.said[-1]
@@ -300,7 +333,13 @@ def test_a_dead_source_s_hook_runs_and_nobody_looks_once_more(run):
     assert run.said == []
     run.freeze()
     kept = run.judge(fenced=True, hook_fence="/hooks/power.yml")["certificate"]
-    assert kept["fenced"] == {"case": None, "words": "", "dead_at": None, "failed": []}
+    assert kept["fenced"] == {
+        "case": None,
+        "words": "",
+        "dead_at": None,
+        "failed": [],
+        "ended_at": survivors.stamp_of(remnants.NOW + 0.001),
+    }
 
 
 def test_the_word_of_a_fence_that_ended_well_is_enough_for_a_source_of_which_nothing_is_known(run):
@@ -317,6 +356,8 @@ def test_the_word_of_a_fence_that_ended_well_is_enough_for_a_source_of_which_not
     kept = judged["certificate"]
     assert judged["go"] and kept["accepted"] == ["source_unclear"]
     assert kept["fenced"]["dead_at"] is None
+    # It had ended well, and the source was not seen dead after it.
+    assert (kept["source_ended_at"], kept["ended_by"]) == (None, None)
     assert (
         "no answer" in kept["fenced"]["words"] and "rests on the tasks" in kept["fenced"]["words"]
     )
@@ -338,6 +379,7 @@ def test_a_hook_that_failed_has_fenced_nobody_and_that_is_accepted_by_name(run):
     run.freeze()
     kept = run.judge(fenced=True, **hook)["certificate"]
     assert (kept["accepted"], kept["fenced"]["failed"]) == (["unfenced"], ["db1"])
+    assert (kept["source_ended_at"], kept["ended_by"]) == (None, None)
 
 
 def test_a_replica_that_one_of_the_user_s_tasks_failed_on_was_not_asked_to_stop(run):
