@@ -111,7 +111,8 @@ def source_problems(members: list[Member]) -> list[str]:
     if decided.interrupted:
         return [
             *decided.problems,
-            f"{decided.interrupted}; run switchover.yml again, which finishes it or rolls it back,"
+            f"{decided.interrupted}; run switchover.yml again: it completes the switchover or"
+            " rolls it back,"
             " and says what to do if a host of it is lost for good",
         ]
     return decided.problems

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that keeps a replica from taking over, each with a name: what was found, the way out,
-and whether the operator may accept what it costs.
+"""The cases that keep a replica from being promoted. Each has a name: what was found, what to do,
+and whether the operator may accept the cost.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Case(NamedTuple):
     Attributes:
         name: as in semisync_failover_accept.
         words: what was found.
-        remedy: the way out.
+        remedy: what to do.
         acceptable: whether it can be accepted.
     """
 
@@ -73,7 +73,7 @@ class Decision(NamedTuple):
     """What a step decides, once, from all that is known.
 
     Attributes:
-        chosen: the replica that takes over, or would; None if none can.
+        chosen: the replica to promote, as far as the cases allow it; None if none can be promoted.
         cases: every case, also those that are accepted.
         accepted: the names that the operator gave.
         stuck: replicas whose IO thread could not be stopped, which cannot be accepted.
@@ -96,7 +96,7 @@ def decide(
     accepted: Collection[str] = (),
     stuck: Collection[Case] = (),
 ) -> Decision:
-    """Which replica takes over, and everything that keeps it from that."""
+    """Which replica to promote, and every case against it."""
     chosen = candidate_of(evidence)
     return Decision(chosen, cases(evidence, chosen), accepted, stuck)
 
@@ -127,7 +127,7 @@ def cases(evidence: Evidence, chosen: Member | None) -> list[Case]:
 
 
 def of_source(evidence: Evidence) -> Iterator[Case]:
-    """The source must be dead: with a live one it is a switchover, unless a hook ends it."""
+    """The source must be dead, unless a hook kills it: with a live source, use a switchover."""
     source, fence = source_of(evidence.members), evidence.fence
     ends, answers = FENCES.get(fence, ""), survivors.answers(evidence)
     if answers:
@@ -144,16 +144,16 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             f"{source.host}: the source is not known to be dead ({source.error})",
             "include its host in the run: it must be unreachable, or report that nothing listens;"
             f" if its server hangs, power it off or kill it (SIGKILL){ends}",
-            # Successful tasks are the operator's word that it is dead; nothing shows that it is
-            # alive.
+            # If the tasks succeeded, the operator vouches that it is dead, and nothing shows that
+            # it is alive.
             fence == survivors.FENCE_PENDING
             or (fence == survivors.FENCE_DONE and not evidence.unfenced),
         )
 
 
 def of_living(evidence: Evidence) -> Case | None:
-    """The case of a source that may be alive, and that may have been fenced; None if it is dead, or
-    no hook is left to end it.
+    """The case of a source that may be alive, and may have been fenced; None if it is dead, or no
+    hook is left that kills it.
     """
     return next((case for case in of_source(evidence) if case.acceptable), None)
 
@@ -171,7 +171,7 @@ def of_fence(evidence: Evidence) -> Iterator[Case]:
 
 
 def of_sides(evidence: Evidence) -> Iterator[Case]:
-    """The source must be clear, and no other server may take writes."""
+    """It must be clear which server is the source, and no other may accept writes."""
     decided, source = current_source.decide(evidence.members), source_of(evidence.members)
     closed = interrupted_switchover.closed_by_hand(evidence.members, decided.row)
     remedy = "docs/operations.md says how to make it clear"
@@ -208,8 +208,8 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
         if not survivors.by_gtid(member):
             yield Case(
                 f"by_file:{member.host}",
-                f"{member.host} follows by file and position: what it would lack under another"
-                " source is not known",
+                f"{member.host} follows by file and position: what it would lack after it follows"
+                " another source is not known",
                 "run gtid.yml, which enables GTIDs, while the source lives",
             )
     row, _differ = current_source.newest_row(evidence.members)
@@ -226,9 +226,9 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
                 + (", and so is its IO thread" if both else "")
                 + ": when both are stopped, starting either one discards what was received"
                 " (MDEV-4698)",
-                "take it out of the cluster; its relay logs have what it has not applied"
+                "remove it from the cluster; its relay logs have what it has not applied"
                 if both
-                else "START SLAVE SQL_THREAD while its IO thread still tries to connect",
+                else "run START SLAVE SQL_THREAD there while its IO thread still tries to connect",
             )
     for host, looked in evidence.looks.items():
         if looked.get("running"):
@@ -236,8 +236,8 @@ def of_measure(evidence: Evidence) -> Iterator[Case]:
             yield Case(
                 f"busy:{host}",
                 f"{host}: another role change is in progress: {has} holds its lock",
-                "wait until it has ended. If you know that there is none, accept this, which kills"
-                " that connection",
+                "wait until it ends. If you are sure that there is none, accept this: the"
+                " connection is killed",
                 True,
             )
 
@@ -264,7 +264,7 @@ def of_reading(evidence: Evidence) -> Iterator[Case]:
 
 
 def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
-    """Cases 5 and 6: read, but not with all that it acknowledged."""
+    """Cases 5 and 6: it was read, but may have lost what it acknowledged."""
     if relay_logs.enough(evidence):
         return
     for member in survivors.readable(evidence.members):
@@ -273,16 +273,16 @@ def of_relay_logs(evidence: Evidence) -> Iterator[Case]:
             yield Case(
                 f"restarted:{member.host}",
                 f"{member.host} may have lost what it acknowledged: {words}",
-                "only the source's disk, if it can be read, still has it",
+                "recover it from the source's disk, if that is readable",
                 True,
             )
 
 
 def of_past(evidence: Evidence) -> Iterator[Case]:
-    """Case 1: what the source confirmed alone, unless its binary log has it."""
+    """Case 1: what the source confirmed without a replica, unless its binary log is read."""
     ahead = evidence.fence == survivors.FENCE_PENDING and of_living(evidence)
     if ahead and evidence.settings.get("failover_salvage"):
-        # Its log can be read after the fence, and this is judged once more then.
+        # Its log can be read after the fence; then this is judged again.
         return
     wrong = source_log.problem(evidence)
     if wrong:
@@ -296,7 +296,7 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
         yield Case(
             "unwatched",
             f"it is not known whether {source} confirmed commits alone: {blind}",
-            "its error log says whether semi-sync was switched off; run verify.yml from cron",
+            "look in its error log whether semi-sync was switched off; run verify.yml from cron",
             True,
         )
     elif unknown or (lapse and lapse.known):
@@ -304,8 +304,8 @@ def of_past(evidence: Evidence) -> Iterator[Case]:
         yield Case(
             "degraded",
             f"{source} was degraded {since}: what it confirmed from then on may be on no replica",
-            "read its binary log (semisync_failover_salvage), if its disk can be read, before it is"
-            " started",
+            "before you start it, read its binary log (semisync_failover_salvage), if its disk is"
+            " readable",
             True,
         )
 
@@ -319,7 +319,7 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
             yield Case(
                 f"errant:{member.host}",
                 f"{member.host} has transactions that it wrote itself: {own}",
-                "every server would get them, or none: find out what they are",
+                "after a promotion every server would get them; find out what they are",
                 True,
             )
     gone = source_log.gone(evidence)
@@ -345,7 +345,7 @@ def of_sets(evidence: Evidence) -> Iterator[Case]:
         yield Case(
             "incomparable",
             f"no replica has everything: {'; '.join(survivors.differences(evidence))}",
-            "read what each has alone from its binary or relay log, and decide which to keep",
+            "read from its binary or relay log what only it has, and decide which replica to keep",
         )
 
 
@@ -355,7 +355,7 @@ def left_alone(
     followers: int,
     needed: int,
 ) -> Case:
-    """Too few replicas would acknowledge what the chosen one commits."""
+    """Too few replicas would acknowledge the candidate's commits."""
     others = left_behind(evidence, chosen)
     why = "; ".join(f"{host}: {words}" for host, words in sorted(others.items()))
     return Case(
@@ -368,7 +368,7 @@ def left_alone(
 
 
 def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
-    """Which replica can take over, and which would acknowledge then."""
+    """Which replica can be promoted, and which would acknowledge then."""
     best, wanted = survivors.supersets(evidence), evidence.settings["failover_to"]
     if not best:
         return
@@ -386,7 +386,7 @@ def of_chosen(evidence: Evidence, chosen: Member | None) -> Iterator[Case]:
             yield Case(
                 f"unusable:{host}",
                 f"{host} has everything, but cannot take over: {words}",
-                "repair that; do not restart its server before everything is applied",
+                "repair that; do not restart its server until it has applied everything",
             )
         return
     followers = followers_of(evidence, chosen)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is proven of a failover, in one of three verdicts, and how it is kept and shown."""
+"""What is proven about a failover: one of three verdicts, how it is stored and shown."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ VERDICTS = (PROVEN, WINDOW, NOT_PROVEN)
 FILE = "certificate.json"
 DAY = 86400
 LIVES_ON = ", and longer if its server was not dead by then"
-# What a run relies on to go on if the source was not seen dead.
+# Why a run goes on if the source was not seen dead.
 WORD = (
-    "; that it is dead rests on the tasks of semisync_hook_fence, which succeeded, and on the"
-    " operator who accepted this"
+    "; that it is dead was not seen: the tasks of semisync_hook_fence succeeded, and the operator"
+    " accepted this"
 )
 
 
@@ -82,7 +82,7 @@ def failover_verdict(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
 
 
 class Until(NamedTuple):
-    """Before which moment nothing that was confirmed is missing, and the beat that shows it."""
+    """The moment before which no confirmed commit is missing, and the beat that shows it."""
 
     at: str | None
     beat: ProvingBeat | None = None
@@ -94,7 +94,7 @@ def until(
     lapse: last_look.Window | None,
     rows: list[PremiseRow],
 ) -> Until:
-    """That moment; None if neither a look nor a beat tells."""
+    """That moment; None if neither a look nor a beat shows it."""
     if verdict == PROVEN:
         died = last_look.end_of(evidence)[0]
         return Until(survivors.stamp(evidence.now if died is None else died))
@@ -126,7 +126,7 @@ def before_end(
     if died is None or moment is None:
         return None
     if verdict == PROVEN:
-        # It is the end, by its whole second.
+        # The end itself, which is known to the second.
         return 0.0
     return round(max(0.0, died - survivors.moment_of(moment)), 3)
 
@@ -171,7 +171,7 @@ def verdict_line(judged: Verdict | Certificate) -> str:
 
 
 def lives_accepted(evidence: Evidence, decision: cases.Decision) -> cases.Case | None:
-    """The case of a live source, if it was accepted."""
+    """The case of a source that is alive, if it was accepted."""
     lives = next(cases.of_source(evidence), None)
     return lives if lives and lives.acceptable and lives.name in decision.accepted else None
 
@@ -181,7 +181,7 @@ def fenced_by(
     decision: cases.Decision,
     fenced: Fenced | None,
 ) -> Fenced | None:
-    """What the certificate says of fencing: a source that lives and is accepted comes first."""
+    """What the certificate says about fencing; an accepted live source comes first."""
     lives = lives_accepted(evidence, decision)
     if lives:
         words = lives.words + (WORD if evidence.fence == survivors.FENCE_DONE else "")
@@ -264,7 +264,8 @@ def record(
 
 
 def renewed(kept: Certificate, evidence: Evidence) -> Certificate:
-    """The same certificate by beats that showed only once the candidate had applied everything.
+    """The same certificate with beats that were readable only after the candidate had applied
+    everything.
 
     Args:
         evidence: that of the certificate, with these beats.
@@ -285,27 +286,27 @@ def why(evidence: Evidence, chosen: Member | None) -> str:
     if not chosen:
         return "no replica can take over"
     if evidence.settings["failover_to"] == chosen.host:
-        return "it is named, and lacks nothing that another has received"
+        return "it was named by the operator, and lacks nothing that another replica received"
     estimate = backlog.of_member(chosen)
     left = backlog.estimate_text(estimate) if estimate else f"{survivors.to_apply(chosen)} to apply"
-    return f"it lacks nothing that another has received, and has {left}"
+    return f"it lacks nothing that another replica received, and has {left}"
 
 
 def fence_words(evidence: Evidence) -> str:
-    """What keeps the old source from confirming more."""
+    """What keeps the old source from confirming more commits."""
     source = source_of(evidence.members).host
     lives = next(cases.of_source(evidence), None)
     words = {
         survivors.FENCE_PENDING: "fence: the tasks of semisync_hook_fence run first"
         + (f", and {source} must be dead then. " if lives else ". "),
-        survivors.FENCE_DONE: "fence: the tasks of semisync_hook_fence have run, and"
-        + (f" {source} was not seen dead. " if lives else f" {source} does not answer. "),
+        survivors.FENCE_DONE: "fence: the tasks of semisync_hook_fence have run:"
+        + (f" {source} was not seen dead. " if lives else f" {source} does not respond. "),
     }
     return words.get(evidence.fence, "") + logical_fence_words(evidence)
 
 
 def logical_fence_words(evidence: Evidence) -> str:
-    """The same, of what no power switch does."""
+    """The same for a source that no hook powers off."""
     last = last_look.look_at_source(evidence)
     source = source_of(evidence.members).host
     if not last.get("timeout"):

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step of a switchover, a failover or a rejoin works with: the hosts of its cluster, the
-settings, what earlier steps returned, the cluster's folder of results, and which host shows them.
+"""What a step of a switchover, a failover or a rejoin works with: the cluster's hosts, the
+settings, what earlier steps returned, the cluster's results folder, and which host reports.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ class RunContext:
         cluster.refuse(self.task_vars, self.name, self.members, wrong)
 
     def in_play(self, host: str) -> bool:
-        """Whether a host is still in the play: no task failed on it."""
+        """Whether a host is still in the play, because no task failed on it."""
         return host in self.task_vars["ansible_play_hosts"]
 
     # What earlier steps returned
@@ -327,7 +327,7 @@ class RunContext:
 
     @property
     def token(self) -> str:
-        """The mark of this run: the same on all hosts of the cluster, different in each run."""
+        """This run's token: the same on all hosts of the cluster, different in each run."""
         made = secrets.token_hex(4)
         path = local_file(f"token-{self.name.encode().hex()[:100]}")
         try:
@@ -338,20 +338,20 @@ class RunContext:
         return made
 
     def hand_over(self, name: str, payload: str) -> None:
-        """Keep client rows for a task on another host, outside all results and logs."""
+        """Hand client rows to a task on another host, without writing them to results or logs."""
         handle = os.open(local_file(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="ascii") as stream:
             stream.write(payload)
 
     def handed_over(self, name: str) -> str:
-        """Read them on that other host."""
+        """Read them there."""
         with open(local_file(name), encoding="ascii") as stream:
             return stream.read()
 
     # Which host speaks
 
     def speaks(self, members: Sequence[Member] = ()) -> bool:
-        """Whether this host is the one that shows and keeps what all have decided.
+        """Whether this host shows and stores what all have decided.
 
         Args:
             members: one of these speaks; the whole cluster by default.
@@ -382,11 +382,11 @@ def plain_value(value: object) -> object:
 
 
 def forks_problem(members: Sequence[Member]) -> list[str]:
-    """Why Ansible would not run a step on all hosts at once; empty if it would."""
+    """Why Ansible would not run a step on all hosts at the same time; empty if it would."""
     number = int(context.CLIARGS.get("forks") or constants.DEFAULT_FORKS)
     if number >= len(members):
         return []
     return [
-        f"Ansible works on {number} hosts at the same time (forks), and a switchover must on all"
-        f" {len(members)} of its cluster; say --forks {len(members)}"
+        f"Ansible works on {number} hosts at a time (forks), but a switchover needs all"
+        f" {len(members)} hosts of its cluster at once: pass --forks {len(members)}"
     ]

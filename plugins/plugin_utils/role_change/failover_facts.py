@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step of failover.yml is judged by, out of what earlier steps returned and earlier runs
-kept.
+"""The evidence for a step of failover.yml: what earlier steps returned, and what earlier runs
+stored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
-# By which earlier steps a step goes. A first look that is taken again makes those of before old.
+# The earlier steps that a step uses. When the first look is repeated, the results before it no
+# longer count.
 EARLIER = {
     "plan": ("reach",),
     "salvage": ("reach", "freeze"),
@@ -63,7 +64,7 @@ def gather(run: RunContext) -> Facts:
         RefusedError: the inventory is wrong, or Ansible works on too few hosts at a time.
     """
     run.take_members()
-    # After the failover of a pair no host is left beside the new source.
+    # After the failover of a pair, the new source is the only host left.
     run.refuse(run.inventory_problems(alone=run.options.settled))
     fenced = fenced_of(run)
     judged = readings.of_results(
@@ -105,7 +106,9 @@ def step_results(run: RunContext) -> Read:
 
 
 def fence(run: RunContext) -> str:
-    """Whether a hook is still to end the source, or has run; once it was seen dead, neither."""
+    """Whether a hook is still to kill the source, or has run; neither, once the source was seen
+    dead.
+    """
     if not run.own.get("hook_fence"):
         return ""
     if run.step == "plan":
@@ -115,7 +118,7 @@ def fence(run: RunContext) -> str:
 
 
 def fence_seen(run: RunContext) -> Fenced | None:
-    """What the plan of before has kept of those tasks. Every host has seen that they had ended: the
+    """What the plan before those tasks recorded about them. Every host has seen that they had ended: the
     earliest of these moments counts.
     """
     if run.step not in ("judge", "report") and not run.options.fenced:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What became of a failover, from what its parts said: the certificate completed."""
+"""The outcome of a failover, from the results of its parts: it completes the certificate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 
 
 class NoBeat(TypedDict):
-    """What a certificate says of a beat, if none counts."""
+    """The fields of a certificate if no beat counts."""
 
     proven_by_beat: None
     seconds_before_end: None
@@ -50,7 +50,7 @@ TITLES = {
 
 
 def not_frozen(evidence: survivors.Evidence) -> list[Case]:
-    """Replicas whose IO thread could not be stopped, so that they may acknowledge still."""
+    """Replicas whose IO thread could not be stopped, and which may still acknowledge."""
     frozen = evidence.frozen or {}
     return [
         Case(
@@ -66,7 +66,7 @@ def not_frozen(evidence: survivors.Evidence) -> list[Case]:
 def why_not(stopped: Stopped | None) -> str:
     """Why an IO thread runs that should have been stopped."""
     if not stopped:
-        return "its step did not run, because a task of yours failed there, see above"
+        return "its step did not run, because one of your own tasks failed there (see above)"
     return str(stopped.get("msg") or "it runs")
 
 
@@ -189,8 +189,8 @@ def until_second(moment: str | None) -> str | None:
 
 
 def ahead_of(target: PartResult) -> AppliedAhead | None:
-    """How the target applied its backlog, and whether it was careful with its disk again before it
-    opened; None if there was little.
+    """How the target applied its backlog, and whether its durability settings were restored before
+    it accepted writes; None if the backlog was small.
     """
     ahead = target.get("ahead")
     if not ahead:
@@ -208,7 +208,11 @@ def ahead_words(kept: Certificate) -> list[str]:
     words = f"  {kept['to']} applied {ahead['transactions']} transactions in {ahead['seconds']} s"
     if ahead["relaxed"]:
         listed = ", ".join(f"{name} = {value}" for name, value in ahead["relaxed"].items())
-        end = "put back before it opened" if ahead["careful_again"] else "NOT SEEN TO BE PUT BACK"
+        end = (
+            "restored before it accepted writes"
+            if ahead["careful_again"]
+            else "NOT CONFIRMED AS RESTORED"
+        )
         words += f", with {listed} (semisync_failover_fast_apply), {end}"
     return [words]
 
@@ -229,7 +233,7 @@ def shown(row: PremiseRow, target: PartResult) -> PremiseRow:
 
 
 def judged(done: Certificate) -> Certificate:
-    """The verdict again, now that the pending premises are shown, or are known not to be."""
+    """The verdict again, now that the pending premises were shown, or failed."""
     awaited = [
         row
         for row in done["premises"]
@@ -261,7 +265,7 @@ def judged(done: Certificate) -> Certificate:
 
 
 def failover_lines(kept: Certificate) -> list[str]:
-    """A certificate at the end, for people."""
+    """The final certificate as text."""
     first = certificate.until_words(kept) if kept["outcome"] == DONE else ""
     lines = [first] if first else []
     lines += [
@@ -278,8 +282,8 @@ def failover_lines(kept: Certificate) -> list[str]:
     ]
     lines += [f"  {host} is left out: {words}" for host, words in kept["left_behind"].items()]
     lines.append(
-        f"  {kept['from']} is quarantined: it may have commits that no other host has. Do not start"
-        " it as it is, and keep writers away from it"
+        f"  {kept['from']} is quarantined: it may have commits that no other host has. Do not"
+        " start it, and keep writers away from it"
     )
     return [*lines, f"  VERDICT {certificate.verdict_line(kept)}"]
 
@@ -296,8 +300,8 @@ def failover_failure(kept: Certificate, parts: Parts) -> str:
         return f"{where}: everything was undone, no replica took over: {kept['reason']}"
     if kept["outcome"] != DONE:
         return (
-            f"{where}: it is not known whether {target} took over: {kept['reason']}. Check"
-            f" read_only there before you do anything else"
+            f"{where}: it is not known whether {target} took over: {kept['reason']}. First check"
+            " read_only there"
         )
     left = switchover_outcome.left_over(parts)
     if left:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each host is given to do when a replica takes over from a dead source."""
+"""What each host has to do when a replica is promoted in place of a dead source."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
-# Transactions that are applied before a line about it could be read.
+# A backlog of this many transactions is applied before anyone could read a progress line.
 FEW = 200
 
 
 def source_id(members: list[Member]) -> str:
-    """What the journal knows the dead source by: its followers know it, or the newest row does. It
-    is no server that was read: a replica that was moved within an interrupted switchover knows
-    another, and what this says is held from then on.
+    """The dead source's identity in the journal, from its followers or the newest row. It is never
+    a server that was read: a replica that an interrupted switchover moved knows another one, and
+    the server named here is quarantined.
     """
     source = source_of(members)
     read = [member for member in members if member.info is not None]
@@ -73,7 +73,7 @@ def source_id(members: list[Member]) -> str:
 
 
 class Common(NamedTuple):
-    """What all hosts are told alike.
+    """What is the same for all hosts.
 
     Attributes:
         mode: switch; or finish, if the target takes writes already.
@@ -105,7 +105,7 @@ def failover_part(
     to_apply: int = 0,
     held: bool = False,
 ) -> FailoverPlan:
-    """What one host is given, without the password.
+    """The plan of one host, without the password.
 
     Args:
         chosen, followers: who takes over, and who will follow it.
@@ -216,8 +216,9 @@ def relaxed(
     settings: Settings,
     to_apply: int,
 ) -> dict[str, str]:
-    """What is relaxed while the candidate applies, with the values that are put back: nothing if
-    it was not asked for, it has little to apply, or is not careful anyway.
+    """The durability settings that are relaxed while the candidate applies, with the values to
+    restore. Empty if this was not requested, if little is left to apply, or if they are relaxed
+    already.
     """
     if not settings["failover_fast_apply"] or to_apply < FEW:
         return {}
@@ -231,8 +232,8 @@ def apply_ahead(
     on_host: Callable[[FailoverPlan], RoundResult],
     say: Callable[[str], None],
 ) -> Ahead | None:
-    """Let the target apply what it has while its progress is told; its part does the rest, and says
-    what is wrong. What the certificate says of that, or None if there was little.
+    """Let the target apply its backlog and report the progress; its part does the rest and reports
+    errors. Returns the certificate's fields about that, or None if the backlog was small.
 
     Args:
         plan: what its part is given.
@@ -265,7 +266,7 @@ def progress(
     result: RoundResult,
     seconds: float,
 ) -> str:
-    """How far a candidate is, in a line.
+    """A candidate's progress as a line.
 
     Args:
         result: of a round.
@@ -292,7 +293,7 @@ def failover_statements(
     schema: str,
     wait_count: int,
 ) -> list[Statement]:
-    """Every statement in its order, with its host, as far as it is known beforehand.
+    """Every statement in order, with its host, as far as it is known in advance.
 
     Args:
         others: replicas that are read and will not follow.

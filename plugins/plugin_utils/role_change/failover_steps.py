@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the steps of a failover do; their order is in failover.py."""
+"""The steps of a failover; failover.py has their order."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
-# What a run has done that refuses: the tasks of semisync_hook_fence are the user's.
+# What a refused run has already done: the tasks of semisync_hook_fence are the user's.
 UNTOUCHED = {
     "": "Nothing was changed",
     survivors.FENCE_PENDING: "Nothing was changed",
@@ -77,8 +77,8 @@ UNTOUCHED = {
 
 
 def first_look(run: RunContext) -> FirstLookPlan:
-    """What the first look at a host asks: all that a failover asks of any host."""
-    # What was registered before this is old: only their addresses count.
+    """The first look at a host: everything that a failover reads on any host."""
+    # Results registered before this are outdated: only the addresses count.
     _name, members = cluster.known_members(run.task_vars, "")
     last = run.last_look()
     places = [
@@ -122,7 +122,7 @@ def untried(run: RunContext, facts: Facts) -> ReachPlan:
     members = facts.evidence.members
     left = peers.untried(readings.others_of(members, run.mine), tried)
     if not left or not is_replica(run):
-        raise NotMeantError("all have been tried")
+        raise NotMeantError("every peer was tried")
     return ReachPlan(
         [Place(one.address, one.port, one.tls, host=one.host) for one in left],
         run.own["replication_user"],
@@ -134,7 +134,7 @@ def io_thread(run: RunContext, facts: Facts) -> IoThreadPlan:
     it, if it lives.
     """
     if not is_replica(run):
-        raise NotMeantError("it is no replica that was read")
+        raise NotMeantError("it is not a replica that was read")
     opened = facts.opened
     if opened and interrupted_failover.follows(opened, run.mine):
         raise NotMeantError(f"{opened.target.host} takes writes")
@@ -142,10 +142,10 @@ def io_thread(run: RunContext, facts: Facts) -> IoThreadPlan:
 
 
 def stopped_in_vain(run: RunContext) -> IoThreadPlan:
-    """What starts the IO thread again that this run has stopped."""
+    """The plan that restarts the IO thread which this run stopped."""
     stopped = run.result_of(FAILOVER_FREEZE).get("changed")
     if run.host in (judged(run).get("hosts") or {}) or not stopped:
-        raise NotMeantError("there is nothing to put back")
+        raise NotMeantError("there is nothing to restore")
     return IoThreadPlan(run.token)
 
 
@@ -157,12 +157,12 @@ def plan(
     facts: Facts,
     decision: cases.Decision,
 ) -> dict[str, object]:
-    """The certificate as far as it can be had then; a refusal is kept."""
+    """The certificate as far as it is known; a refusal is stored."""
     evidence, refused = facts.evidence, decision.refused
     kept = certificate.record(run.name, run.token, evidence, decision, facts.fenced)
     if decision.chosen:
         kept["statements"] = statements_of_run(run, evidence, decision.chosen)
-    # Of a source that was dead before its fence all of it has been said.
+    # If the source was dead before the fence, everything was shown already.
     fenced = kept.get("fenced")
     anew = evidence.fence != survivors.FENCE_DONE or refused or (fenced and fenced["case"])
     if run.speaks() and anew:
@@ -175,7 +175,7 @@ def plan(
         save_certificate(run, kept)
         words = certificate.refusal_message(run.name, refused)
         raise cluster.RefusedError(f"{UNTOUCHED[evidence.fence]}. {words}")
-    # Whether it has to be seen dead before anything is touched.
+    # Whether it must be seen dead before anything is changed.
     lives = evidence.fence == survivors.FENCE_PENDING and bool(fenced)
     if lives and run.speaks():
         run.keep_look(run.members)
@@ -195,7 +195,7 @@ def host_clock(evidence: Evidence) -> HostClock | None:
 
 
 def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
-    """The same of a failover whose target takes writes already."""
+    """The same for a failover whose target accepts writes already."""
     opened, evidence = interrupted(facts), facts.evidence
     wrong = interrupted_failover.finish_problems(opened, run.members)
     if member.source_of(run.members) is not opened.target:
@@ -205,8 +205,8 @@ def plan_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
     if run.speaks() and evidence.fence != survivors.FENCE_DONE:
         run.say(
             [
-                f"Failover of cluster {run.name} from {opened.source} was interrupted when"
-                f" {opened.target.host} took writes already: what is left of it is done"
+                f"Failover of cluster {run.name} from {opened.source} was interrupted after"
+                f" {opened.target.host} was opened: the remaining steps are done now"
             ]
         )
     return {"changed": False, "certificate": kept}
@@ -224,7 +224,7 @@ def statements_of_run(
     evidence: Evidence,
     chosen: Member,
 ) -> list[Statement]:
-    """Every statement that is known beforehand."""
+    """Every statement that is known in advance."""
     followers = successor.followers_of(evidence, chosen)
     others = [
         one for one in survivors.readable(run.members) if one is not chosen and one not in followers
@@ -246,7 +246,7 @@ def keep_stopped(run: RunContext) -> None:
 
 
 def others_wait(run: RunContext) -> contextlib.AbstractContextManager[None]:
-    """Let the other hosts know that this one reads."""
+    """Tell the other hosts that this one reads."""
     return contextlib.nullcontext() if run.check_mode else io_threads.at_work(run.token)
 
 
@@ -280,7 +280,7 @@ def judged_failover(
     facts: Facts,
     decision: cases.Decision,
 ) -> dict[str, object]:
-    """It, with the certificate of what was read after the stop."""
+    """The same, with the certificate of what was read after the stop."""
     evidence, refused = facts.evidence, decision.refused
     if refused:
         decision = decision._replace(chosen=None)
@@ -291,14 +291,14 @@ def judged_failover(
         kept["reason"] = certificate.refusal_message(run.name, refused)
         return {"changed": False, "go": False, "hosts": {}, "certificate": kept}
     if run.speaks():
-        # For a later run that finishes this one.
+        # For a later run that completes this one.
         run.keep(results.BEGUN, {**kept, "outcome": BEGUN})
     hosts = failover_plan.parts(evidence, chosen, run.token, kept["verdict"], kept["salvage"])
     return going(hosts, kept)
 
 
 def judge_the_rest(run: RunContext, facts: Facts) -> dict[str, object]:
-    """The same of a failover whose target takes writes already."""
+    """The same for a failover whose target accepts writes already."""
     opened, evidence = interrupted(facts), facts.evidence
     kept = interrupted_failover.certificate_of(opened, run.name, run.token, evidence.now)
     run.refuse(
@@ -358,14 +358,14 @@ def with_last_beats(
     facts: Facts,
     parts: Parts,
 ) -> Certificate:
-    """The certificate, judged once more if the target had beats that showed only when it had
+    """The certificate; judged again if the target had beats that were readable only after it had
     applied everything.
     """
     told = parts.get(kept["to"] or "") or {}
     if facts.opened or told.get("beats") is None or not told["beats"]:
         return kept
     evidence = facts.evidence
-    # The moment of its judgement, and not of this report, bounds the source's end.
+    # The source ended before the certificate was judged, not before this report.
     known = evidence._replace(
         now=survivors.moment_of(kept["at"]) + 1,
         beats={**evidence.beats, str(kept["to"]): told["beats"]},
@@ -377,7 +377,7 @@ def report(run: RunContext, facts: Facts) -> dict[str, object]:
     """Show and keep the outcome; fail if no replica took over."""
     kept, hosts = judged(run).get("certificate"), judged(run).get("hosts")
     if not kept:
-        return {"failed": True, "msg": "nothing was judged; what failed is said above"}
+        return {"failed": True, "msg": "nothing was judged: see the error above"}
     parts = run.parts_of(hosts or {})
     options, accepted = run.options, run.own["failover_accept"]
     kept = with_last_beats(kept, facts, parts)

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A failover that was interrupted when its target took writes already: there is no way back, and
-what is left can be done. The certificate of what was judged then is still true.
+"""A failover that was interrupted after its target was opened. It cannot be undone, only completed;
+the certificate that was judged then still holds.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivor
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
 
-# Of a certificate whose failover has not said what became of it.
+# Of a certificate whose failover reported no outcome.
 
 
 class Opened(NamedTuple):
     """Such a failover.
 
     Attributes:
-        target: who takes writes.
-        source: the inventory name of the one that died.
-        source_id: what the journal knows that one by.
-        kept: the certificate of what was judged, where this controller has it.
+        target: the host that accepts writes.
+        source: the inventory name of the dead source.
+        source_id: its identity in the journal.
+        kept: the certificate of what was judged, if this controller has it.
     """
 
     target: Member
@@ -66,7 +66,7 @@ def find(
         if member.info is None:
             continue
         if begun and row and (row["run"], row["state"]) == (begun["token"], journal.DONE):
-            # It did everything, and could not say so; a restart may have made it read-only again.
+            # It did everything but could not report it; a restart may have made it read-only again.
             if current_source.identity(member) == row["to_id"]:
                 return Opened(member, begun["from"], row["from_id"], begun)
         elif is_open(member):
@@ -87,9 +87,9 @@ def find(
 
 
 def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None:
-    """A role change that is done, and whose target's server was started again by the option file of
-    its old role: it takes no writes. Nothing but opening it again is left. None if that is not so,
-    or another member takes writes, or the source of before was read.
+    """A completed role change whose target was restarted with the option file of its old role, so
+    that it is read-only. It only has to be opened again. None otherwise, and if another member
+    accepts writes, or the previous source was read.
     """
     roles = (journal.FAILOVER, journal.SWITCHOVER)
     if row is None or row["operation"] not in roles or row["state"] != journal.DONE:
@@ -102,7 +102,7 @@ def closed_again(members: list[Member], row: JournalRow | None) -> Opened | None
         target, read, row
     ):
         return None
-    # It may have been closed on purpose, beside a source that is lost by now.
+    # It may have been made read-only on purpose, beside a source that is lost by now.
     if interrupted_switchover.closed_by_hand(members, row):
         return None
     return Opened(target, row["from_host"], row["from_id"], None)
@@ -114,9 +114,9 @@ def is_of(
     members: list[Member],
     last: Look | None,
 ) -> bool:
-    """Whether an open server is the one that a begun certificate is about, still at that place: it
-    has nothing more of the source than was judged, no other replica is out of sight, and the source
-    was not seen alive since.
+    """Whether an open server is the target of an unfinished certificate, in the same state: it has
+    no more of the source than was judged, no other replica is unread, and the source was not seen
+    alive since.
     """
     if last and last.get("host") in (None, begun["from"]) and last["at"] > begun["at"]:
         return False
@@ -127,7 +127,7 @@ def is_of(
 
 
 def foreign(begun: Certificate, member: Member) -> Gtids:
-    """What a server has that was neither judged nor written by itself."""
+    """What a server has that was not judged and that it did not write itself."""
     kind = gtids.kind_of(member.facts["engine"])
     salvage = begun.get("salvage")
     salvaged = salvage["gtids"] if salvage else None
@@ -137,7 +137,7 @@ def foreign(begun: Certificate, member: Member) -> Gtids:
 
 
 def is_open(member: Member) -> bool:
-    """Whether a server is no replica any more: it takes writes, and its channel stands still."""
+    """Whether a server is no longer a replica: it accepts writes, and its channel is stopped."""
     return (
         current_source.takes_writes(member)
         and member.channel is not None
@@ -152,8 +152,8 @@ def waits(member: Member) -> bool:
 
 
 def lacks(opened: Opened, member: Member) -> Gtids:
-    """What a replica has received that the target lacks; empty if that is nothing, and of one
-    that follows the target already.
+    """What a replica received that the target lacks; empty if nothing, or if it follows the target
+    already.
     """
     kind, has = survivors.kind_of(member), opened.target.facts["gtid"]
     if follows(opened, member):
@@ -184,10 +184,10 @@ def not_frozen(opened: Opened, evidence: Evidence) -> list[str]:
 
 
 def finish_problems(opened: Opened, members: list[Member]) -> list[str]:
-    """Why it cannot be finished, in words."""
+    """Why it cannot be completed."""
     return [
         f"{member.host} has received what {opened.target.host}, which was opened, lacks:"
-        f" {lacks(opened, member)}. Find out what that is before {member.host} follows it"
+        f" {lacks(opened, member)}. Find out what it is before {member.host} follows it"
         for member in members
         if member is not opened.target
         and member.host != opened.source
@@ -203,7 +203,7 @@ def of_unknown_run(
     token: str,
     now: float,
 ) -> Certificate:
-    """Where this controller has no certificate of the run that opened the target."""
+    """If this controller has no certificate of the run that opened the target."""
     target = opened.target
     return {
         "operation": "failover",
@@ -242,7 +242,7 @@ def certificate_of(
     token: str,
     now: float,
 ) -> Certificate:
-    """What is proven of it: what was judged then, and that the target has what it had received.
+    """What is proven about it: what was judged then, and that the target has what it had received.
 
     Args:
         cluster, token, now: of this run, if nothing is known of the one that opened it.
@@ -255,7 +255,7 @@ def certificate_of(
     has = gtids.position(kind, own.get(kind.APPLIED), own.get("gtid_binlog_pos"))
     if not has.covers(kind.parse(kept["received"].get(target.host))):
         return kept
-    seen = f"read when an interrupted run was finished: it has {has}"
+    seen = f"read when an interrupted run was completed: it has {has}"
     rows: list[PremiseRow] = [
         {**row, "observed": seen, "outcome": PASSED, "reason": ""}
         if premises.of(row).is_awaited and row["outcome"] == UNKNOWN
@@ -266,6 +266,6 @@ def certificate_of(
 
 
 def followers_of(opened: Opened, evidence: Evidence) -> list[Member]:
-    """Who can follow the target."""
+    """The replicas that can follow the target."""
     able = successor.followers_of(evidence, opened.target)
     return [member for member in able if member.host != opened.source]

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A switchover that was interrupted, and of whose two servers one is lost: whether its target can
-have been open is told by what the others have, and not by the journal's row.
+"""An interrupted switchover, one of whose two servers is lost. What the other members have shows
+whether its target can have been open; the journal's row does not.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def half_done(members: list[Member], row: JournalRow | None) -> bool:
-    """Whether the newest row is of a switchover that began and has no end, or one that is done and
-    whose target takes no writes: its server was started again by its option file of before.
+    """Whether the newest row is of a switchover that began and did not end, or of a completed one
+    whose target is read-only, because it was restarted with its old option file.
     """
     if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
         return False
@@ -41,7 +41,7 @@ class Ends(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What keeps a failover off; see failover_cases.Case."""
+    """What prevents a failover; see cases.Case."""
 
     words: str
     remedy: str
@@ -49,12 +49,12 @@ class Found(NamedTuple):
 
 
 def begun(row: JournalRow | None) -> bool:
-    """Whether the newest row of the journal is of a switchover that has no end."""
+    """Whether the newest row of the journal is of a switchover that did not end."""
     return bool(row and row["operation"] == journal.SWITCHOVER and row["state"] == journal.BEGUN)
 
 
 def ends(members: list[Member], row: JournalRow) -> Ends:
-    """The two servers of a row: by what they say they are, by name if they were not read."""
+    """The two servers of a row: by identity, or by name if they were not read."""
     after, before = journal.ends(row)
     return Ends(server(members, *before), server(members, *after))
 
@@ -79,8 +79,8 @@ def started_since(member: Member, row: JournalRow) -> bool:
 
 
 def closed_by_hand(members: list[Member], row: JournalRow | None) -> Member | None:
-    """The target of a role change that is done, if it takes no writes although its server has run
-    since: a statement closed it, and no playbook opens it again. None if that is not so.
+    """The target of a completed role change, if it is read-only although its server was not
+    restarted: a statement closed it, and no playbook opens it again. None otherwise.
     """
     roles = (journal.FAILOVER, journal.SWITCHOVER)
     if row is None or row["operation"] not in roles or row["state"] != journal.DONE:
@@ -92,11 +92,11 @@ def closed_by_hand(members: list[Member], row: JournalRow | None) -> Member | No
 
 
 def opens_by_hand(target: Member) -> str:
-    """What to do about a target that was closed_by_hand(): a sentence and a half."""
+    """What to do about a target that was closed_by_hand()."""
     return (
-        f"{target.host} was closed by hand: it takes no writes, and its server has not been started"
-        f" since it became the source. If it is to be the source, run SET GLOBAL read_only = 0"
-        " there; verify.yml says what is left to do then"
+        f"{target.host} was closed by hand: it is read-only although its server was not restarted"
+        " since it became the source. If it is to be the source, run SET GLOBAL read_only = 0"
+        " there; verify.yml then says what is left to do"
     )
 
 
@@ -105,8 +105,8 @@ def is_read(member: Member | None) -> bool:
 
 
 def own(members: list[Member], row: JournalRow) -> str:
-    """What the target of a row has written since the switchover began, wherever it was read: who
-    is read-only writes nothing. What it had written before, its source had when it began.
+    """What the target of a row wrote after the switchover began, on any host that was read. A
+    read-only server writes nothing, and its source had what it wrote before.
     """
     infos = [member.info for member in members if member.info is not None]
     if not row.get("to_id") or not infos:
@@ -127,8 +127,8 @@ def everything(info: Info) -> Gtids:
 
 
 def opened(members: list[Member], row: JournalRow | None) -> tuple[Member, Member] | None:
-    """(the source, the target) of a switchover whose source is lost, and whose target has taken
-    writes: nothing but finishing it is left. None if that is not so, or not known.
+    """(the source, the target) of a switchover whose source is lost and whose target has
+    accepted writes: it can only be completed. None otherwise, or if that is not known.
     """
     if row is None or not begun(row):
         return None
@@ -139,17 +139,16 @@ def opened(members: list[Member], row: JournalRow | None) -> tuple[Member, Membe
 
 
 def never_allowed(members: list[Member], row: JournalRow) -> bool:
-    """Whether the target of an interrupted switchover cannot have been opened, whatever became of
-    it: the source follows the target before it lets that one open, and this source follows no
-    server.
+    """Whether the target of an interrupted switchover cannot have been opened: the source
+    follows the target before it allows that, and this source follows no server.
     """
     source = ends(members, row).source
     if source is None or source.info is None or source.channel is not None:
         return False
     if source.info["engine"] != "mariadb" or current_source.takes_writes(source):
         return True
-    # What it followed is in a file that a power cut may lose. The position that it was given for
-    # that is in a table, and has what it wrote itself.
+    # A power cut may lose the file that says what it followed. The start position is in a table and
+    # includes its own writes.
     begins, wrote = (
         source.info["gtid"].get(name) or "" for name in ("gtid_slave_pos", "gtid_binlog_pos")
     )
@@ -157,9 +156,8 @@ def never_allowed(members: list[Member], row: JournalRow) -> bool:
 
 
 def took_back(members: list[Member], row: JournalRow) -> bool:
-    """Whether the source of an interrupted switchover takes writes again, as after a run that was
-    interrupted as it took the role back, and has all that the target wrote, as far as any host that
-    was read knows.
+    """Whether the source of an interrupted switchover accepts writes again, as after an interrupted
+    rollback, and has all that the target wrote, as far as any host that was read shows.
     """
     source = ends(members, row).source
     if source is None or source.info is None or not current_source.takes_writes(source):
@@ -172,8 +170,8 @@ def moved(
     row: JournalRow | None,
     following: str | None,
 ) -> bool:
-    """Whether a replica that does not follow the source does what a switchover makes of it, or did
-    before: it follows the other of the two servers, which has all that it has.
+    """Whether a replica that does not follow the source follows the other of the two servers,
+    as before or after a switchover, and that server has all that the replica has.
     """
     if row is None or row["operation"] != journal.SWITCHOVER or row["state"] == journal.UNDONE:
         return False
@@ -185,8 +183,8 @@ def was_source(
     row: JournalRow | None,
     member: Member,
 ) -> bool:
-    """Whether a server was the source before an interrupted switchover: what it wrote itself, it
-    wrote as that.
+    """Whether a server was the source before an interrupted switchover, and so wrote its own
+    transactions in that role.
     """
     return row is not None and begun(row) and ends(members, row).source is member
 
@@ -196,7 +194,7 @@ def found(
     row: JournalRow,
     words: str,
 ) -> Found | None:
-    """What an interrupted switchover has against a failover; None if nothing.
+    """What an interrupted switchover means for a failover; None if nothing.
 
     Args:
         words: that it was interrupted.
@@ -204,7 +202,9 @@ def found(
     source, target = ends(members, row)
     here, there = row["from_host"], row["to_host"]
     if is_read(source) and is_read(target):
-        return Found(words, "run switchover.yml again, which finishes it or rolls it back", False)
+        return Found(
+            words, "run switchover.yml again: it completes the switchover or rolls it back", False
+        )
     if is_read(target):
         if opened(members, row) is None:
             return None
@@ -219,7 +219,7 @@ def found(
     return Found(
         f"{words}; {there} may have been open, and could not be read ({why}): what it confirmed"
         " then may be on no host that was read",
-        f"bring {there} back without its replication, and run this again",
+        f"bring {there} back without starting its replication, and run this again",
         True,
     )
 
@@ -229,16 +229,16 @@ def refused(
     row: JournalRow,
     words: str,
 ) -> list[str]:
-    """Why switchover.yml can neither finish nor undo what was interrupted without a host that could
-    not be read; empty if it can.
+    """Why switchover.yml can neither complete nor roll back an interrupted switchover without a
+    host that could not be read; empty if it can.
 
     Args:
         words: that it was interrupted.
     """
     source, target = ends(members, row)
     words = words or (
-        f"a switchover from {row['from_host']} to {row['to_host']} is done, and"
-        f" {row['to_host']} takes no writes"
+        f"a switchover from {row['from_host']} to {row['to_host']} is done, and {row['to_host']}"
+        " is read-only"
     )
     whole = is_read(source) and (is_read(target) or never_allowed(members, row))
     if whole or took_back(members, row):
@@ -254,6 +254,6 @@ def refused(
         return [f"{unread}. {opens_by_hand(closed)}"]
     accept = "" if is_read(target) else " with -e semisync_failover_accept=interrupted"
     return [
-        f"{unread}. Bring that back and run this again;"
-        f" if it is lost for good, failover.yml{accept} goes on with the others"
+        f"{unread}. Bring it back and run this again. If it is lost for good, run"
+        f" failover.yml{accept}, which goes on with the others"
     ]

@@ -243,7 +243,7 @@ def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
 
 
 def gone_words(evidence: Evidence, gone: str) -> str:
-    """The words for what the source had and no replica has."""
+    """The message about what the source had and no replica has."""
     at = last_look.look_at_source(evidence)["at"]
     return (
         f"{source_of(evidence.members).host} had {gone} at the last look ({at}), and no replica has"
@@ -344,7 +344,7 @@ def end_words(evidence: Evidence) -> str:
     moment = survivors.stamp(evidence.now if died is None else died)
     if not seen:
         fence = f"the tasks of semisync_hook_fence had ended it at {moment}"
-        return "how its server ended is not known" if died is None else fence
+        return "it is not known how its server ended" if died is None else fence
     if last_look.orderly(evidence):
         return f"its server ended by itself, or was shut down cleanly, at {moment}"
     return f"its server was killed by signal {seen['status']} at {moment}"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which replica has received most: failover's own ranking, shown before anything is decided.
+"""Which replica received the most: failover's own ranking, shown without deciding anything.
 
 An acknowledgement means that a replica's relay log has the transaction, not that it is applied
 (MySQL manual, "Semisynchronous Replication"), so what is compared is what was received. By GTID
@@ -30,7 +30,7 @@ GTIDS, BYTES = "transaction(s)", "byte(s) of the source's binary log"
 
 
 class LogPosition(NamedTuple):
-    """A place in the source's binary log: comparable only among replicas of one source.
+    """A position in the source's binary log: comparable only among replicas of one source.
 
     Attributes:
         file: its number.
@@ -56,7 +56,7 @@ def log_position(file: str | None, offset: str | int | None) -> LogPosition:
 
 
 class Standing(TypedDict):
-    """How one replica stands against all that any has received.
+    """How far one replica is, compared with what any replica received.
 
     Attributes:
         lacks, to_apply: in `unit`; None if it is more than the rest of a file.
@@ -243,8 +243,8 @@ def sentences(
     receiving = [replica["host"] for replica in ranked["ranking"] if replica["receives"]]
     if receiving:
         lines.append(
-            f"{' and '.join(receiving)} received from a source while this was read: it holds for"
-            " that moment. Stop the writers, or the source, and ask again."
+            f"{' and '.join(receiving)} received from a source while this was read: this is only"
+            " true of that moment. Stop the writers, or the source, and run this again."
         )
     if best["to_apply"] != 0:
         lines.append(f"Let {best['host']} apply what it has before clients write to it.")
@@ -262,9 +262,9 @@ def of_acknowledged(
     if len(gone) < needed:
         return (
             f"Every commit that a replica of this inventory acknowledged is on {best}: a"
-            f" commit waits for {needed}, and {len(unread)} could not be read. What went"
-            " out while the source was degraded may be on none. A source that lives, and is only"
-            " cut off, may still get acknowledgements: failover.yml stops the IO threads before it"
+            f" commit waits for {needed}, and {len(unread)} could not be read. What was committed"
+            " while the source was degraded may be on none. If the source is alive and only cut"
+            " off, it may still get acknowledgements: failover.yml stops the IO threads before it"
             " reads."
         )
     if len(unread) < needed:
@@ -286,8 +286,8 @@ def why_none(ranked: Ranked) -> str:
         )
     if not ranked["measured"]:
         return (
-            "the replicas follow different sources without GTIDs, so nothing tells which has"
-            " received most"
+            "the replicas follow different sources without GTIDs: it cannot be known which"
+            " received the most"
         )
     return (
         "no replica has everything: each lacks what another has. Compare what is missing before you"
@@ -340,8 +340,8 @@ def past_of_source(evidence: Evidence) -> str:
         return f"{host} may have confirmed commits alone: {unknown}."
     if not lapse:
         return (
-            f"{host} has confirmed nothing alone: its timeout is not over since the last look. A"
-            " clean shutdown, or a change of its semi-sync by hand, is not seen here."
+            f"{host} has confirmed nothing alone: its timeout has not passed since the last look."
+            " This does not see a clean shutdown, or semi-sync that was changed by hand."
         )
     begin = survivors.stamp(lapse.begin)
     if lapse.known:
@@ -349,7 +349,4 @@ def past_of_source(evidence: Evidence) -> str:
             f"{host} was degraded at the last look: what it confirmed from {begin} on may be on no"
             " replica."
         )
-    return (
-        f"{host} has confirmed nothing alone before {begin}; from then on its timeout may have been"
-        " over."
-    )
+    return f"{host} confirmed nothing alone before {begin}; after that its timeout may have passed."

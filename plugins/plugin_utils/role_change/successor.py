@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which replica takes over from a dead source, and which others can follow it."""
+"""Which replica to promote in place of a dead source, and which others can follow it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchov
 
 
 def unusable(evidence: Evidence, member: Member) -> str:
-    """Why a replica that has everything cannot take over; empty if it can."""
+    """Why a replica that has everything cannot be promoted; empty if it can."""
     channel, info = member.link, member.facts
     looked = evidence.looks.get(member.host) or {}
     if looked.get("failed"):
@@ -71,7 +71,7 @@ def stays_behind(evidence: Evidence, member: Member, chosen: Member) -> str:
     if channel["last_sql_error"]:
         return f"its applier has stopped: {channel['last_sql_error']}"
     if channel["delay"]:
-        return f"it is delayed by {channel['delay']} s, and follows when it has applied everything"
+        return f"it is delayed by {channel['delay']} s: it follows once it has applied everything"
     enabled = member.facts["semisync"]["replica"]["variables"].get("enabled")
     return "" if values.same_value(enabled, "ON") else "semi-sync's replica side is off"
 

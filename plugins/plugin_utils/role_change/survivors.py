@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is left of a cluster whose source is dead: who was read, and what each has received."""
+"""What is left of a cluster whose source is dead: which hosts were read, what each received."""
 
 from __future__ import annotations
 

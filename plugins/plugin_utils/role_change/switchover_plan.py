@@ -302,7 +302,7 @@ def switchover_part(
     token: str,
     mode: str,
 ) -> SwitchoverPlan:
-    """What one host is given, without the password."""
+    """The plan of one host, without the password."""
     part = {source.host: SOURCE, target.host: TARGET}.get(member.host, REPLICA)
     looked = looks.get(source.host) or {}
     super_read_only = target.facts["variables"].get("super_read_only")
@@ -366,7 +366,7 @@ def switchover_statements(
     settings: Settings,
     hosts: dict[str, SwitchoverPlan],
 ) -> list[Statement]:
-    """Every statement in its order, with its host, as far as it is known beforehand."""
+    """Every statement in order, with its host, as far as it is known in advance."""
     here, there = names_of(source), names_of(target)
     schema = settings["canary_schema"]
     shown = role_statements.shown

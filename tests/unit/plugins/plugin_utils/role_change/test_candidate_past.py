@@ -25,8 +25,8 @@ def said(engine="mysql", last=None, change=None):
 @pytest.mark.parametrize(
     "changes,words",
     [
-        ({}, "its timeout is not over since the last look"),
-        ({"timeout": "10000"}, f"before {survivors.stamp(remnants.LOOK + 10)}; from then on"),
+        ({}, "its timeout has not passed since the last look"),
+        ({"timeout": "10000"}, f"before {survivors.stamp(remnants.LOOK + 10)}; after that"),
         ({"status": "OFF"}, "was degraded at the last look"),
     ],
 )

@@ -272,8 +272,8 @@ def test_a_run_fails_where_somebody_must_look(changes, said):
     [
         ({}, "", "db2 applied 9000 transactions in 61.2 s"),
         ({"sync_binlog": 1000}, "careful_again", "sync_binlog = 1000"),
-        ({"sync_binlog": 1000}, "careful_again", "put back before it opened"),
-        ({"sync_binlog": 1000}, "", "NOT SEEN TO BE PUT BACK"),
+        ({"sync_binlog": 1000}, "careful_again", "restored before it accepted writes"),
+        ({"sync_binlog": 1000}, "", "NOT CONFIRMED AS RESTORED"),
     ],
 )
 def test_a_certificate_says_how_a_backlog_was_applied(relaxed, event, words):

@@ -262,10 +262,10 @@ def test_switchover_says_which_playbook_leads_out():
     evidence = lost_source("mysql")
     (said,) = switchover_plan.unread(evidence.members, row_of("mysql"))
     assert "db1 (no server listens) could not be read" in said
-    assert said.endswith("failover.yml goes on with the others")
+    assert said.endswith("failover.yml, which goes on with the others")
     evidence = lost_target("mysql")
     (said,) = switchover_plan.unread(evidence.members, row_of("mysql"))
-    assert "failover.yml with -e semisync_failover_accept=interrupted goes on" in said
+    assert "failover.yml with -e semisync_failover_accept=interrupted, which goes on" in said
 
 
 def test_the_source_takes_its_role_back_without_the_target():
