@@ -122,7 +122,7 @@ class Server:
         return {key.replace("-", "_").removeprefix("loose_"): value for key, equals, value in pairs}
 
     def restart(self) -> None:
-        """Restart as an administrator does, and wait until it answers."""
+        """Restart as an administrator does, and wait until it responds."""
         self.host.check_output("systemctl restart %s", self.words["unit"])
         eventually(
             lambda: self.host.run("%s --execute='SELECT 1'", self.words["client"]).rc == 0,

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a verdict takes for granted because no run could see it, in plain words.
+"""What a verdict takes for granted because no run could see it.
 
 What leaves a trace that this run could read is judged, not assumed; tests/model/ checks that each
 event which can make a verdict false is either seen or in this list.

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a former source has what the new one lacks: by GTID set with no UUID left out on MySQL,
-by (domain, server_id) of gtid_binlog_state on MariaDB. And whether it can follow the new one.
+"""Whether a former source has errant transactions, and whether it can follow the new source. MySQL
+is compared by the whole GTID set, MariaDB by (domain, server_id) of gtid_binlog_state.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Has(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What is said of a former source.
+    """The verdict on a former source.
 
     Attributes:
         verdict: one of VERDICTS.
@@ -87,8 +87,8 @@ class Judged(NamedTuple):
 def errant_verdict(old: Has, new: Has) -> Judged:
     """The verdict on a former source.
 
-    What the new source has only grows, and the former one is given nothing meanwhile: it does not
-    matter that they were not read in the same moment.
+    They need not be read at the same moment: the new source only gains transactions, and the former
+        one gets none meanwhile.
     """
     try:
         why = premises(old, new) or (mariadb_premises if old.mariadb else mysql_premises)(old, new)
@@ -103,9 +103,9 @@ def errant_verdict(old: Has, new: Has) -> Judged:
 
 
 def premises(old: Has, new: Has) -> list[str]:
-    """Why no comparison can be made at all."""
+    """Why they cannot be compared at all."""
     if old.kind is not new.kind:
-        return [f"{old.host} and {new.host} are not of one kind, and their GTIDs are not"]
+        return [f"{old.host} and {new.host} are different engines, whose GTIDs cannot be compared"]
     words = []
     for one in (old, new):
         if not "".join(one.gtids.split()):
@@ -136,13 +136,13 @@ def mysql_premises(old: Has, new: Has) -> list[str]:
 
 def strangers(old: Has, new: Has) -> str:
     return (
-        f"{old.host} and {new.host} have no transaction in common: one of them has another history,"
-        " or was reset"
+        f"{old.host} and {new.host} have no transaction in common: one of them was reset, or"
+        " belongs to another cluster"
     )
 
 
 def mariadb_premises(old: Has, new: Has) -> list[str]:
-    """Why a comparison of the two states says nothing.
+    """Why comparing the two states proves nothing.
 
     A server numbers its own transactions upward, and others receive them in that order. So the last
     number of a (domain, server_id) stands for all before it, unless gtid_seq_no was set by hand:
@@ -153,45 +153,45 @@ def mariadb_premises(old: Has, new: Has) -> list[str]:
         words.append(strangers(old, new))
     if old.disorder:
         words.append(
-            f"the numbers in the binary log of {old.host} do not grow ({old.disorder}), so the last"
-            " one of a server does not stand for all before it"
+            f"the sequence numbers in the binary log of {old.host} do not always increase"
+            f" ({old.disorder}): having a server's last number does not imply having all before it"
         )
     elif old.disorder is None:
         lax = [one.host for one in (old, new) if not one.strict]
         if lax:
             words.append(
                 f"gtid_strict_mode is not ON on {' and '.join(lax)}, and the binary log of"
-                f" {old.host} was not read: nothing says that its numbers grow"
+                f" {old.host} was not read: its sequence numbers may not always increase"
             )
     return words
 
 
 def hindrances(old: Has, new: Has) -> list[str]:
-    """Why a former source without phantoms cannot go on from where it is."""
+    """Why a former source without errant transactions cannot continue from its position."""
     words = []
     own = own_lost(old, new)
     if own:
         words.append(
-            f"{old.host} has lost transactions that it wrote itself ({own}): a replica takes"
-            " nothing from its source that has its own server_id, so they would never come back"
+            f"{old.host} lost transactions that it wrote itself ({own}): a replica ignores events"
+            " with its own server_id, so they would never come back"
         )
     gone = lacks(old, old.kind.parse(new.oldest))
     if new.oldest is None:
-        words.append(f"where the binary logs of {new.host} begin is not known")
+        words.append(f"it is not known where the binary logs of {new.host} begin")
     if gone:
         words.append(f"{new.host} has purged binary logs that {old.host} needs ({gone})")
     return words
 
 
 def own_lost(old: Has, new: Has) -> Gtids:
-    """What the former source wrote and the new one has, and it lacks itself, as after a power cut
-    with sync_binlog = 0.
+    """What the former source wrote and lost again, and the new one has, as after a power cut with
+    sync_binlog = 0.
     """
     return lacks(old, new.state).of_server(old.identity)
 
 
 def lacks(old: Has, wanted: Gtids) -> Gtids:
-    """What of these the former source is seen to lack.
+    """Those that the former source certainly lacks.
 
     A log's first numbers do not show whether they came with a copy: on MySQL they are then only in
     mysql.gtid_executed, and the server reports them once it runs. On MariaDB a server that wrote
@@ -220,7 +220,7 @@ def unlogged(
     sync_binlog: str | None,
     lost_power: bool | None,
 ) -> str:
-    """Why a server may have rows of which its log knows nothing, in words; empty if it may not.
+    """Why a server may have rows that are not in its binary log; empty if it cannot.
 
     Args:
         version: as the server or its program says it.
@@ -238,8 +238,8 @@ def unlogged(
     doubt = "lost its power" if lost_power else "may have lost its power"
     return (
         f"sync_binlog of {host} is {sync_binlog or 'not known'}, and its host {doubt}: the end of"
-        " its binary log may be gone, and the rows of it be in its tables. Compare them with the"
-        " new source's, or replace its data"
+        " its binary log may be lost while its tables have the rows. Compare them with the new"
+        " source's, or replace its data"
     )
 
 
@@ -249,7 +249,7 @@ def from_info(
     first_gtids: str | None = None,
     follows: bool = False,
 ) -> Has:
-    """What a server has that was read by a connection.
+    """What a server has, as read through a connection.
 
     Args:
         info: result of semisync_info.

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ways on which a former source may come back, by its verdict: each with why it is closed."""
+"""The methods by which a former source may rejoin, given its verdict, each with why it is not
+possible.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,8 @@ class Way(NamedTuple):
 
     Attributes:
         name: as semisync_rejoin_way has it.
-        closed: why it cannot be gone, in words, or "".
-        does: what happens on it, in words.
+        closed: why it is not possible, or "".
+        does: what it does.
     """
 
     name: str
@@ -78,14 +80,14 @@ def ways(
         Way(
             REPLAY,
             replay_closed(host, source, judged, look, engine) or unseen,
-            f"{source} applies what only {host} has, with its GTIDs, if it has not written"
-            f" the same rows since; {host} then follows",
+            f"{source} applies what only {host} has, with its GTIDs, unless it has changed the"
+            f" same rows since; {host} then follows",
         ),
         Way(
             SEED,
             seed_closed(host, source, look, engine, exposed),
-            f"all data of {host} are replaced with a copy of {source}; what only it has is"
-            " lost, except in the copy of its old data that is kept if the disk has room",
+            f"all data of {host} are replaced with a copy of {source}; what only it has is lost,"
+            " except in the copy of its old data, which is kept if the disk has room",
         ),
     ]
 
@@ -98,7 +100,7 @@ def seed_closed(
     exposed: Sequence[str] | None,
 ) -> str:
     if not look:
-        return f"{host} could not be asked"
+        return f"{host} was not read"
     if exposed and engine != "mariadb":
         return (
             f"tables without transactions are not copied ({', '.join(exposed[:5])}): convert them"
@@ -112,8 +114,8 @@ def unseen_words(
     exposed: Sequence[str] | None,
     accepted: Sequence[str],
 ) -> str:
-    """Which tables a crash may have left with what is in no binary log, in words; empty if there
-    are none, or all were accepted by name.
+    """The tables in which a crash may have left rows that no binary log has; empty if there are
+    none, or all were accepted by name.
 
     Args:
         exposed: those whose engine has no transactions; None if unknown.
@@ -125,8 +127,8 @@ def unseen_words(
         return ""
     return (
         f"{', '.join(left[:5])}{f' and {len(left) - 5} others' if left[5:] else ''} of {host} may"
-        " have what is in no binary log: a table without transactions is written before the log is."
-        " If you have compared them, or they do not matter, pass semisync_rejoin_accept="
+        " have rows that no binary log has: a table without transactions is written before the"
+        " log. If you have compared them, or they do not matter, pass semisync_rejoin_accept="
         + ",".join(left)
     )
 
@@ -137,11 +139,11 @@ def unread(
     error: str | None,
     silent: bool = False,
 ) -> str:
-    """Why there is no verdict, and how one is to be had, in words.
+    """Why there is no verdict, and how to get one.
 
     Args:
         error: what its server reported, or that no server listens there.
-        silent: whether a server listens, but did not finish its response.
+        silent: whether a server listens but does not respond.
     """
     words = f"{host} could not be read: {look.get('why') or look.get('msg') or error}"
     if silent:
@@ -151,14 +153,14 @@ def unread(
         )
     elif look.get("down") is False and look.get("why"):
         words += (
-            "; if it is starting, wait until it answers (see its error log), and run this again"
+            "; if it is starting, wait until it responds (see its error log), and run this again"
         )
     return words + by_starting(look) if look.get("encrypted") else words
 
 
 def waiting(member: Member) -> str:
-    """Why nothing may be done with a server on which commits wait for an acknowledgement, in words;
-    empty if none does.
+    """Why nothing may be done with a server on which commits wait for an acknowledgement; empty if
+    none waits.
 
     With AFTER_SYNC they are in its log, and on MySQL not in gtid_executed. A clean shutdown
     confirms them to their clients, as on MySQL, and the statement that makes the server read-only
@@ -169,8 +171,8 @@ def waiting(member: Member) -> str:
     if not number:
         return ""
     return (
-        f"on {member.host} {number} commit(s) wait for an acknowledgement: they are in its log, no"
-        " verdict counts them, and a clean shutdown may confirm them to their clients."
+        f"on {member.host} {number} commit(s) wait for an acknowledgement: they are in its log,"
+        " the verdict does not count them, and a clean shutdown may confirm them to their clients."
         f" Kill its server (systemctl kill --signal=KILL {member.facts['unit']}), and run"
         " this again. systemd may start it again: keep writers away from it"
     )
@@ -182,7 +184,7 @@ def unprepared(
     user: str,
     look: FormerLook,
 ) -> str:
-    """What keeps its host from following on any way, in words; empty if nothing does."""
+    """What prevents it from following by any method; empty if nothing does."""
     if look.get("reach"):
         return f"{host} cannot log in to {source} as {user}: {look['reach']}"
     place = look.get("option_file")
@@ -192,14 +194,14 @@ def unprepared(
 
 
 def by_starting(look: FormerLook) -> str:
-    """How a verdict is to be had where no program reads the log without the server, in words."""
+    """How to get a verdict if no program can read the log without the server."""
     if not look["down"]:
         return ""
     by = look.get("read_only_by")
     keeps = f"{by} keeps it read-only" if by else "with read_only = ON in an option file of yours"
     return (
         "; only its server reads that: start it, which commits all that the log has (systemctl"
-        f" start {look['unit']}, {keeps}), and run this again, so that it is asked"
+        f" start {look['unit']}, {keeps}), and run this again, which then queries it"
     )
 
 
@@ -218,11 +220,11 @@ def replay_closed(
     look: FormerLook,
     engine: str,
 ) -> str:
-    """Why the new source may not take over what the former one has alone."""
+    """Why the new source may not replay what only the former one has."""
     if engine == "mariadb":
-        return f"{source} has higher sequence numbers by now, and MariaDB accepts no lower ones"
+        return f"{source} already has higher sequence numbers, and MariaDB accepts no lower ones"
     if judged.verdict != PHANTOMS:
-        return "there is nothing to take over" if judged.verdict == CLEAN else "the verdict"
+        return "there is nothing to replay" if judged.verdict == CLEAN else "the verdict"
     log = look.get("log")
     if not log:
         return f"the binary log of {host} was not read: {look.get('why', '')}"
@@ -232,7 +234,7 @@ def replay_closed(
     if lasting:
         return (
             f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be tried and rolled back:"
-            " it is DDL, or of a table without transactions"
+            " it is DDL, or changes a table without transactions"
         )
     return ""
 
@@ -243,13 +245,13 @@ def truncate_closed(
     look: FormerLook,
     engine: str,
 ) -> str:
-    """Why a MariaDB server may not cut its own log's end."""
+    """Why a MariaDB server may not truncate its own log."""
     if engine != "mariadb":
         return "MySQL does not support this"
     if judged.verdict != PHANTOMS:
         return "there is nothing to roll back" if judged.verdict == CLEAN else "the verdict"
     if not look.get("down"):
-        return f"the server of {host} was started since, which committed all that its log has"
+        return f"the server of {host} was restarted since, which committed everything in its log"
     log = look.get("log")
     if not log:
         return f"the binary log of {host} was not read: {look.get('why', '')}"
@@ -263,7 +265,7 @@ def truncate_closed(
     lasting = log["shown"]["lasting"]
     if lasting:
         return (
-            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be rolled back: it is"
-            " DDL, or of a table without transactions"
+            f"{lasting[0]}{' and others' if lasting[1:] else ''} cannot be rolled back: it is DDL,"
+            " or changes a table without transactions"
         )
     return ""

@@ -16,13 +16,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 
 
 def where_they_listen(members: list[Member]) -> list[Peer]:
-    """Where each member is reached; they were read."""
+    """The address of each member that was read."""
     return [Peer(one.host, one.address, one.port, bool(one.facts["tls"]["on"])) for one in members]
 
 
 def peers_of(members: list[Member], asking: Member) -> list[Peer]:
-    """Where a replica reaches each member that was read, and the source that was not: there where
-    it follows that one. The controller may know it by another address, which does not answer here.
+    """Where a replica reaches each member that was read. It reaches an unread source at the address
+    of its channel: the controller may know another one, which does not respond from here.
     """
     source = source_of(members)
     made = where_they_listen([member for member in members if member.info is not None])
@@ -33,7 +33,7 @@ def peers_of(members: list[Member], asking: Member) -> list[Peer]:
                 host=source.host,
                 address=(channel["source_host"] if channel else None) or source.address,
                 port=int((channel["source_port"] if channel else None) or 3306),
-                # Asked whether it answers, and for nothing else: who demands TLS answers.
+                # It is only asked whether it responds; a server that requires TLS does.
                 tls=False,
             )
         )
@@ -48,13 +48,13 @@ def follows(member: Member, source: Member, members: list[Member]) -> bool:
 
 
 def untried(peers: list[Peer], tried: list[Try]) -> list[Peer]:
-    """Those of a replica's peers that it has not tried where they are."""
+    """The peers that a replica has not tried at their address."""
     return [peer for peer in peers if try_of(peer, tried) is None]
 
 
 def try_of(peer: Peer, tried: list[Try]) -> Try | None:
-    """What became of the try of a peer, None if it was not tried: that without TLS says nothing
-    against one that has it.
+    """The result of trying a peer; None if it was not tried. A try without TLS does not count
+    against a peer that has TLS.
     """
     for one_try in tried:
         tells = one_try["tls"] or not (peer.tls and one_try["words"])
@@ -64,7 +64,7 @@ def try_of(peer: Peer, tried: list[Try]) -> Try | None:
 
 
 class PeersReached(TypedDict):
-    """Whom a replica reaches.
+    """The members that a replica reaches.
 
     Attributes:
         reach: peer -> why the replication account cannot log in to it, empty if it can.
@@ -76,7 +76,7 @@ class PeersReached(TypedDict):
 
 
 def reached(peers: list[Peer], tried: list[Try]) -> PeersReached:
-    """What its tries say."""
+    """The result of its tries."""
     tries = {peer.host: try_of(peer, tried) for peer in peers}
     return {
         "reach": {host: one["words"] if one else "it was not tried" for host, one in tries.items()},

@@ -182,7 +182,9 @@ def of_freeze(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     statement = f"{survivors.shown(evidence)} before and after"
     for member in survivors.readable(evidence.members):
         if evidence.frozen is None:
-            yield premise("C2", member.host, expected, "it is still to be stopped", None, statement)
+            yield premise(
+                "C2", member.host, expected, "it has not been stopped yet", None, statement
+            )
             continue
         stopped = evidence.frozen.get(member.host) or {}
         good = bool(stopped.get("stopped"))
@@ -192,7 +194,7 @@ def of_freeze(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
             expected,
             f"stopped at {survivors.stamp(stopped['at'])}"
             if good
-            else str(stopped.get("msg") or "not so"),
+            else str(stopped.get("msg") or "it runs"),
             good,
             statement,
         )
@@ -211,7 +213,7 @@ def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
         "C3",
         source_of(evidence.members).host,
         f"{names} together, of every replica",
-        f"not by GTID: {', '.join(wrong)}" if wrong else f"so, of {len(read)} replicas",
+        f"not by GTID: {', '.join(wrong)}" if wrong else f"compared by GTID, {len(read)} replicas",
         bool(read) and not wrong,
         f"SELECT @@GLOBAL.{names.split()[0]}; {survivors.shown(evidence)}",
     )

@@ -27,33 +27,35 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
-# Units that its server may have, if it is not said which.
+# The units that its server may have, if that is not known.
 UNITS = ("mysql", "mariadb", "mysqld")
 
 
 def units_of(own: settings.Settings, info: Info) -> list[str]:
-    """What the unit of a server may be called, by a member's that was read; the likeliest first."""
+    """The possible names of a server's unit, by a member that was read; the likeliest first."""
     return list(dict.fromkeys(filter(None, [own["service"], info["unit"], *UNITS])))
 
 
 def hold(run: RunContext) -> HoldPlan | OpenedPlan:
-    """What lets this host's server start read-only, if the journal has it as held and it does not
-    run; the new source is no longer kept so.
+    """The plan that makes this host's server start read-only, if it is quarantined in the journal
+    and does not run. The new source's plan removes that again.
 
     Raises:
-        NotMeantError: it is none that is held, or its server runs.
+        NotMeantError: it is not quarantined, or its server runs.
     """
     run.take_every_member()
     left, away = quarantined_hosts.apart(run.members)
     mine = next((member for member in left if member.host == run.host), None)
     if mine is not None and current_source.takes_writes(mine):
-        # It may have been a dead source once.
+        # It may once have been a dead source.
         return OpenedPlan(opened=True, option_file=switchover_plan.option_file(mine))
     if run.host not in [one.member.host for one in away]:
         raise NotMeantError("it is not held")
     known = next((member.info for member in left if member.info is not None), None)
     if run.info_of(run.host).get("reason") != "stopped" or known is None:
-        raise NotMeantError("nothing is written where its server runs, or is not reached")
+        raise NotMeantError(
+            "nothing is written on a host whose server runs, or that is unreachable"
+        )
     return HoldPlan(
         opened=False,
         units=units_of(run.own, known),

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step of failover.yml is judged by, out of what modules returned and earlier runs kept. A
-function of these values and nothing else: tests/model/ asks it in every state of its world.
+"""The evidence for a step of failover.yml, from what modules returned and earlier runs stored. It
+is a pure function of these: tests/model/ calls it in every state of its world.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
         Info,
     )
 
-# The module says to start a server that does not run, which is what must not be done now.
-STOPPED = "its server does not run, or does not listen where it was looked for"
+# The module advises to start a server that does not run, which must not be done now.
+STOPPED = "its server does not run, or does not listen at the expected place"
 
 
 class Read(NamedTuple):
@@ -161,7 +161,7 @@ def of_results(
 
 
 def with_failover_reason(member: Member, result: Unread) -> Member:
-    """A member with words of a failover's own for a server that does not run."""
+    """A member; if its server does not run, with a failover's own message about that."""
     if member.info is None and result.get("reason") == "stopped":
         return member.but(error=STOPPED)
     return member.but()
@@ -170,8 +170,8 @@ def with_failover_reason(member: Member, result: Unread) -> Member:
 def after_opening(
     member: Member, members: list[Member], opened: interrupted_failover.Opened
 ) -> Member:
-    """Its side after a failover whose target takes writes already: the one that died is the source,
-    or, once the journal names the target, the target itself.
+    """Its side after a failover whose target accepts writes already: the dead host is the source
+    or, once the journal names the target, the target is.
     """
     known = opened.source in [one.host for one in members]
     dead = opened.source if known else opened.target.host

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shapes of what the parts of a role change return, and of what is kept of it as JSON."""
+"""The types of what the parts of a role change return, and of what is stored as JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PartPoint(TypedDict):
 
 
 class Ahead(TypedDict):
-    """How a target applied its backlog before its part; `relaxed` has variables and values."""
+    """How a target applied its backlog before its part ran; `relaxed` has variables and values."""
 
     transactions: int
     seconds: float
@@ -79,7 +79,7 @@ class Round(TypedDict, total=False):
     """A target's round of applying its backlog.
 
     Attributes:
-        gone: whether nothing waits there; the rest is absent then.
+        gone: whether no process waits there; then the other keys are absent.
         left, applied: how many transactions.
         seconds: how long the round took.
         stopped: why the applier does not run, in words; empty if it does.
@@ -126,7 +126,7 @@ class Stopped(TypedDict, total=False):
 
 
 class Salvage(TypedDict, total=False):
-    """What reading a dead source's binary log found, or what is in the way of it.
+    """What reading a dead source's binary log found, or what prevents it.
 
     Attributes:
         case, words: what is in the way; `case` is empty if nothing is.
@@ -156,7 +156,7 @@ class Ended(TypedDict):
 
 
 class LastWords(TypedDict, total=False):
-    """What a dead server's error log says since the last look.
+    """What a dead server's error log has since the last look.
 
     Attributes:
         shutdown: that it was asked to end.
@@ -469,8 +469,8 @@ class JudgeResult(TypedDict, total=False):
 
 
 class Span(TypedDict):
-    """From when to when a host took writes, in a timeline's milliseconds; None for what began
-    before it, or lasts.
+    """When a host accepted writes, in milliseconds of the timeline; None for what began before it,
+    or has not ended.
     """
 
     host: str
@@ -498,7 +498,7 @@ class ListensAt(TypedDict):
 
 
 class PartPlan(TypedDict, total=False):
-    """What a host is given, as far as the controller reads it again; see plan.SwitchoverPlan."""
+    """A host's plan, as far as the controller reads it again; see plan.SwitchoverPlan."""
 
     members: list[ListensAt]
 
@@ -561,6 +561,6 @@ SwitchoverDone = TypedDict(
 
 
 class SwitchoverRecord(SwitchoverDone, total=False):
-    """switchover.json, with what the same run finished or undid before."""
+    """switchover.json, with what the same run completed or rolled back before."""
 
     mended: list[Mended]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step of rejoin.yml knows: who comes back to whom, and what each of the two has."""
+"""The facts of a step of rejoin.yml: which host returns to which source, and what each has."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class RejoinFacts:
     """What one step knows.
 
     Attributes:
-        former: who comes back: a former source, or a replica that missed its failover.
+        former: the host that returns: a former source, or a replica that missed a failover.
         row: what the journal says of the failover that left the former source behind, or None.
-        missed: the same of the one that a replica missed, as long as it follows that source.
+        missed: the row of the failover that a replica missed, as long as it follows the old source.
         leaves: whether its channel is to a server that lost its role, and may be stopped.
-        source: whom it shall follow.
-        behind: other replicas that missed the failover, and follow that source still.
-        away: who has no part in this: other former sources, and with a replica those.
+        source: the host that it is to follow.
+        behind: other replicas that missed the failover and still follow the old source.
+        away: hosts without a part in this run: the other former sources.
 
     Args:
         run: what the step works with.
@@ -68,15 +68,15 @@ class RejoinFacts:
             ),
             None,
         )
-        # It is no former source, and was away when one lost its role. Once its channel is gone this
-        # run alone knows that.
+        # It is not a former source, but was away during a failover. Once its channel is removed,
+        # only this run knows that.
         followed = quarantined_hosts.missed(self.former, every)
         self.missed, self.leaves = None if self.row else followed, bool(followed)
         if self.former.info is not None and self.former.channel is None:
             self.missed = self.missed or self.planned().get("missed")
         left, away = quarantined_hosts.apart(every)
         self.away = [one.member for one in away if one.member is not self.former]
-        # One after the other: who missed it too is brought over by a run of its own.
+        # One at a time: each other replica that missed it needs a run of its own.
         self.behind = [one for one in left if one.missed and one is not self.former]
         if self.missed:
             self.away += self.behind
@@ -111,12 +111,12 @@ class RejoinFacts:
         if wanted in known and wanted in variables:
             raise NotMeantError("another cluster is meant")
         self.run.refuse(
-            [f"semisync_rejoin is {wanted!r}, which is no host of the inventory's clusters"]
+            [f"semisync_rejoin is {wanted!r}, which is not a host of any cluster in the inventory"]
         )
-        raise NotMeantError("no host is meant")
+        raise NotMeantError("no host was named")
 
     def planned(self) -> RejoinJudged:
-        """What the step judge returned before, on this host; a look goes by what is read alone."""
+        """What the step judge returned earlier on this host; a look uses only what it reads."""
         return {} if self.run.step == "look" else self.run.result_of(REJOIN_JUDGE)
 
     @property
@@ -129,7 +129,7 @@ class RejoinFacts:
 
     @property
     def looked(self) -> FormerLook:
-        """What the former source's host said."""
+        """What the former source's host returned."""
         return self.run.result_of(REJOIN_LOOK, self.former.host)
 
     def new_has(self) -> Has:
@@ -138,14 +138,14 @@ class RejoinFacts:
 
     def old_has(self) -> Has | None:
         """What the former source has; None if it could not be read."""
-        # Once its data are a copy, what its old log had counts no more.
+        # After reseeding, its old binary log is irrelevant.
         copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
         log = None if copied else self.looked.get("log")
         if self.former.info is not None:
             follows = quarantined_hosts.came_back(self.former, self.members)
             has = errant.from_info(self.former.host, self.former.info, follows=follows)
             if self.missed and self.former.channel and not self.mariadb:
-                # What it has received may have been confirmed, and is in no log of its own yet.
+                # What it received may have been confirmed, but is not in its own log yet.
                 has = has._replace(gtids=str(survivors.received(self.former)))
         elif log:
             identity = self.looked["identity"]
@@ -164,7 +164,7 @@ class RejoinFacts:
         return [member for member in self.members if member not in apart]
 
     def follows(self) -> bool:
-        """Whether it follows as a replica should, by whosever hand."""
+        """Whether it follows as a replica should, whether a playbook or a person attached it."""
         return not self.missed and quarantined_hosts.came_back(self.former, self.members)
 
     def judged(self) -> Judged:
@@ -178,7 +178,7 @@ class RejoinFacts:
         return judged
 
     def unlogged(self) -> str:
-        """Why rows may be there without their transaction, in words; empty if none may."""
+        """Why its tables may have rows that are not in its log; empty if they cannot."""
         copied = self.run.step == "report" and self.planned()["way"] == methods.SEED
         if copied or self.row is None:
             # A replica that was away was never asked to confirm anything.

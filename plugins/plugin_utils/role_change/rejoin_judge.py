@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verdict on a former source: what is to be done, what is in the way, and what is kept."""
+"""The verdict on a former source: what to do, what prevents it, and what is stored."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.rejoin_s
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import FormerLook
 
-# If it follows already, what comes after that is left; or nothing is.
+# If it follows already, only the later steps are left, or nothing.
 FINISH, NONE = "finish", "none"
-# What became of it: nothing is to be done, it is to be done, or it was done and does not hold.
+# The outcome: nothing to do, to be done, or done without success.
 NOTHING, PLANNED, FAILED = "nothing", "planned", "failed"
 
 
 class RejectedError(cluster.RefusedError):
-    """It may not come back so; `kept` is the task's result all the same."""
+    """It may not come back like this; `kept` is still the task's result."""
 
     def __init__(
         self,
@@ -66,14 +66,14 @@ class RejectedError(cluster.RefusedError):
 
 
 def judged_rejoin(facts: RejoinFacts) -> dict[str, object]:
-    """The verdict, what is to be done, and what speaks against that."""
+    """The verdict, what to do, and what prevents it."""
     run, former = facts.run, facts.former
     if former is facts.source:
         run.refuse([f"{former.host} is the source"])
     judged, look = facts.judged(), look_of(facts)
     ways = ways_of(facts, judged, look)
     way = method_of(facts, judged)
-    # Where nothing is to be done nothing is in the way.
+    # If there is nothing to do, nothing prevents it.
     blocked = "" if way == NONE else barred(facts)
     against = "" if way == NONE else blocked or closed(facts, way, ways, look, judged)
     kept = record_of(
@@ -114,7 +114,7 @@ def first_verdict(record: RejoinRecord) -> FirstVerdict:
 
 
 def look_of(facts: RejoinFacts) -> FormerLook:
-    """What the former source's host said, with its version."""
+    """What the former source's host returned, with its version."""
     look, info = facts.looked, facts.former.info
     version = info.get("version_full") if info else None
     return {**look, "version": look.get("version") or version}
@@ -150,7 +150,7 @@ def reject(
     run, host = facts.run, facts.former.host
     if run.options.again:
         left = "its IO thread stays stopped" if facts.missed else "is held as before"
-        raise RejectedError(f"{words}. {host} runs, read-only, and {left}", kept)
+        raise RejectedError(f"{words}. {host} is running read-only, and {left}", kept)
     try:
         run.refuse([words])
     except cluster.RefusedError as error:
@@ -160,24 +160,24 @@ def reject(
 def method_of(facts: RejoinFacts, judged: Judged) -> str:
     wanted = str(facts.own["rejoin_way"])
     follows = facts.follows()
-    # One that was attached by hand, or of which nothing is known, may still be replaced.
+    # One that was attached by hand, or that could not be read, may still be replaced.
     if follows and (judged.verdict == errant.CLEAN or wanted != methods.SEED):
         return FINISH if facts.row else NONE
     if wanted in (methods.TRUNCATE, methods.REPLAY) and judged.verdict == errant.CLEAN:
-        # There is nothing to take back or over any more.
+        # There is nothing left to roll back or to replay.
         return methods.ATTACH
     return wanted
 
 
 def barred(facts: RejoinFacts) -> str:
-    """Why nothing is done on any way, in words."""
+    """Why no method is possible at all."""
     if not facts.row and not facts.missed:
         words = (
             f"the journal does not say that a failover took the source's role from"
             f" {facts.former.host}, and it"
         )
         if facts.former.info is None:
-            return f"{words} was not read, which would tell whether it missed one"
+            return f"{words} was not read, so it is not known whether it missed one"
         return f"{words} follows no former source: run site.yml, which reports what it is"
     if waiting := methods.waiting(facts.former):
         return waiting
@@ -197,7 +197,7 @@ def closed(
     look: FormerLook,
     judged: Judged,
 ) -> str:
-    """Why it is not done on this way, in words."""
+    """Why it cannot return by this method."""
     if way == FINISH:
         return "" if judged.verdict == errant.CLEAN else f"it follows, but {ways[0].closed}"
     if way == methods.SEED and facts.own["seed_method"] == "none":
@@ -217,7 +217,7 @@ def closed(
     if again and facts.missed and way != methods.SEED:
         left = survivors.to_apply(facts.former)
     if left:
-        return f"it has received {left} transactions that it does not apply: check its applier"
+        return f"it received {left} transactions that it has not applied: check its applier"
     user = facts.own["replication_user"]
     return methods.unprepared(facts.former.host, facts.source.host, user, look)
 
@@ -227,7 +227,7 @@ def former_plan(
     way: str,
     look: FormerLook,
 ) -> RejoinPlan:
-    """What is done on the former source's host."""
+    """The plan of the former source's host."""
     info, own, run = facts.former.info, facts.own, facts.run
     place = switchover_plan.option_file(facts.former) if info else place_of(look)
     return RejoinPlan(
@@ -249,18 +249,18 @@ def former_plan(
 
 
 def place_of(look: FormerLook) -> OptionFile | None:
-    """Where the option lines are of a server that does not run; None if that is not known."""
+    """Where a stopped server's option lines are; None if that is not known."""
     place = look.get("option_file")
     return OptionFile(**place) if place else None
 
 
 def record_plan(facts: RejoinFacts, way: str) -> RejoinRecordPlan:
-    """What the new source writes into its journal at the end."""
+    """The row that the new source writes into its journal at the end."""
     entry = {
         "run": facts.run.options.run,
         "from_host": facts.former.host,
         "to_host": facts.source.host,
-        # A replica that missed it was never held, and the one that it followed is as before.
+        # A replica that missed it was never quarantined, and the source that it followed still is.
         "from_id": facts.row["id"] if facts.row else current_source.identity(facts.former),
         "to_id": current_source.identity(facts.source),
         "position": facts.new_has().gtids,
@@ -271,15 +271,15 @@ def record_plan(facts: RejoinFacts, way: str) -> RejoinRecordPlan:
 
 
 def first_lines(facts: RejoinFacts, way: str) -> list[str]:
-    """What it starts with besides read_only, whatever else its option files say.
+    """The options that it starts with besides read_only, whatever its option files say.
 
-    The replica's side of semi-sync is switched on where it runs: an old MariaDB that starts
-    with it cuts its log's end (MDEV-33465).
+    The replica side of semi-sync is switched on at run time: an old MariaDB that starts with it
+    truncates its log (MDEV-33465).
     """
     names = facts.source.facts["names"]
     lines = [f"loose_{names['source']['variables']['enabled']} = OFF"]
     lines += ["loose_skip_slave_start = ON", "loose_skip_replica_start = ON"]
-    # Its accounts with SUPER write although it is read-only, and so do their events.
+    # Accounts with SUPER can write although it is read-only, and so can their events.
     lines.append("event_scheduler = OFF")
     closed = not facts.mariadb and way != methods.SEED
     return [*lines, *(["loose_super_read_only = ON"] if closed else [])]
@@ -291,7 +291,7 @@ def speaks(facts: RejoinFacts) -> bool:
 
 
 def report(facts: RejoinFacts) -> dict[str, object]:
-    """Keep what became of it."""
+    """Store the outcome."""
     former, source = facts.former.host, facts.source.host
     kept: RejoinRecord = {**facts.planned()["record"], "outcome": DONE}
     ready = facts.run.result_of(REJOIN_READY, former)
@@ -311,14 +311,14 @@ def report(facts: RejoinFacts) -> dict[str, object]:
             facts.run.say([came_back_words(kept, former, source) + asynchronous_words(facts)])
     if not good:
         raise cluster.RefusedError(
-            f"{former} was brought back, but does not follow {source}, or"
-            f" has what that lacks: {judged.phantoms or '; '.join(judged.why)}"
+            f"{former} was brought back, but does not follow {source}, or has transactions that"
+            f" {source} lacks: {judged.phantoms or '; '.join(judged.why)}"
         )
     return {"changed": False, "record": kept}
 
 
 def asynchronous_words(facts: RejoinFacts) -> str:
-    """That semi-sync is off on the new source, if it is."""
+    """A warning if semi-sync is off on the new source."""
     if facts.source.facts["semisync"]["source"]["variables"].get("enabled") == "ON":
         return ""
     return (

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is kept and told of a verdict on a former source."""
+"""What is stored and shown of a verdict on a former source."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
 
 FILE = "rejoin.json"
-# So many transactions, and lines of each, are told; rejoin.json has more.
+# At most so many transactions, and lines of each, are shown; rejoin.json has all.
 TOLD, LINES = 10, 12
 
 
@@ -78,7 +78,7 @@ def record_of(
         look: what the former source's host said.
         way: the one that is wanted.
         row: what the journal says of the host.
-        missed: what it says of the failover that the host has missed, where that is a replica.
+        missed: what it says of the failover that the host missed, if that is a replica.
     """
     log = look.get("log")
     return {
@@ -129,8 +129,10 @@ def came_back_words(
     host: str,
     source: str,
 ) -> str:
-    """What is said at the end where all is well; kept is its record."""
-    words = f"{host} follows {source}{', and is no longer held' if kept['held_since'] else ''}"
+    """The message after a successful rejoin; kept is its record."""
+    words = (
+        f"{host} follows {source}{', and is no longer quarantined' if kept['held_since'] else ''}"
+    )
     if kept["kept_data"]:
         words += (
             f". Its old data are in {kept['kept_data']}: remove them when you no longer need them"
@@ -145,11 +147,11 @@ def follows_point(
     source: str,
     follows: bool,
 ) -> Check:
-    """What became of its way, as a checkpoint."""
+    """The outcome of its method, as a checkpoint."""
     return {
         "id": "R2",
         "host": host,
-        "title": f"It follows {source}, and takes no writes",
+        "title": f"It follows {source}, and is read-only",
         "outcome": PASSED if follows else FAILED,
         "expected": "it follows",
         "observed": "it follows" if follows else "it does not",
@@ -158,7 +160,7 @@ def follows_point(
 
 
 def without_rows(kept: RejoinRecord) -> RejoinRecord:
-    """The same without what clients wrote, for those who may not see that."""
+    """The same without client data, for readers who may not see those."""
     less: RejoinRecord = {**kept, "phantoms": phantoms_without_rows(kept["phantoms"])}
     if "before" in kept:
         before = kept["before"]
@@ -196,7 +198,7 @@ def rejoin_lines(kept: RejoinRecord) -> list[str]:
     if lacking["transactions"] and more > 0:
         lines.append(f"    and {more} more")
     if kept["verdict"] == PHANTOMS and lacking["not_shown"]:
-        lines.append(f"  They cannot be shown: {lacking['not_shown']}")
+        lines.append(f"  Their content cannot be shown: {lacking['not_shown']}")
     if kept["way"] not in [one["name"] for one in kept["ways"]]:
         return [*lines, f"  It follows {source} already"]
     for method in kept["ways"]:
@@ -218,7 +220,7 @@ def verdict_words(kept: RejoinRecord) -> str:
 
 
 def away_words(kept: RejoinRecord, missed: Missed) -> str:
-    """What a replica that was away may have alone."""
+    """What only a replica that was away may have."""
     old, happened = missed["from"], missed["happened"]
     words = f"it was away when {old} lost the source's role, at {happened}"
     if kept["verdict"] != PHANTOMS:
@@ -231,11 +233,11 @@ def away_words(kept: RejoinRecord, missed: Missed) -> str:
 
 def read_words(kept: RejoinRecord) -> str:
     if kept["read_by"] == "connection":
-        return f"the server of {kept['host']} runs, and was asked"
+        return f"the server of {kept['host']} is running, and was queried"
     log = kept["log"]
     if kept["read_by"] == "files" and log:
         words = (
-            f"the server of {kept['host']} does not run, and was not started: its binary log was"
+            f"the server of {kept['host']} is not running, and was not started: its binary log was"
             f" read to its end ({log['files'][-1]}, {log['end']})"
         )
         if log["torn_gtid"] or log["torn_bytes"]:
@@ -257,27 +259,27 @@ def transaction_words(one: ErrantTransaction) -> list[str]:
 
 
 def why_not(kept: RejoinRecord, closed: str) -> str:
-    """Why it is refused, and what else there is."""
+    """Why it is refused, and which other methods there are."""
     host, source = kept["host"], kept["source"]
     others = [one for one in kept["ways"] if one["name"] != kept["way"]]
     opened = [asked(kept, one["name"]) for one in others if not one["closed"]]
-    words = f"{host} does not come back by the way {kept['way']}: {closed}"
+    words = f"{host} cannot rejoin by method {kept['way']}: {closed}"
     if kept["verdict"] == CANNOT_TELL and not kept["read_by"]:
-        # Its transactions may still become readable: so do not advise to give them up.
+        # Its transactions may become readable later: do not suggest discarding them.
         return f"{words} ({kept['points'][0]['reason']})"
     if not opened:
-        return f"{words}. No other way is open: " + "; ".join(
+        return f"{words}. No other method is possible: " + "; ".join(
             f"{one['name']}, because {one['closed']}" for one in others
         )
     words += ". It can by " + " or ".join(opened) + ", which is your consent"
     lost = [one["name"] for one in others if not one["closed"] and one["name"] != REPLAY]
     if lost:
-        words += f"; by {' and '.join(lost)} {source} never gets what {host} has alone"
+        words += f"; by {' and '.join(lost)} {source} never gets what only {host} has"
     return words
 
 
 def asked(kept: RejoinRecord, way: str) -> str:
-    """What says that a way is wanted, as the command has it."""
+    """The options that select a method on the command line."""
     words = f"-e semisync_rejoin_way={way}"
     if way == REPLAY:
         words += f" -e semisync_rejoin_phantoms={kept['phantoms']['gtids']}"

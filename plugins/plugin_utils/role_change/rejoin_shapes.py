@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shapes of what the hosts of a rejoin return, and of rejoin.json."""
+"""The types of what the hosts of a rejoin return, and of rejoin.json."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NewSourceLook(LogsBegin, total=False):
 
 
 class Ready(TypedDict, total=False):
-    """What became of a former source's old data: where they are, or why they are not kept."""
+    """A former source's old data: where they are, or why they were not kept."""
 
     kept: str
     not_kept: str
@@ -85,7 +85,7 @@ Missed = TypedDict("Missed", {"from": str, "happened": str})
 
 
 class RejoinVerdict(FirstVerdict):
-    """What is said of a former source.
+    """The verdict on a former source.
 
     Attributes:
         read_by: connection or files; None if it was not read.
@@ -106,7 +106,7 @@ class RejoinVerdict(FirstVerdict):
 
 
 class RejoinRecord(RejoinVerdict, total=False):
-    """rejoin.json, with what became of it; `before` comes with a second verdict alone."""
+    """rejoin.json, with the outcome; only a second verdict has `before`."""
 
     run: str | None
     outcome: str

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is read and done on the two hosts of a rejoin; the order is in rejoin.py."""
+"""What is read and done on the two hosts of a rejoin; rejoin.py has the order."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def look_plan(facts: RejoinFacts) -> Plan:
     if run.host == facts.source.host:
         return RejoinLookPlan(SOURCE)
     if run.host != former.host or former is facts.source:
-        raise NotMeantError("it is not the one that comes back")
+        raise NotMeantError("it is not the host that returns")
     if former.info is None and run.info_of(former.host).get("reason") != "stopped":
         raise NotMeantError(former.error)
     return FormerLookPlan(
@@ -72,7 +72,7 @@ class LogOfFormer(TypedDict):
 
 
 def log_of_former(facts: RejoinFacts) -> LogOfFormer:
-    """Where the former source's log is, as far as it is known here, and what of it is known."""
+    """Where the former source's log is, and what is known about it here."""
     info = facts.former.info
     return {
         "known": facts.new_has().gtids,
@@ -84,8 +84,8 @@ def log_of_former(facts: RejoinFacts) -> LogOfFormer:
 
 
 def consent(way: str, judged: Judged, named: str) -> str:
-    """Why the transactions are not taken over, in words: they have to be named, so that there is no
-    consent to what was not shown.
+    """Why the transactions are not replayed: the operator must name them, so that nothing is
+    accepted that was not shown.
     """
     if way != methods.REPLAY:
         return ""
@@ -104,7 +104,7 @@ def consent(way: str, judged: Judged, named: str) -> str:
 def carry(facts: RejoinFacts) -> dict[str, object]:
     """Read them on the former source's host."""
     if facts.run.host != facts.former.host:
-        raise NotMeantError("it is not the one that comes back")
+        raise NotMeantError("it is not the host that returns")
     wanted = facts.planned()["record"]["phantoms"]["gtids"]
     result = facts.run.do(CarryPlan(**log_of_former(facts), wanted=wanted))
     facts.run.hand_over(f"replay-{facts.former.host}", str(result.pop("payload", "")))
@@ -125,15 +125,15 @@ def planned(facts: RejoinFacts) -> dict[str, object]:
     """What judged_rejoin() gave this host."""
     plan = facts.planned()["hosts"].get(facts.run.host)
     if plan is None:
-        raise NotMeantError("it has no part in this step")
+        raise NotMeantError("this step does nothing on this host")
     return plain(plan)
 
 
 def former_part(facts: RejoinFacts) -> RejoinPlan:
-    """What is done on the former source's host."""
+    """The plan of the former source's host."""
     return RejoinPlan.from_dict(planned(facts))
 
 
 def record_part(facts: RejoinFacts) -> RejoinRecordPlan:
-    """What is done on the new source's."""
+    """The plan of the new source's host."""
     return RejoinRecordPlan.from_dict(planned(facts))

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a replica still has what it acknowledged (C5), and whether enough replicas do (C1).
+"""Whether a replica still has what it acknowledged (C5), and whether enough replicas have it (C1).
 
-What was acknowledged before the last look is not asked here: the source had it in its GTIDs then,
-and the candidate is compared with those (past.py).
+This is not about what was acknowledged before the last look: the source's GTIDs had it then, and
+the candidate is compared with those (last_look.py).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ WHOLE_SECONDS = 2
 
 
 def strangers(evidence: Evidence) -> list[str]:
-    """Who may have acknowledged and is no replica of this inventory, in words: at the last look, or
-    after it by the dead server's error log.
+    """Servers outside this inventory that may have acknowledged: at the last look, or later by the
+    dead server's error log.
     """
     last = last_look.look_at_source(evidence)
     if not last:
@@ -49,7 +49,7 @@ def strangers(evidence: Evidence) -> list[str]:
         for host in sorted(set(last.get("acknowledgers") or {}) - replicas)
     ]
     if last.get("strangers") is None:
-        # A look of an older version counted them all.
+        # A look by an older version counted them all.
         number = max(0, int(last.get("clients") or 0) - len(replicas))
     else:
         number = int(last["strangers"])
@@ -74,7 +74,9 @@ def waited_for(evidence: Evidence) -> int:
 
 
 def missing(evidence: Evidence) -> dict[str, str]:
-    """Who may have acknowledged what no other has: not read, or read without all of it."""
+    """Replicas that may have acknowledged what no other has: they were not read, or lost some of
+    it.
+    """
     gone = dict(survivors.unread(evidence))
     for member in survivors.readable(evidence.members):
         words = lost(evidence, member)
@@ -92,7 +94,7 @@ def enough(evidence: Evidence) -> bool:
 
 
 def running_since(evidence: Evidence, member: Member) -> float:
-    """When a replica's server was started, at the latest, by the controller's clock."""
+    """The latest time at which a replica's server can have started, by the controller's clock."""
     read_at, seconds = uptime(evidence, member, "server_seconds")
     if seconds is None:
         return evidence.now - int(member.facts["uptime"]["seconds"])
@@ -100,7 +102,7 @@ def running_since(evidence: Evidence, member: Member) -> float:
 
 
 def kernel_since(evidence: Evidence, member: Member) -> float | None:
-    """When its machine was, at the latest; None if it does not say."""
+    """The same for its machine; None if that is not known."""
     read_at, seconds = uptime(evidence, member, "kernel_seconds")
     return None if seconds is None else read_at - float(seconds)
 
@@ -127,7 +129,7 @@ def uptime(
 
 def lost(evidence: Evidence, member: Member) -> str | None:
     """Why a replica may have lost what it acknowledged after the last look; empty if it has not,
-    None if there is no look to count from.
+    None if there is no last look.
     """
     if not last_look.look_at_source(evidence):
         return None
@@ -149,17 +151,19 @@ def pointed_elsewhere(evidence: Evidence, member: Member) -> str:
     following = current_source.target_of(member, members, row)
     if following in (None, source.host) or interrupted_switchover.moved(members, row, following):
         return ""
-    return f"it follows {following}, and threw away what it had not applied as it went there"
+    return (
+        f"it follows {following}, and discarded its unapplied relay log when it was pointed there"
+    )
 
 
 def has_less(evidence: Evidence, member: Member) -> str:
-    """That it has less than when this run first read it."""
+    """Whether it has less than when this run first read it."""
     first = evidence.first.get(member.host)
     if not first or not survivors.by_gtid(member):
         return ""
     before = survivors.received_of(survivors.kind_of(member), first["gtid"], first["channel"])
     gone = before.minus(survivors.received(member))
-    return f"it had {gone} when this run first read it, and has it no more" if gone else ""
+    return f"it had {gone} when this run first read it, and has lost it" if gone else ""
 
 
 def is_restarted(evidence: Evidence, member: Member) -> bool:
@@ -169,7 +173,7 @@ def is_restarted(evidence: Evidence, member: Member) -> bool:
 
 
 def lost_by_start(evidence: Evidence, member: Member) -> str:
-    """What a start of its server, or of its machine, took."""
+    """What a restart of its server, or of its machine, may have discarded."""
     since = survivors.moment_of((evidence.last or survivors.NO_LOOK)["at"]) - WHOLE_SECONDS
     if not is_restarted(evidence, member):
         return ""
@@ -177,12 +181,12 @@ def lost_by_start(evidence: Evidence, member: Member) -> str:
     started = survivors.stamp(running_since(evidence, member))
     words = f"its server started at {started}, after the last look"
     if member.facts["engine"] == "mariadb":
-        return f"{words}, and MariaDB throws relay logs away at a start by GTID (MDEV-4698)"
+        return f"{words}, and MariaDB discards relay logs at a start by GTID (MDEV-4698)"
     if not values.same_value(variables.get("relay_log_recovery"), "OFF"):
-        return f"{words}, and relay_log_recovery threw its relay log away"
+        return f"{words}, and relay_log_recovery discarded its relay log"
     up_since = kernel_since(evidence, member)
     if up_since is None:
-        return f"{words}, and nothing tells whether its machine did"
+        return f"{words}, and it is not known whether its machine did"
     if up_since > since and str(variables.get("sync_relay_log")) != "1":
         return (
             f"its machine started at {survivors.stamp(up_since)}, after the last look, and"
@@ -192,8 +196,9 @@ def lost_by_start(evidence: Evidence, member: Member) -> str:
 
 
 def applier_since(evidence: Evidence, member: Member) -> float | None:
-    """When a replica's applier was started, at the latest, by the controller's clock; None if its
-    host does not say. What was read before its IO thread stopped says nothing of later.
+    """The latest time at which a replica's applier can have started, by the controller's clock;
+    None if that is not known. What was read before its IO thread stopped does not cover the time
+    after that.
     """
     stopped = (evidence.frozen or {}).get(member.host)
     first = evidence.looks.get(member.host) or {}
@@ -205,7 +210,9 @@ def applier_since(evidence: Evidence, member: Member) -> float | None:
 
 
 def starts(evidence: Evidence) -> list[float]:
-    """When the servers, machines and appliers of the replicas were started, as far as they say."""
+    """When the servers, machines and appliers of the replicas were started, as far as that is
+    known.
+    """
     known: list[float | None] = []
     for member in survivors.readable(evidence.members):
         known += [
@@ -217,13 +224,13 @@ def starts(evidence: Evidence) -> list[float]:
 
 
 def lost_by_reset(evidence: Evidence, member: Member) -> str:
-    """What STOP and START of both its threads took (MariaDB, MDEV-4698), or a RESET or CHANGE in
-    between. The applier's thread says since when it runs. If it does not, connection numbers only
-    grow while a server runs: an applier whose number is lower than that of the last look's own
+    """What STOP and START of both its threads discarded (MariaDB, MDEV-4698), or a RESET or CHANGE
+    in between. The applier's thread says since when it runs. If it does not, connection numbers
+    only grow while a server runs: an applier whose number is lower than that of the last look's own
     connection has not been started since.
     """
     if is_restarted(evidence, member):
-        # Numbers began anew; assumes.py says what is taken for granted.
+        # Numbers started again from 1; assumptions.py says what is taken for granted.
         return ""
     since = applier_since(evidence, member)
     last_at = survivors.moment_of((evidence.last or survivors.NO_LOOK)["at"])
@@ -234,24 +241,25 @@ def lost_by_reset(evidence: Evidence, member: Member) -> str:
     seen = ((evidence.last or survivors.NO_LOOK).get("replicas") or {}).get(member.host)
     before = seen.get("connection_id") if seen else None
     if before is None:
-        return "the last look has not seen it: whether its applier was started again is not known"
+        return "the last look did not see it: it is not known whether its applier was restarted"
     if running is None:
-        return "since when its applier runs could not be read"
+        return "it could not be read since when its applier runs"
     if not running:
-        return "its applier does not run: whether its relay log was reset is not known"
+        return "its applier does not run: it is not known whether its relay log was reset"
     if max(running) < int(before):
         return ""
-    words = "its applier was started again after the last look"
+    words = "its applier was restarted after the last look"
     if member.facts["engine"] == "mariadb":
-        return f"{words}, and MariaDB throws relay logs away at that (MDEV-4698)"
-    return f"{words}: whether its relay log was reset before is not known"
+        return f"{words}, and MariaDB discards relay logs then (MDEV-4698)"
+    return f"{words}: it is not known whether its relay log was reset before"
 
 
 def channel_words(evidence: Evidence, member: Member) -> str:
-    """What was seen of a replica's server, for people."""
+    """What was seen of a replica's server, as text."""
     variables: Variables = member.facts["variables"]
     return (
-        f"its server runs since {survivors.stamp(running_since(evidence, member))}, sync_relay_log"
+        f"its server has been up since {survivors.stamp(running_since(evidence, member))},"
+        " sync_relay_log"
         f" {variables.get('sync_relay_log')}, relay_log_recovery"
         f" {variables.get('relay_log_recovery')}"
     )

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the end of the dead source's binary log makes up for what no look saw.
+"""Whether the end of the dead source's binary log proves what no look saw.
 
 Everything that a source confirmed is in its binary log, with a replica or without one. If the log
 is read to its end and the candidate gets what it lacks, no confirmed transaction can be missing.
@@ -23,29 +23,29 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
-# What to do about each case that is in the way; see module_utils/binlog/salvage.py.
+# What to do about each case; see module_utils/binlog/salvage.py.
 REMEDIES = {
-    "unreachable": "let its host be reached, with its server still dead",
+    "unreachable": "make its host reachable, without starting its server",
     "alive": "kill it (SIGKILL) first; nothing may write there while its log is read",
     "program": "install the client programs of its server on that host",
-    "encrypted": "no program reads it without the server; start it only when you go on without"
-    " what it has alone",
-    "not_strict": "without gtid_strict_mode nothing tells what the candidate lacks; it has to be on"
-    " at the source and at the replicas before the day on which it is needed",
-    "cut_short": "what is missing was on its disk at the last look: look for it there",
-    "unsynced": "set sync_binlog to 1: without it a power cut takes the log's end",
+    "encrypted": "no program can read it without the server; start the server only once you accept"
+    " losing what only it has",
+    "not_strict": "without gtid_strict_mode it cannot be known what the candidate lacks; set it on"
+    " the source and the replicas in advance",
+    "cut_short": "its disk had the missing transactions at the last look: look for them there",
+    "unsynced": "set sync_binlog to 1: otherwise a power cut may lose the end of the log",
 }
 OTHERWISE = "read its binary log by hand before you start its server"
 
 
 def known_files(last: Look | None) -> BinaryLogFiles | None:
-    """Where the source's binary log is, by the last look at it."""
+    """Where the source's binary log is, according to the last look."""
     files = last.get("files") if last else None
     return files if files and files.get("basename") else None
 
 
 def files_of(known: BinaryLogFiles) -> LogFiles:
-    """The same, as a host is given it."""
+    """The same, as it is passed to a host."""
     return LogFiles(
         basename=known.get("basename") or "",
         datadir=known.get("datadir") or "",
@@ -68,8 +68,8 @@ def not_strict(evidence: Evidence, last: Look) -> list[str]:
 
 
 def problem(evidence: Evidence) -> tuple[str, str] | None:
-    """(the case's name without "salvage_", what was found), where salvage is wanted and cannot be;
-    None if nothing is in its way.
+    """(the case's name without "salvage_", what was found) if salvage was requested and is not
+    possible; None if it is possible.
     """
     if not evidence.settings.get("failover_salvage"):
         return None
@@ -80,16 +80,16 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
     )
     blind = last_look.unwatched(evidence)
     if blind or not known_files(last):
-        return "no_log", f"where {source.host} has its binary log is not known: " + (
+        return "no_log", f"it is not known where {source.host} has its binary log: " + (
             blind
             or (
-                "no run of verify.yml has kept it"
+                "no run of verify.yml recorded it"
                 if "beat" in last
                 else "the last look is of an older version of verify.yml"
             )
         )
     if not seen:
-        return "unreachable", f"{source.host} could not be asked ({source.error})"
+        return "unreachable", f"{source.host} could not be read ({source.error})"
     if seen["case"]:
         return str(seen["case"]), f"{source.host}: {seen['words']}"
     if survivors.is_mariadb(evidence):
@@ -100,7 +100,7 @@ def problem(evidence: Evidence) -> tuple[str, str] | None:
     powered = last_look.ended(evidence) and not last_look.started_since(evidence)
     if not powered and str(last.get("sync_binlog")) != "1":
         return "unsynced", (
-            f"nothing tells whether {source.host} lost its power after the last look, and its"
+            f"it is not known whether {source.host} lost its power after the last look, and its"
             f" sync_binlog was {last.get('sync_binlog')}"
         )
     if "gtids" in seen and (cut := last_look.missed(evidence, ",".join(seen["gtids"]))):
@@ -120,7 +120,7 @@ def covers(evidence: Evidence) -> bool:
 
 
 def window(evidence: Evidence) -> Window | None:
-    """past.window(), which the log closes."""
+    """last_look.window(), which the log closes."""
     return None if covers(evidence) else last_look.window(evidence)
 
 
@@ -130,11 +130,11 @@ def salvaged_gtids(evidence: Evidence) -> str:
 
 
 def gone(evidence: Evidence) -> str | None:
-    """What the source had at the last look, and the candidate will not have, as GTIDs; None if that
+    """The GTIDs that the source had at the last look and the candidate will not have; None if that
     cannot be compared. A degraded source is judged by its window (C7).
     """
     if source_of(evidence.members).info is not None:
-        # It lives, and may have committed since the replicas were read.
+        # It is alive, and may have committed since the replicas were read.
         return ""
     last = last_look.look_at_source(evidence)
     bounded = (
@@ -146,7 +146,7 @@ def gone(evidence: Evidence) -> str | None:
 
 
 def covered_at(evidence: Evidence) -> float | None:
-    """past.covered_at(), with what the log brings."""
+    """last_look.covered_at(), with what the log adds."""
     return last_look.covered_at(evidence, salvaged_gtids(evidence))
 
 
@@ -171,7 +171,7 @@ def log_summary(evidence: Evidence) -> LogSummary | None:
 
 
 def log_text(evidence: Evidence) -> str:
-    """The same for people; empty if nothing covers."""
+    """The same as text; empty if the log does not cover it."""
     if not covers(evidence):
         return ""
     kept = log_summary(evidence)

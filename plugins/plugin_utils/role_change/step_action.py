@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A step of a role change as Ansible's action: it makes the context, does the step, and turns a
-refusal, or a host that has no part, into a task's result.
+"""A step of a role change as an Ansible action: it makes the context, runs the step, and turns a
+refusal, or a host without a part, into a task result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context 
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import Reaching
 
-# What is read is no older than the one moment, and no newer than the other.
+# What is read is at least as new as the first moment and no newer than the second.
 DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
@@ -55,7 +55,7 @@ def do(run: RunContext) -> dict[str, object]:
 
 
 def expected_dead(operation: str, step: object, variables: TaskVars) -> bool:
-    """Whether a step asks a host of which the run expects no answer."""
+    """Whether a step queries a host that the run expects to be unreachable."""
     return (operation, step) == (FAILOVER, "look") and SOURCES in variables.get("group_names", ())
 
 
@@ -95,7 +95,7 @@ class RoleChange(Reaching):
             result.update(skipped=True, skip_reason=str(error), **not_meant)
         except cluster.RefusedError as error:
             result.update(cluster.refused(str(error), variables["inventory_hostname"]))
-            # What was kept before it was refused is reported.
+            # A refusal still reports what was stored before it.
             result.update(getattr(error, "kept", {}))
         return result
 

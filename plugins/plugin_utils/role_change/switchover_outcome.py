@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What became of a switchover, from what its parts said: the outcome, one timeline of all hosts,
-and the checkpoints S1 and following.
+"""The outcome of a switchover, from the results of its parts: one timeline of all hosts, and the
+checkpoints S1 and following.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
 
 # Of switchover.json; schema.json beside this file describes it.
 FORMAT = 1
-# The mode of a run that only settles what has moved.
+# The mode of a run that only settles a switchover that has moved the role.
 SETTLE = "settle"
 SILENT = "its process ended without reporting"
-# A part that heard of it from another.
+# A part that was told by another.
 HEARSAY = "says why"
-# Clocks that differ by less are not shifted: the other's flag is seen within this time.
+# Smaller clock differences are not corrected: a host sees another's flag within this time.
 SEEN_SECONDS = 0.05
 TITLES = {
     "S1": "The target has caught up before writers are kept out",
@@ -60,7 +60,7 @@ def outcome(plan: SwitchoverRun, parts: Parts) -> tuple[str, str]:
         parts: host -> result of its part; one that failed without one has a msg alone.
     """
     if plan["mode"] == SETTLE:
-        # No part has run: the journal says that the role has moved.
+        # No part has run, but the journal says that the role moved.
         return DONE, ""
     source, target = part_result(parts, plan["from"]), part_result(parts, plan["to"])
     reasons = [
@@ -78,7 +78,7 @@ def outcome(plan: SwitchoverRun, parts: Parts) -> tuple[str, str]:
 
 
 def part_result(parts: Parts, host: str) -> PartResult:
-    """What a host's part returned; nothing if it has none."""
+    """What a host's part returned; empty if it has none."""
     return parts.get(host) or {}
 
 
@@ -129,15 +129,15 @@ def timeline(plan: SwitchoverRun, parts: Parts) -> list[Line]:
 
 
 def shift(said: float | None, seen: float | None) -> float:
-    """By how much a clock is wrong that saw a flag before it was there, or long after."""
+    """The error of a clock that saw a flag before it was set, or long after."""
     if said is None or seen is None or 0 <= seen - said <= SEEN_SECONDS:
         return 0.0
     return said - seen
 
 
 def writable(plan: SwitchoverRun, lines: list[Line]) -> list[Span]:
-    """Who could be written to when, by the timeline: from and to in its milliseconds; None for what
-    began before it, or lasts.
+    """Which host accepted writes when, in milliseconds of the timeline; None for what began before
+    it, or has not ended.
     """
     when: dict[str, float] = {}
     for line in lines:
@@ -146,7 +146,7 @@ def writable(plan: SwitchoverRun, lines: list[Line]) -> list[Span]:
     if "freeze" not in when:
         return []
     spans: list[Span] = [{"host": plan["from"], "from_ms": None, "to_ms": when["freeze"]}]
-    # The target's part may have died with its word; the source saw it open.
+    # The target's part may have died before it reported; the source saw it open.
     opened = when.get("open", when.get("open_seen"))
     for host, begin in ((plan["from"], when.get("reopened")), (plan["to"], opened)):
         if begin is not None:
@@ -155,7 +155,7 @@ def writable(plan: SwitchoverRun, lines: list[Line]) -> list[Span]:
 
 
 def froze_at(plan: SwitchoverRun, parts: Parts) -> str | None:
-    """When writers were kept out, by the source's clock; None if they were not."""
+    """When writers were blocked, by the source's clock; None if they were not."""
     events = (parts.get(plan["from"]) or {}).get("timeline", [])
     for event in events:
         if event["event"] == "freeze":
@@ -164,7 +164,7 @@ def froze_at(plan: SwitchoverRun, parts: Parts) -> str | None:
 
 
 def points(parts: Parts, titles: Mapping[str, str]) -> list[Check]:
-    """The checkpoints that the parts have seen, as rows.
+    """The checkpoints that the parts saw, as rows.
 
     Args:
         titles: of those that are wanted.
@@ -182,7 +182,7 @@ def settled(
     members: list[Member],
     plans: Mapping[str, Changes | None],
 ) -> list[Check]:
-    """S8 and S9, from what the servers say when everything is done.
+    """S8 and S9, from what the servers report at the end.
 
     Args:
         plans: host -> semisync_plan's result, after the last change.
@@ -206,7 +206,7 @@ def settled(
 
 
 def follower(plan: SwitchoverRun, member: Member) -> Check:
-    """S8 of one host; the former source acknowledges too, as the target did before."""
+    """S8 of one host. The former source must acknowledge too, as the target did before."""
     channel = None if member.info is None else member.channel
     peer = next(one for one in plan["hosts"][member.host]["members"] if one["host"] == plan["to"])
     there = channel is not None and (channel["source_host"], str(channel["source_port"])) == (
@@ -225,7 +225,7 @@ def follower(plan: SwitchoverRun, member: Member) -> Check:
 
 
 def table(lines: list[Line]) -> list[str]:
-    """The timeline for people."""
+    """The timeline as text."""
     return [
         f"  {'' if line['at_ms'] is None else format(line['at_ms'], '.0f'):>8} ms  {line['host']}:"
         f" {line['event']}{' ' + line['words'] if line['words'] else ''}"
@@ -240,7 +240,7 @@ def record(
     reason: str,
     rows: list[Check],
 ) -> SwitchoverRecord:
-    """What is kept as switchover.json."""
+    """The content of switchover.json."""
     source = parts.get(plan["from"]) or {}
     lines = timeline(plan, parts)
     return {
@@ -264,7 +264,7 @@ def record(
 
 
 def statements_run(parts: Parts) -> list[Statement]:
-    """The statements that were run, with their hosts."""
+    """The statements that were run, each with its host."""
     return [
         {"host": host, "statement": statement}
         for host, result in parts.items()
@@ -273,7 +273,8 @@ def statements_run(parts: Parts) -> list[Statement]:
 
 
 def with_mended(new: SwitchoverRecord, before: SwitchoverRecord | None) -> SwitchoverRecord:
-    """A record with what became of an interrupted switchover that the same run mended beforehand.
+    """A record with the outcome of an interrupted switchover that the same run completed or rolled
+    back first.
 
     Args:
         before: the run's switchover.json so far.
@@ -298,12 +299,12 @@ def with_mended(new: SwitchoverRecord, before: SwitchoverRecord | None) -> Switc
 
 
 def identity(of_one: SwitchoverRecord) -> tuple[str, str, str, str]:
-    """What tells one switchover of a run from another."""
+    """What distinguishes the switchovers of one run."""
     return of_one["mode"], of_one["from"], of_one["to"], of_one["token"]
 
 
 def switchover_lines(record_of: SwitchoverRecord) -> list[str]:
-    """A record for people."""
+    """A record as text."""
     waited = record_of["writers_waited_ms"]
     lines = [
         f"Switchover of cluster {record_of['cluster']} from {record_of['from']} to"
@@ -320,22 +321,22 @@ def switchover_lines(record_of: SwitchoverRecord) -> list[str]:
 
 
 def switchover_failure(record_of: SwitchoverRecord, parts: Parts, settled_too: bool) -> str:
-    """Why the run fails; empty if the role is where it should be, and all else with it."""
+    """Why the run fails; empty if the role moved and everything else is done."""
     source, target, reason = record_of["from"], record_of["to"], record_of["reason"]
     where = f"Cluster {record_of['cluster']!r}"
     if record_of["mode"] == "undo":
         if record_of["outcome"] == UNDONE:
             return ""
-        return f"{where}: the switchover that was interrupted could not be undone: {reason}"
+        return f"{where}: the interrupted switchover could not be rolled back: {reason}"
     if record_of["outcome"] == REFUSED:
         return f"{where}: nothing was changed, {source} is the source: {reason}"
     if record_of["outcome"] == UNDONE:
-        return f"{where}: everything was undone, {source} is the source: {reason}"
+        return f"{where}: everything was rolled back, {source} is the source: {reason}"
     if record_of["outcome"] == UNKNOWN:
         return (
-            f"{where}: it is not known which server is the source: {reason}. Run"
-            f" switchover.yml again when {source} and {target} answer: it finishes or"
-            " undoes, and says what to do if one of them is lost for good"
+            f"{where}: it is not known which server is the source: {reason}. Run switchover.yml"
+            f" again when {source} and {target} respond: it completes the switchover or rolls it"
+            " back, and says what to do if one of them is lost for good"
         )
     left = left_over(parts)
     if left and not settled_too:

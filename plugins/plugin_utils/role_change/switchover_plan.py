@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the source's role may move to a host, what an interrupted move still needs, and the
-statements that each host would be given.
+"""Whether the source's role may move to a host, what an interrupted switchover still needs, and the
+statements that each host would run.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow, ScheduledEvent
 
-# Modes that no host is given: where only the rest is left, and of a cluster that is not meant.
+# Modes in which no host has a part: only settling is left, or another cluster is meant.
 SETTLE, NONE = "settle", "none"
 # (host, statement).
 Line = tuple[str, str]
@@ -82,7 +82,7 @@ def member_of(members: list[Member], host: str) -> Member:
 
 
 def taking_part(members: list[Member], row: JournalRow | None) -> list[Member]:
-    """Who has a part: in the end of a switchover that was interrupted, everybody who was read."""
+    """The hosts with a part: when an interrupted switchover is completed, all that were read."""
     return (
         [one for one in members if one.info is not None]
         if interrupted_switchover.half_done(members, row)
@@ -91,7 +91,7 @@ def taking_part(members: list[Member], row: JournalRow | None) -> list[Member]:
 
 
 def unread(members: list[Member], row: JournalRow | None) -> list[str]:
-    """Hosts that could not be read, and without which nothing can be done, in words."""
+    """Hosts that could not be read and are needed."""
     if row is None or not interrupted_switchover.half_done(members, row):
         return problems.reading_problems(members)
     said = interrupted_switchover.refused(members, row, current_source.decide(members).interrupted)
@@ -104,7 +104,7 @@ def mode_of(
     looks: SwitchoverLooks,
     to: str,
 ) -> str:
-    """What a run has to do first: switch, or finish, undo or settle what was interrupted.
+    """What a run does first: switch, or finish, undo or settle an interrupted switchover.
 
     Args:
         row: the newest of the journal.
@@ -125,8 +125,8 @@ def mode_of(
 
 
 def astray(members: list[Member], source: str) -> list[str]:
-    """Members that are not yet what a switchover to a host makes of them: it takes writes, and
-    everybody else follows it.
+    """Members that are not yet in the state after a switchover to a host: it accepts writes, and
+    all others follow it.
     """
     target = member_of(members, source)
     frozen = values.same_value(target.facts["variables"]["read_only"], "ON")
@@ -139,8 +139,8 @@ def astray(members: list[Member], source: str) -> list[str]:
 
 
 def was_opened(members: list[Member], row: JournalRow) -> bool:
-    """Whether the target of an interrupted switchover took writes: it does, or it has what the old
-    source lacks.
+    """Whether the target of an interrupted switchover accepted writes: it still does, or it has
+    what the old source lacks.
     """
     target, source = member_of(members, row["to_host"]), member_of(members, row["from_host"])
     if not values.same_value(target.facts["variables"]["read_only"], "ON"):
@@ -151,8 +151,8 @@ def was_opened(members: list[Member], row: JournalRow) -> bool:
 
 
 def without_target(members: list[Member], row: JournalRow) -> bool:
-    """Whether an interrupted switchover is undone without its target, which is not there: it was
-    never allowed to open, or its source is the source again already.
+    """Whether an interrupted switchover is rolled back without its unreachable target: the target
+    was never allowed to open, or the old source is the source again already.
     """
     hosts = {member.host for member in members}
     gone = row["from_host"] in hosts and row["to_host"] not in hosts
@@ -167,7 +167,7 @@ def interrupted_problems(
     row: JournalRow,
     looks: SwitchoverLooks,
 ) -> list[str]:
-    """Why an interrupted switchover can neither be finished nor undone now."""
+    """Why an interrupted switchover can be neither completed nor rolled back now."""
     members = taking_part(members, row)
     running = [host for host, looked in looks.items() if looked.get("running")]
     if running:
@@ -243,7 +243,7 @@ def of_cluster(
     token: str,
     hosts: dict[str, SwitchoverPlan],
 ) -> SwitchoverRun:
-    """The plan of a cluster, without what is known of a switch only."""
+    """The plan of a cluster, without what only a switch has."""
     return {
         "mode": mode,
         "cluster": name,
@@ -263,8 +263,8 @@ def taken_back(
     settings: Settings,
     row: JournalRow,
 ) -> dict[str, SwitchoverPlan]:
-    """What each host does of a cluster whose source takes its role back without the target."""
-    # It is asked all the same, if it can be: perhaps only the controller does not reach it.
+    """What each host does if the source takes its role back without the target."""
+    # It is still queried, if possible: perhaps only the controller cannot reach it.
     asked = [
         Peer(one.host, one.address, source.port, tls=False)
         for one in members
@@ -273,7 +273,7 @@ def taken_back(
     members = taking_part(members, row)
     hosts = {}
     for member in members:
-        # Nothing of it depends on who the target is but what is replaced here.
+        # Only what is replaced here depends on the target.
         made = switchover_part(member, source, source, members, looks, settings, row["run"], UNDO)
         hosts[member.host] = dataclasses.replace(
             made,
@@ -287,7 +287,7 @@ def taken_back(
 
 
 def wait_count(source: Member) -> int:
-    """How many acknowledgements a commit waits for, on the source as it runs."""
+    """How many acknowledgements a commit on the source waits for, by its running value."""
     count = source.facts["semisync"]["source"]["variables"].get("wait_for_replica_count")
     return int(count or 1)
 
@@ -341,13 +341,13 @@ def option_file(member: Member) -> OptionFile:
 
 
 def runs_events(looked: SwitchoverLook) -> list[ScheduledEvent]:
-    """Events that a host runs itself."""
+    """Scheduled events that a host executes itself."""
     return [event for event in looked.get("events", []) if event["status"] == "ENABLED"]
 
 
 def tls_of(source: Member, target: Member, settings: Settings) -> ChannelTls:
-    """How the old source follows the new one: as the inventory wants it, else as that followed it
-    until now.
+    """How the old source follows the new one: as the inventory says, else with the settings of the
+    new source's old channel.
     """
     want = tls.wanted(settings, target.facts, source.facts, True)
     if settings["replication_ssl"] == "auto" and target.channel and not target.channel["tls"]:
@@ -394,7 +394,7 @@ def switchover_statements(
 
 
 def of_other_replicas(members: list[Member], target: Member) -> list[Line]:
-    """How the replicas that stay replicas come to follow the target."""
+    """The statements that make the remaining replicas follow the target."""
     lines: list[Line] = []
     for member in replicas_of(members):
         if member is not target:
@@ -409,7 +409,7 @@ def of_following(
     settings: Settings,
     plan: SwitchoverPlan,
 ) -> list[Line]:
-    """How the source comes to follow the target.
+    """The statements that make the source follow the target.
 
     Args:
         plan: what the source is given.
@@ -436,7 +436,7 @@ def of_following(
 
 
 def plan_lines(plan: SwitchoverRun) -> list[str]:
-    """The plan for people."""
+    """The plan as text."""
     lines = [f"Switchover of cluster {plan['cluster']} from {plan['from']} to {plan['to']}"]
     if plan["mode"] != SWITCH:
         verb = "undone" if plan["mode"] == UNDO else "finished"

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The premises of a switchover. Each says on which host, what was found, and what to do where it
-does not hold.
+"""The premises of a switchover. Each has a host, what was found, and what to do if it does not
+hold.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def rows(
     members: list[Member], looks: SwitchoverLooks, settings: Settings
 ) -> list[SwitchoverPremise]:
-    """All premises of a switchover, those that do not hold as well."""
+    """All premises of a switchover, also those that do not hold."""
     return [premise.row() for premise in premises(members, looks, settings)]
 
 
@@ -47,7 +47,7 @@ def refusals(
     looks: SwitchoverLooks,
     settings: Settings,
 ) -> list[str]:
-    """The premises that do not hold, in words."""
+    """The premises that do not hold, as messages."""
     return [
         f"{one.host}: {one.premise}: {one.observed}{'; ' + one.remedy if one.remedy else ''}"
         for one in premises(members, looks, settings)
@@ -67,7 +67,7 @@ def of_target_name(
         known: cluster of every host of the inventory that has one.
     """
     if not to:
-        return "semisync_switchover_to is empty: name the replica that shall be the source"
+        return "semisync_switchover_to is empty: name the replica to promote"
     if to not in known:
         return (
             f"semisync_switchover_to is {to!r}, which is not a host of groups semisync_source and"
@@ -76,7 +76,8 @@ def of_target_name(
     if to not in [member.host for member in members]:
         return (
             f"semisync_switchover_to is {to}, a host of cluster {known[to]!r}, which this run"
-            f" leaves out: it takes cluster {cluster!r}; widen --limit, or name one of its hosts"
+            f" leaves out: it works on cluster {cluster!r}; widen --limit, or name a host of that"
+            " cluster"
         )
     return ""
 
@@ -86,7 +87,7 @@ def premises(
     looks: SwitchoverLooks,
     settings: Settings,
 ) -> Iterator[Premise]:
-    """Every premise in the order in which they are told."""
+    """Every premise, in the order in which they are shown."""
     source = source_of(members)
     (target,) = (member for member in members if member.host == settings["switchover_to"])
     if target is source:
@@ -156,7 +157,7 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
         channels.describe_channel(source.channel)
         if source.channel
         else ", ".join(source.facts["other_channels"]) or "no channel",
-        "its channel would be overwritten; a source that is a replica as well is not moved",
+        "its channel would be overwritten; a source that is also a replica cannot be switched over",
     )
 
 
@@ -171,7 +172,7 @@ def of_versions(
         target.host,
         mine >= theirs,
         f"{target.facts['version']}, and {source.host} has {source.facts['version']}",
-        "what the newer version wrote it may not understand; upgrade it first",
+        "it may not be able to read what the newer version wrote; upgrade it first",
     )
     for member in members:
         if member is not target:
@@ -245,12 +246,11 @@ def of_positions(
     )
     own = errant(source, target)
     yield Premise(
-        "it has no transactions of its own",
+        "it has no errant transactions",
         target.host,
         not own,
         str(own) or "none",
-        "every server would get them; find out what they are, and seed it again from"
-        f" {source.host}",
+        f"every server would get them; find out what they are, or seed it again from {source.host}",
     )
     for member in (source, target):
         log_updates = member.facts["names"]["log_updates"]
@@ -260,7 +260,7 @@ def of_positions(
             member.host,
             on == ["ON", "ON"],
             f"log_bin is {on[0]}, {log_updates} is {on[1]}",
-            "the others could not go on from it; run site.yml",
+            "the others could not replicate from it; run site.yml",
         )
     for member in members:
         if member is not target:
@@ -275,8 +275,8 @@ def of_positions(
 
 
 def errant(source: Member, target: Member) -> Gtids:
-    """What the target has and did not get from its source. The two are not read at one moment: what
-    the source has written meanwhile does not count.
+    """What the target has and did not get from its source. They are not read at the same moment:
+    what the source wrote meanwhile does not count.
     """
     kind = gtids.kind_of(target.facts["engine"])
     mine, theirs = (kind.parse(one.facts["gtid"].get(kind.STATE)) for one in (target, source))
@@ -288,7 +288,7 @@ def purged(
     member: Member,
     looks: Mapping[str, LogsBegin],
 ) -> Gtids:
-    """What another member lacks and the target's binary logs do not have any more."""
+    """What another member lacks and the target has purged."""
     kind, known = gtids.kind_of(target.facts["engine"]), member.facts["gtid"]
     if target.facts["engine"] != "mariadb":
         gone = kind.parse(target.facts["gtid"].get("gtid_purged"))
@@ -306,13 +306,13 @@ def lock_words(looked: SwitchoverLook) -> str:
 
 
 def of_lock_and_filters(member: Member, looked: SwitchoverLook) -> Iterator[Premise]:
-    """What no server may have."""
+    """A lock or filters, which neither server may have."""
     yield Premise(
         "no other switchover is in progress",
         member.host,
         not looked.get("running"),
         f"the lock {lock_holder.RUN_LOCK} is {lock_words(looked)}",
-        "wait until it has ended; if there is none, end that connection (KILL)",
+        "wait until it ends; if there is none, KILL that connection",
     )
     filters = looked.get("filters") or []
     yield Premise(
@@ -320,7 +320,7 @@ def of_lock_and_filters(member: Member, looked: SwitchoverLook) -> Iterator[Prem
         member.host,
         not filters,
         ", ".join(filters) or "no filter",
-        "it does not have, or pass on, everything; remove the filter, or name another",
+        "it lacks, or does not log, what is filtered; remove the filter, or name another replica",
     )
 
 
@@ -342,14 +342,14 @@ def of_work(
         same or not events,
         f"{there.get('event_scheduler')}, on {source.host} {here.get('event_scheduler')};"
         f" {len(events)} events",
-        "set event_scheduler alike in the option files",
+        "set event_scheduler to the same value in both option files",
     )
     yield Premise(
         "it takes writes",
         source.host,
         values.same_value(source.facts["variables"]["read_only"], "OFF"),
         f"read_only is {source.facts['variables']['read_only']}",
-        "find out who made it read-only",
+        "find out why it is read-only",
     )
     yield Premise(
         "it is read-only",

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the steps of a switchover do; their order is in switchover.py."""
+"""The steps of a switchover; switchover.py has their order."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import JournalRow
 
 FILE = "switchover.json"
-# A host that could not be read has no part in the end of a switchover that was interrupted.
-LEFT_OUT = "it could not be read, and has no part in this"
-# The checkpoints of what is settled.
+# A host that could not be read has no part in completing an interrupted switchover.
+LEFT_OUT = "it could not be read, and is left out"
+# The checkpoints that are seen after settling.
 SETTLED = ("  S8", "  S9")
 
 
@@ -88,7 +88,7 @@ def clusters_of(run: RunContext) -> dict[str, str]:
 
 
 def look_plan(run: RunContext, row: JournalRow | None) -> LookPlan:
-    """What is read of this host, and the server that it tries: the target; the target tries the
+    """What is read on this host, and where it tries to log in: on the target; the target on the
     source.
     """
     mine = run.mine
@@ -104,7 +104,7 @@ def look_plan(run: RunContext, row: JournalRow | None) -> LookPlan:
 def ends(
     members: list[Member], row: JournalRow | None, own: settings.Settings
 ) -> tuple[Member, Member]:
-    """The old source and the target, of this switchover or of one that was interrupted."""
+    """The old source and the target, of this switchover or of an interrupted one."""
     by_host = {member.host: member for member in members}
     if interrupted_switchover.begun(row) and row:
         source = by_host.get(row["from_host"]) or source_of(members)
@@ -113,7 +113,7 @@ def ends(
 
 
 def plan(run: RunContext, row: JournalRow | None) -> dict[str, object]:
-    """Judge all premises, and plan."""
+    """Check all premises, and plan."""
     members, own = run.members, run.own
     taking_part = switchover_plan.taking_part(members, row)
     looks = {member.host: run.result_of(SWITCHOVER_LOOK, member.host) for member in taking_part}
@@ -131,7 +131,7 @@ def refusals(
     looks: SwitchoverLooks,
     mode: str,
 ) -> list[str]:
-    """Why nothing is done, in words."""
+    """Why nothing is done."""
     members = run.members
     failed = [
         f"{host}: {looked.get('msg')}" for host, looked in looks.items() if looked.get("failed")
@@ -155,7 +155,7 @@ def part_on_host(run: RunContext) -> SwitchoverPlan:
 
 
 def rest_of(run: RunContext) -> SwitchoverPlan:
-    """The same for what need not be done at once."""
+    """The same for what writers need not wait for."""
     planned = part_on_host(run)
     was_on = bool(run.result_of(SWITCHOVER_PART).get("scheduler_was_on")) and planned.events
     return dataclasses.replace(planned, scheduler_was_on=was_on)

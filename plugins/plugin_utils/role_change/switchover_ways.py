@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a premise of a switchover is, and those of the ways between its servers: addresses, the
-account, and whose certificates are believed.
+"""A premise of a switchover, and the premises about connections between servers: addresses, the
+account, and trusted certificates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Sett
 
 
 class Premise(NamedTuple):
-    """One thing that must hold before anything is touched.
+    """One condition that must hold before anything is changed.
 
     Attributes:
         premise: what it is.
@@ -54,7 +54,7 @@ def of_ways(
     looks: SwitchoverLooks,
     settings: Settings,
 ) -> Iterator[Premise]:
-    """Whether all can reach the target, with an account and TLS that they have."""
+    """Whether all members can log in to the target, with their account and TLS."""
     yield Premise(
         "the replication account's password is known",
         target.host,
@@ -73,7 +73,7 @@ def of_ways(
         )
     yield from of_authorities(target, members, settings)
     yield Premise(
-        "others reach it",
+        "other hosts can reach it",
         target.host,
         not option_lines.listens_on_loopback_only(target.facts),
         f"bind_address is {target.facts['variables'].get('bind_address')}",
@@ -89,7 +89,7 @@ def of_ways(
             member.host,
             not error,
             error or f"as {settings['replication_user']} at {other.address}",
-            "run site.yml; see bind_address, firewalls and the account there",
+            "run site.yml; check bind_address, firewalls and the account there",
         )
 
 
@@ -98,10 +98,10 @@ def of_authorities(
     members: list[Member],
     settings: Settings,
 ) -> Iterator[Premise]:
-    """Whether those that will follow the target believe its certificate.
+    """Whether the servers that will follow the target trust its certificate.
 
-    MySQL's own authorities have the same name on every host and no key identifiers, so that one
-    file cannot hold several: TLS takes the first of the name, and refuses what another signed.
+    The authorities that MySQL generates have the same name on every host and no key identifiers. So
+    one file cannot hold several: TLS uses the first of that name, and rejects what another signed.
     """
     generated = settings["replication_ssl_ca"] == tls.GENERATED
     generated = generated and settings["replication_ssl"] != "disabled"

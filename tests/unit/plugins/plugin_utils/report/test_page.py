@@ -397,7 +397,7 @@ def test_a_certificate_has_its_page(tmp_path):
         f"Before the fence hook: db1: it lives; after it confirmed down at {NOW}.",
         "Failover from db1 to db2",
         "Nothing that was confirmed is lost",
-        "has received, and has 0 to apply",
+        "received, and has 0 to apply",
         "Accepted by name: unread:db4",
         "takes writes",
         "SET GLOBAL read_only = 0",

@@ -263,10 +263,10 @@ def test_a_replica_with_less_than_it_had_counts_as_unread(engine):
     "now,before,words",
     [
         ([5, 6], 20, None),
-        ([5, 21], 20, "started again after the last look"),
+        ([5, 21], 20, "restarted after the last look"),
         ([], 20, "does not run"),
         (None, 20, "could not be read"),
-        ([5], None, "the last look has not seen it"),
+        ([5], None, "the last look did not see it"),
     ],
 )
 def test_an_applier_that_may_have_been_reset_since_the_look_is_no_witness(
@@ -328,7 +328,7 @@ def test_a_machine_that_does_not_say_since_when_it_runs_may_have_lost_its_power(
     assert "its machine started" in seen["db3"]
     again["kernel_seconds"] = None
     seen = relay_logs.missing(frozen_with(evidence, "db3", **again))
-    assert "nothing tells whether its machine did" in seen.get("db3", "")
+    assert "it is not known whether its machine did" in seen.get("db3", "")
 
 
 # Salvage

@@ -42,7 +42,7 @@ def test_each_verdict_has_its_ways():
 @pytest.mark.parametrize(
     "judged,look,words",
     [
-        (Judged(CLEAN), LOOK, "nothing to take over"),
+        (Judged(CLEAN), LOOK, "nothing to replay"),
         (Judged(CANNOT_TELL, why=("reset",)), LOOK, "verdict"),
         (Judged(PHANTOMS, "x:5"), {"down": True, "log": None, "why": "encrypted"}, "encrypted"),
         (Judged(PHANTOMS, "x:5", hindrances=("db2 has purged",)), LOOK, "purged"),
@@ -105,7 +105,7 @@ def test_a_mariadb_takes_back_its_logs_end_where_its_release_does_it_right(versi
 @pytest.mark.parametrize(
     "more,words",
     [
-        ({"down": False}, "was started since"),
+        ({"down": False}, "was restarted since"),
         ({"log": None, "why": "encrypted"}, "was not read: encrypted"),
         ({"version": ""}, "is not known"),
         ({"log": {"shown": {"lasting": ["0-1-5", "0-1-6"]}}}, "0-1-5 and others cannot be rolled"),

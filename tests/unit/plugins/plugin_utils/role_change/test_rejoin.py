@@ -173,7 +173,7 @@ def test_rows_of_which_the_log_may_have_lost_its_end_are_no_clean_host(
     with pytest.raises(cluster.RefusedError):
         run.step("judge")
     assert run.kept()["verdict"] == "cannot tell"
-    assert "the end of its binary log may be gone" in " ".join(run.kept()["why"])
+    assert "the end of its binary log may be lost" in " ".join(run.kept()["why"])
 
 
 def test_phantoms_are_refused_with_the_ways_out_and_the_verdict_is_kept(run):
@@ -234,7 +234,7 @@ def test_where_no_way_is_open_each_says_why(run):
     run.down(beyond(run), count=1)
     run.values["db2"][LOOKED]["exposed"] = ["app.log"]
     if not run.mariadb:
-        with pytest.raises(cluster.RefusedError, match=r"No other way is open: .*convert them"):
+        with pytest.raises(cluster.RefusedError, match=r"No other method is.*convert them"):
             run.step("judge")
 
 
@@ -273,7 +273,7 @@ def test_what_could_not_be_read_is_no_verdict(run):
     assert "no answer within 60 s; if it hangs, kill its server" in " ".join(run.kept()["why"])
     run.values["db1"]["info"] = {"unreachable": True, "msg": "no route"}
     run.values["db1"][LOOKED] = {"skipped": True}
-    with pytest.raises(cluster.RefusedError, match="could not be asked"):
+    with pytest.raises(cluster.RefusedError, match="was not read"):
         run.step("judge", rejoin_way="seed")
 
 
@@ -313,7 +313,7 @@ def test_the_way_to_the_new_source_is_tried_before_anything_is_touched(run):
 
 @pytest.mark.parametrize(
     "named,words",
-    [("", "semisync_rejoin=HOST"), ("db7", "no host of"), ("db2", "is the source")],
+    [("", "semisync_rejoin=HOST"), ("db7", "not a host of"), ("db2", "is the source")],
 )
 def test_who_comes_back_is_named(run, named, words):
     run.down(run.has)
@@ -408,7 +408,7 @@ def test_behind_the_start_it_is_judged_again_and_the_first_verdict_is_kept(run):
     if run.mariadb:
         # The server did not take all of it back.
         info["gtid"]["gtid_binlog_state"] += ",0-1-999"
-        with pytest.raises(cluster.RefusedError, match="runs, read-only, and is held as before"):
+        with pytest.raises(cluster.RefusedError, match="running read-only, and is held as before"):
             run.step("judge", rejoin_way=way, again=True)
 
 
@@ -516,7 +516,7 @@ def test_who_lost_its_role_after_another_leaves_what_is_left_of_its_channel_to_t
 def test_a_replica_that_does_not_run_is_to_be_started(run):
     run.values["db3"]["info"] = dict(UNREAD)
     with pytest.raises(
-        cluster.RefusedError, match="was not read, which would tell whether it missed"
+        cluster.RefusedError, match="was not read, so it is not known whether it missed"
     ):
         run.step("judge", rejoin="db3")
 
@@ -561,5 +561,5 @@ def test_what_an_old_log_had_counts_no_more_once_the_data_are_a_copy(run):
     assert [point["outcome"] for point in record["points"]] == ["passed", "passed"]
     # A way on which it keeps its data answers for them.
     run.values["db2"][JUDGED]["way"] = "attach"
-    with pytest.raises(cluster.RefusedError, match="does not follow db2, or has what that lacks"):
+    with pytest.raises(cluster.RefusedError, match="does not follow db2, or has transactions"):
         run.step("report", "db2")

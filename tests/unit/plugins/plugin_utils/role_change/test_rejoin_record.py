@@ -27,5 +27,5 @@ def test_nobody_is_told_to_replace_what_was_not_read(read_by, offered):
 
 def test_a_server_that_is_still_starting_is_waited_for():
     look = {"down": False, "why": "its server runs, but was not read: its process 7 is there"}
-    assert "wait until it answers" in unread("db1", look, None)
+    assert "wait until it responds" in unread("db1", look, None)
     assert "wait until" not in unread("db1", {"down": True, "why": "no log"}, None)

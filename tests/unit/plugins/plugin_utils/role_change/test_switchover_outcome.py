@@ -79,7 +79,7 @@ def record(parts, rows=(), **more):
             said("undone", "no"),
             said("undone"),
             "switch",
-            "everything was undone, db1 is the source",
+            "everything was rolled back, db1 is the source",
         ),
         (
             said("refused", "no"),
@@ -89,7 +89,7 @@ def record(parts, rows=(), **more):
         ),
         (SILENT, SILENT, "switch", "it is not known which server is the source"),
         (said("undone"), said("undone"), "undo", ""),
-        (said("unknown"), said("unknown"), "undo", "could not be undone"),
+        (said("unknown"), said("unknown"), "undo", "could not be rolled back"),
     ],
 )
 def test_a_run_fails_where_the_role_is_not_where_it_should_be(source, target, mode, words):

@@ -136,7 +136,7 @@ OTHER = "11111111-2222-3333-4444-555555555555"
         (
             lambda members: members[0].info.update(channel=members[1].info["channel"]),
             "db1",
-            "a source that is a replica as well is not moved",
+            "a source that is also a replica cannot be switched over",
         ),
         (lambda members: members[1].info["plugins"].clear(), "db2", "run site.yml"),
     ],
