@@ -118,8 +118,8 @@ def fence(run: RunContext) -> str:
 
 
 def fence_seen(run: RunContext) -> Fenced | None:
-    """What the plan before those tasks recorded about them. Every host has seen that they had ended:
-    the earliest of these moments counts.
+    """What the plan before those tasks recorded about them. Every host has seen that they had
+    ended: the earliest of these moments counts.
     """
     if run.step not in ("judge", "report") and not run.options.fenced:
         return None
