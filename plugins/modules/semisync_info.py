@@ -346,6 +346,7 @@ beats:
     - What the newest rows of the heartbeat on this server say, or null if they could not be read.
     - C(server), C(number) and C(wall) are of the newest row, C(age) are the seconds from then to
       the server's clock. On a replica that is its lag and up to one interval.
+    - C(spans) are times in which one start of a server beat without a gap.
     - C(gaps) are times without a beat of a server that beat before and after. C(degraded) are times
       in which semi-sync was on and its status OFF, with the commits that were confirmed C(alone).
     - C(rows) is how many rows were read, and C(unreadable) how many were left out.

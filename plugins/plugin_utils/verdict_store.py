@@ -20,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.drill_shapes import Drill
-    from ansible_collections.dbre.semisync.plugins.types.shapes import Beats
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import KeptBeats
 
 DRILL = "drill.json"
 
@@ -61,7 +61,7 @@ class ResultStore:
         rows: list[Check],
         entries: list[Finding],
         state: Look | None,
-        beats: dict[str, Beats] | None = None,
+        beats: dict[str, KeptBeats] | None = None,
     ) -> str | None:
         """Keep checkpoints and findings, and for the next run the source's state; the path of the
         first, None in check mode.

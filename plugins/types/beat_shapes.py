@@ -81,6 +81,15 @@ class BeatGap(TypedDict):
     end: float
 
 
+class BeatSpan(TypedDict):
+    """A time in which one start of a server beat without a gap, in seconds since 1970."""
+
+    server: str
+    begin: float
+    end: float
+    rows: int
+
+
 class DegradedTime(TypedDict):
     """A time in which semi-sync was on and its status OFF, by a server's beats.
 
@@ -115,5 +124,12 @@ class Beats(TypedDict):
     number: int | None
     wall: float | None
     age: float | None
+    spans: list[BeatSpan]
     gaps: list[BeatGap]
     degraded: list[DegradedTime]
+
+
+class KeptBeats(Beats):
+    """The same in the results, with what beats call the host's own server."""
+
+    identity: str

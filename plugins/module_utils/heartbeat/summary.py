@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Beat,
         BeatGap,
         Beats,
+        BeatSpan,
         DegradedTime,
     )
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 ROWS = 3600
 # A gap is at least so many intervals, and so many seconds.
 INTERVALS, LEAST = 3, 5.0
-# How many gaps and degraded times are kept, the newest.
+# How many spans, gaps and degraded times are kept, the newest.
 MOST = 20
 # Seconds that the server has.
 ANSWER = 10
@@ -78,6 +79,7 @@ def summarize(reading: rows.Reading, now: float, interval: int) -> Beats:
         "wall": newest["wall"] if newest else None,
         # On a replica: its lag and up to one interval, as far as the clocks agree.
         "age": round(now - newest["wall"], 3) if newest else None,
+        "spans": spans(beats, interval)[-MOST:],
         "gaps": gaps(beats, interval)[-MOST:],
         "degraded": degraded(beats)[-MOST:],
     }
@@ -89,12 +91,34 @@ def gaps(beats: list[Beat], interval: int) -> list[BeatGap]:
     Args:
         beats: the oldest first.
     """
-    longest = max(LEAST, INTERVALS * interval)
     return [
         {"server": before["server"], "begin": before["wall"], "end": after["wall"]}
         for before, after in zip(beats, beats[1:])
-        if same_start(before, after) and after["monotonic"] - before["monotonic"] > longest
+        if same_start(before, after) and not close(before, after, interval)
     ]
+
+
+def spans(beats: list[Beat], interval: int) -> list[BeatSpan]:
+    """Times in which one start of a server beat without a gap.
+
+    Args:
+        beats: the oldest first.
+    """
+    made: list[BeatSpan] = []
+    before: Beat | None = None
+    for beat in beats:
+        if before and same_start(before, beat) and close(before, beat, interval):
+            made[-1]["end"], made[-1]["rows"] = beat["wall"], made[-1]["rows"] + 1
+        else:
+            wall = beat["wall"]
+            made.append({"server": beat["server"], "begin": wall, "end": wall, "rows": 1})
+        before = beat
+    return made
+
+
+def close(before: Beat, after: Beat, interval: int) -> bool:
+    """Whether there is no gap between two beats of one start."""
+    return after["monotonic"] - before["monotonic"] <= max(LEAST, INTERVALS * interval)
 
 
 def same_start(before: Beat, after: Beat) -> bool:

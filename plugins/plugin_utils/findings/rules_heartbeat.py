@@ -18,7 +18,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds impor
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 
 if TYPE_CHECKING:
-    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import Beats, DegradedTime
+    from ansible_collections.dbre.semisync.plugins.types.beat_shapes import (
+        Beats,
+        DegradedTime,
+        KeptBeats,
+    )
 
 # A row that is older than so many intervals and seconds is not of now.
 INTERVALS, SECONDS = 3, 10.0
@@ -49,10 +53,14 @@ def beats_of(member: Member) -> Beats | None:
     return member.facts.get("beats")
 
 
-def kept(members: Sequence[Member]) -> dict[str, Beats]:
+def kept(members: Sequence[Member]) -> dict[str, KeptBeats]:
     """Host -> what the rows on it say, for the results."""
     read = [member for member in members if member.info is not None]
-    return {member.host: beats for member in read if (beats := beats_of(member))}
+    return {
+        member.host: {**beats, "identity": journal.identity(member.facts["variables"])}
+        for member in read
+        if (beats := beats_of(member))
+    }
 
 
 def line(members: Sequence[Member]) -> str:

@@ -317,11 +317,19 @@ class RunContext:
         return os.path.join(run, file)
 
     def keep_look(self, members: list[Member]) -> None:
-        """Keep a look at the source, for a later failover."""
+        """Keep a look at the source, for a later failover; and for the report what the heartbeat's
+        rows say, if they were read.
+        """
         shelf = ResultStore(
             self.options.results_dir, self.name, None, results.now(), self.check_mode
         )
         shelf.keep_look(members)
+        # Not at the top: Ansible would compile all kinds of findings before each role change.
+        from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_heartbeat
+
+        beats = rules_heartbeat.kept(members)
+        if beats and not self.check_mode:
+            results.write_json(self.run_file(results.HEARTBEAT), beats)
 
     # What belongs to this run only
 

@@ -56,6 +56,28 @@ def test_gaps_are_of_one_start(beats, expected):
 @pytest.mark.parametrize(
     "beats,expected",
     [
+        ([], []),
+        ([beat(1), beat(2), beat(3)], [("u1", 1001.0, 1003.0, 3)]),
+        ([beat(1), beat(7)], [("u1", 1001.0, 1001.0, 1), ("u1", 1007.0, 1007.0, 1)]),
+        (
+            [beat(1), beat(2), beat(3, server="u2"), beat(4, server="u2")],
+            [("u1", 1001.0, 1002.0, 2), ("u2", 1003.0, 1004.0, 2)],
+        ),
+        # It was restarted.
+        (
+            [beat(1), beat(2), beat(3, uptime=1)],
+            [("u1", 1001.0, 1002.0, 2), ("u1", 1003.0, 1003.0, 1)],
+        ),
+    ],
+)
+def test_spans_are_of_one_start_without_a_gap(beats, expected):
+    seen = [tuple(span.values()) for span in summarized(*beats)["spans"]]
+    assert seen == expected
+
+
+@pytest.mark.parametrize(
+    "beats,expected",
+    [
         ([beat(1), beat(2, "OFF", 4), beat(3, "OFF", 9), beat(4, "ON", 9)], [(1001, 1004, 9)]),
         ([beat(1), beat(2, "OFF", 4)], [(1001, None, 4)]),
         ([beat(2, "OFF", 4), beat(3, "ON", 6)], [(None, 1003, 2)]),

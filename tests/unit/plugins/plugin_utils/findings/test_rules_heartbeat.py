@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import journal
+from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
     rulebook,
     rules_heartbeat,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import context
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -22,6 +26,7 @@ def beats(server, age=0.5, degraded=()):
         "number": 5,
         "wall": 1000.0,
         "age": age,
+        "spans": [],
         "gaps": [],
         "degraded": list(degraded),
     }
@@ -129,12 +134,29 @@ def test_the_rulebook_asks_if_there_is_to_be_one():
 def test_the_results_have_the_lag_by_beats():
     members = pair()
     members[1].info["beats"] = dict(beats("u1"), age=None)
-    assert set(rules_heartbeat.kept(members)) == {"db1", "db2"}
+    names = {host: one["identity"] for host, one in rules_heartbeat.kept(members).items()}
+    assert names == {one.host: journal.identity(one.info["variables"]) for one in members}
     assert rules_heartbeat.line(members).endswith(": db1: 0.5 s, db2: none")
     members[0].info = None
     assert set(rules_heartbeat.kept(members)) == {"db2"}
     members[1].info["beats"] = None
     assert rules_heartbeat.line(members) == ""
+
+
+@pytest.mark.parametrize(("check_mode", "read"), [(False, True), (False, False), (True, True)])
+def test_a_role_change_keeps_what_the_rows_say_for_its_report(tmp_path, check_mode, read):
+    members = pair()
+    for member in members if not read else ():
+        del member.info["beats"]
+    run = types.SimpleNamespace(
+        options=types.SimpleNamespace(results_dir=str(tmp_path)),
+        name="shop",
+        check_mode=check_mode,
+        run_file=lambda name: str(tmp_path / name),
+    )
+    context.RunContext.keep_look(run, members)
+    kept = results.read_json(str(tmp_path / "heartbeat.json"), {})
+    assert set(kept) == ({"db1", "db2"} if read and not check_mode else set())
 
 
 def test_a_run_that_did_not_ask_for_the_rows_says_nothing_of_them():
