@@ -138,14 +138,19 @@ def degraded(beats: list[Beat]) -> list[DegradedTime]:
     """
     times: list[DegradedTime] = []
     before: Beat | None = None
+    # The one that goes on.
+    now: DegradedTime | None = None
     for beat in beats:
-        follows = before is not None and same_start(before, beat)
+        if before and not same_start(before, beat):
+            before, now = None, None
         if beat["facts"]["status"] == "OFF" and beat["facts"]["enabled"] == "ON":
-            if not times or times[-1]["end"] is not None or not follows:
-                times.append(began(before if follows else None, beat))
-            times[-1]["last"], times[-1]["alone"] = beat["wall"], alone(times[-1], beat)
-        elif times and times[-1]["end"] is None and follows:
-            times[-1]["end"], times[-1]["alone"] = beat["wall"], alone(times[-1], beat)
+            if now is None:
+                now = began(before, beat)
+                times.append(now)
+            now["last"], now["alone"] = beat["wall"], alone(now, beat)
+        elif now and beat["facts"]["status"] is not None:
+            now["end"], now["alone"] = beat["wall"], alone(now, beat)
+            now = None
         before = beat
     return times
 

@@ -83,10 +83,24 @@ def test_spans_are_of_one_start_without_a_gap(beats, expected):
         ([beat(2, "OFF", 4), beat(3, "ON", 6)], [(None, 1003, 2)]),
         # Switched off by hand: not degraded, and found otherwise.
         ([beat(1), beat(2, "OFF", 4, enabled="OFF"), beat(3)], []),
+        # A status that could not be read ends nothing.
+        (
+            [beat(1), beat(2, "OFF", 4), beat(3, None, 6), beat(4, no_tx=9)],
+            [(1001, 1004, 9)],
+        ),
         # FLUSH STATUS: the count is lost.
         ([beat(1, no_tx=7), beat(2, "OFF", 4), beat(3, no_tx=4)], [(1001, 1003, None)]),
         # The server ended in it.
         ([beat(1), beat(2, "OFF", 4), beat(3, uptime=1)], [(1001, None, 4)]),
+        # It ended, and what comes after its restart or from its successor goes on.
+        (
+            [beat(1), beat(2, "OFF", 4), beat(3, uptime=1, no_tx=9), beat(4, uptime=2, no_tx=9)],
+            [(1001, None, 4)],
+        ),
+        (
+            [beat(1), beat(2, "OFF", 4), beat(3, server="u2"), beat(4, server="u2", no_tx=9)],
+            [(1001, None, 4)],
+        ),
         (
             [beat(1), beat(2, "OFF", 1), beat(3, no_tx=1), beat(4, "OFF", 3), beat(5, no_tx=3)],
             [(1001, 1003, 1), (1003, 1005, 2)],
