@@ -11,9 +11,10 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench import analysi
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_chapter import (
     BenchmarkChapter,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page
+from ansible_collections.dbre.semisync.plugins.plugin_utils.report import page, writability
 from ansible_collections.dbre.semisync.tests.unit import benchmarks
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.report import (
+    test_heartbeat_times,
     test_page_of_rejoin,
 )
 
@@ -63,6 +64,28 @@ OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElemen
 SLACK = 3
 
 
+def heartbeat():
+    """What the two servers that are left have of the heartbeat: the old source beat each second
+    until its end, degraded for three seconds, and the new one beats.
+    """
+    zero = test_heartbeat_times.RUN - (writability.moment("2026-11-23T01:25:00Z") or 0.0)
+    old = [
+        test_heartbeat_times.beat(
+            "0033afd4-e6d4-11f1-a031-02000063000c", second - zero, "OFF" if second > -4 else "ON"
+        )
+        for second in range(-30, 0)
+    ]
+    new = [
+        test_heartbeat_times.beat("0012f347-e6d4-11f1-a031-02000063000a", second - zero)
+        for second in range(10, 60)
+    ]
+    hosts = {
+        "source": "0012f347-e6d4-11f1-a031-02000063000a",
+        "replica1": "f6f9fed3-e6d3-11f1-a031-02000063000b",
+    }
+    return test_heartbeat_times.kept(*old, *new, hosts=hosts)
+
+
 @pytest.fixture(name="run", scope="module")
 def fixture_run(tmp_path_factory):
     """A run's folder: checkpoints, findings, drill, switchovers and a failover of real hosts,
@@ -74,6 +97,7 @@ def fixture_run(tmp_path_factory):
         if not (folder / f"benchmark-{name}.json").exists():
             made = analysis.analyse(getattr(benchmarks, name)())
             (folder / f"benchmark-{name}.json").write_text(json.dumps(made), encoding="utf-8")
+    (folder / "heartbeat.json").write_text(json.dumps(heartbeat()), encoding="utf-8")
     refused = test_page_of_rejoin.rejoin(test_page_of_rejoin.ALONE, "refused")
     (folder / "rejoin.json").write_text(json.dumps(refused), encoding="utf-8")
     page.write_page(str(folder), "default", "2026-11-21T15:00:00Z", BenchmarkChapter)

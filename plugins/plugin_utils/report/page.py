@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report import (
+    heartbeat_times,
     plots,
     text,
     text_failover,
@@ -60,6 +61,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
         for name in (
             "checkpoints.json",
             "findings.json",
+            results.HEARTBEAT,
             "switchover.json",
             "certificate.json",
             rejoin_record.FILE,
@@ -108,10 +110,10 @@ def write_page(
     overview = text.make_overview(
         files, broken, cluster, os.path.basename(folder), made_at, chapter_of(files)
     )
+    overview["heartbeat"] = heartbeat_times.part(files)
     # Only a run that changed roles shows how the cluster's role changes follow from each other.
     if overview["switchover"] or overview["failover"]:
-        overview["changes"] = writability.up_to(folder)
-        overview["who_wrote"] = writability.table(overview["changes"])
+        add_changes(overview, folder)
     summary = os.path.join(folder, SUMMARY)
     results.write_text(summary, text.markdown(overview))
     page = None
@@ -119,6 +121,15 @@ def write_page(
         page = os.path.join(folder, HTML)
         results.write_text(page, html(overview, files))
     return summary, page, overview["verdict"]["headline"]
+
+
+def add_changes(overview: text.Overview, folder: str) -> None:
+    """Add the cluster's role changes up to a run, and who beat when around them."""
+    changes = writability.up_to(folder)
+    beats = heartbeat_times.of_changes(folder, changes)
+    overview["heartbeat"]["times"] = beats
+    overview["changes"] = heartbeat_times.seen_by_beats(changes, beats)
+    overview["who_wrote"] = writability.table(overview["changes"])
 
 
 def html(overview: text.Overview, files: Files) -> str:
@@ -166,7 +177,7 @@ def drawn(overview: text.Overview) -> Pictures:
     overview["chapter"].draw()
     drills, moved = enumerate(overview["drills"], 1), overview["switchover"]
     return {
-        "writers": plots_writability.timeline(overview["changes"]),
+        "writers": plots_writability.timeline(overview["changes"], overview["heartbeat"]["times"]),
         "switchover": plots_switchover.timeline(moved) if moved else None,
         "drills": [plots_drill.timeline(drill, number) for number, drill in drills],
     }

@@ -12,8 +12,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report import plots
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.plots import Canvas, Picture
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
     CLOSED,
+    DEGRADED,
     FAILOVER,
+    SILENT,
     WRITES,
+    BeatTime,
     Change,
     Span,
     clock,
@@ -30,16 +33,20 @@ MOST = 3
 BEFORE, AFTER, LOOKED = 0.5, 0.9, 1.4
 # Pixels: a host, its bar, and what is above, below and between the panels.
 LANE, BAR, TOP, BOTTOM, SIDE, BETWEEN = 44, 7, 54, 44, 8, 28
+# Where a host's bar is in its lane, and how far below it its beats are.
+MIDDLE, BELOW = 31, 8
 TITLE = "Who could write when: each role change, at a scale of its own"
 
 
-def timeline(changes: list[Change]) -> Picture | None:
-    """The picture; None if one switchover is all there is, which has a picture of its own."""
+def timeline(changes: list[Change], beats: list[BeatTime]) -> Picture | None:
+    """The picture, with each host's beats; None if one switchover is all there is, which has a
+    picture of its own.
+    """
     shown = [change for change in changes if change.gap is not None][-MOST:]
     if len(shown) < 2 and not any(change.operation == FAILOVER for change in shown):
         return None
     every = spans(changes)
-    return plots.picture("writers", TITLE, lambda narrow: draw(shown, every, narrow))
+    return plots.picture("writers", TITLE, lambda narrow: draw(shown, every, beats, narrow))
 
 
 def window(change: Change) -> tuple[float, float]:
@@ -58,7 +65,7 @@ def hosts(shown: list[Change]) -> list[str]:
     return list(dict.fromkeys(host for host in named if host is not None))
 
 
-def draw(shown: list[Change], every: list[Span], narrow: bool) -> Canvas:
+def draw(shown: list[Change], every: list[Span], beats: list[BeatTime], narrow: bool) -> Canvas:
     lanes = hosts(shown)
     panel = TOP + len(lanes) * LANE + BOTTOM
     columns = 1 if narrow else len(shown)
@@ -78,6 +85,9 @@ def draw(shown: list[Change], every: list[Span], narrow: bool) -> Canvas:
         axes.set_yticks([])
         axes.set_ylim(len(lanes) * LANE, 0)
         one(canvas, axes, change, every, lanes)
+        for number, host in enumerate(lanes):
+            mine = [beating for beating in beats if beating.host == host]
+            draw_beats(axes, change, mine, number * LANE + MIDDLE + BELOW)
     return canvas
 
 
@@ -85,7 +95,7 @@ def one(canvas: Canvas, axes: Axes, change: Change, every: list[Span], lanes: li
     """One change: a lane for each host, from the moment at which writers were kept out."""
     begin, end = window(change)
     zero, gap = change.closed or 0.0, change.gap or 0.0
-    scale, unit = (1000.0, "ms") if gap < 1 else (1.0, "s")
+    scale, unit = units(change)
     axes.set_xlim((begin - zero) * scale, (end - zero) * scale)
     axes.axvspan(
         0,
@@ -97,7 +107,7 @@ def one(canvas: Canvas, axes: Axes, change: Change, every: list[Span], lanes: li
     heading(canvas, axes, 28, f"{change.operation}, {clock(change.closed)[:-8]} UTC", "ink")
     heading(canvas, axes, 8, kept_out(change), "bad")
     for number, host in enumerate(lanes):
-        middle = number * LANE + 31
+        middle = number * LANE + MIDDLE
         axes.annotate(
             plots.clean(host, 24),
             ((begin - zero) * scale, number * LANE + 22),
@@ -121,6 +131,11 @@ def one(canvas: Canvas, axes: Axes, change: Change, every: list[Span], lanes: li
         labelpad=6,
     )
     plots.few_ticks(axes, 4)
+
+
+def units(change: Change) -> tuple[float, str]:
+    """(how many of its unit a second is, the unit) of a change's panel."""
+    return (1000.0, "ms") if (change.gap or 0.0) < 1 else (1.0, "s")
 
 
 def kept_out(change: Change) -> str:
@@ -171,4 +186,21 @@ def draw_span(axes: Axes, change: Change, span: Span, middle: int, scale: float)
             color=INK["delay"],
             linewidth=3,
             linestyle=dashes,
+        )
+
+
+def draw_beats(axes: Axes, change: Change, beats: list[BeatTime], below: int) -> None:
+    """A host's beats as a thin line, thick while they say that the source was degraded."""
+    begin, end = window(change)
+    zero, scale = change.closed or 0.0, units(change)[0]
+    for one in beats:
+        left, right = max(begin, one.begin), min(end, one.end)
+        if left > right or one.kind == SILENT:
+            continue
+        axes.plot(
+            [(left - zero) * scale, (right - zero) * scale],
+            [below] * 2,
+            color=INK["bad" if one.kind == DEGRADED else "good"],
+            linewidth=4 if one.kind == DEGRADED else 2,
+            solid_capstyle="round",
         )

@@ -39,6 +39,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes
     Switchover,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.writability import (
+    BeatTime,
     Change,
     WritableRow,
 )
@@ -83,6 +84,19 @@ class Headline(TypedDict):
     sentences: list[str]
 
 
+class HeartbeatPart(TypedDict):
+    """What is shown of the heartbeat.
+
+    Attributes:
+        times: who beat when, for the picture of all role changes.
+        rows, sentences: what this run has kept of it.
+    """
+
+    times: list[BeatTime]
+    rows: list[WritableRow]
+    sentences: list[str]
+
+
 class Overview(TypedDict):
     """Everything that the page and the summary show.
 
@@ -107,6 +121,7 @@ class Overview(TypedDict):
     rejoin: RejoinRecord | None
     changes: list[Change]
     who_wrote: list[WritableRow]
+    heartbeat: HeartbeatPart
     drills: list[Drill]
     drill_words: list[str]
     chapter: Chapter
@@ -144,6 +159,7 @@ def make_overview(
         "rejoin": files.get("rejoin.json"),
         "changes": [],
         "who_wrote": [],
+        "heartbeat": {"times": [], "rows": [], "sentences": []},
         "drills": (files.get("drill.json") or {}).get("drills") or [],
         "drill_words": [],
         "chapter": chapter,
@@ -151,9 +167,7 @@ def make_overview(
         "tiles": [],
     }
     overview["drill_words"] = [drill_text(drill) for drill in overview["drills"]]
-    overview["verdict"] = verdict(overview)
-    overview["tiles"] = tiles(overview)
-    return overview
+    return {**overview, "verdict": verdict(overview), "tiles": tiles(overview)}
 
 
 def all_checks(files: Files) -> list[Check]:
@@ -391,6 +405,9 @@ def markdown(overview: Overview) -> str:
             f"| {line['from']} | {line['to']} | {one_line(line['words'])} |"
             for line in overview["who_wrote"]
         ]
+    if overview["heartbeat"]["sentences"]:
+        lines += ["", "## Heartbeat", ""]
+        lines += [f"- {one_line(sentence)}" for sentence in overview["heartbeat"]["sentences"]]
     for heading, sentences in overview["chapter"].summary():
         lines += ["", f"## {one_line(heading)}", ""]
         lines += [f"- {one_line(sentence)}" for sentence in sentences]

@@ -24,6 +24,9 @@ SWITCHOVER, FAILOVER = "switchover", "failover"
 FILES = {SWITCHOVER: "switchover.json", FAILOVER: "certificate.json"}
 # What a span of time was: a host took writes, no server did, or it was not watched.
 WRITES, CLOSED, UNSEEN = "writes", "closed", "unseen"
+# What a time of the heartbeat was: rows were written, none was, or they say that the source was
+# degraded.
+BEATS, SILENT, DEGRADED = WRITES, UNSEEN, CLOSED
 
 
 class Change(NamedTuple):
@@ -75,6 +78,22 @@ class Span(NamedTuple):
     kind: str
     host: str | None
     change: Change | None
+
+
+class BeatTime(NamedTuple):
+    """A time in which a server beat, did not, or was degraded, in seconds since 1970.
+
+    Attributes:
+        host: inventory name; what beats call the server if no record has its name.
+        kind: BEATS, SILENT or DEGRADED.
+        words: what it was.
+    """
+
+    host: str
+    begin: float
+    end: float
+    kind: str
+    words: str
 
 
 # kind: of a Span.

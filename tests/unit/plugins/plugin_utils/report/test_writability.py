@@ -219,11 +219,11 @@ def test_a_report_of_a_change_says_who_wrote_when_and_no_other_does(tmp_path):
 @pytest.mark.skipif(not plots.HAS_MATPLOTLIB, reason="matplotlib is not installed")
 def test_the_picture_is_for_more_than_one_switchover():
     both = changes(switchover(10), certificate(60, 62.5, seen=50))
-    assert plots_writability.timeline(both[:1]) is None
-    assert plots_writability.timeline(both[1:]) is not None
-    made = plots_writability.timeline(both)
+    assert plots_writability.timeline(both[:1], []) is None
+    assert plots_writability.timeline(both[1:], []) is not None
+    made = plots_writability.timeline(both, [])
     assert made and "no server takes writes: 300 ms" in made["wide"]
     assert "no server: 2.5 s; not known before: 10 s" in made["narrow"] and ">db3<" in made["wide"]
     # Of a move without moments there is nothing to draw.
     bare = Change("switchover", "db1", "db2", None, None, None, RUN)
-    assert plots_writability.timeline([bare]) is None
+    assert plots_writability.timeline([bare], []) is None
