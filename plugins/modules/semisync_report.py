@@ -12,11 +12,11 @@ short_description: Write the report of a run
 version_added: "1.0.0"
 description:
   - Writes C(report.html) and C(summary.md) into a run's folder on the controller, from the run's
-    C(checkpoints.json), C(findings.json), C(switchover.json), C(certificate.json), C(rejoin.json),
-    C(drill.json) and C(benchmark-*.json), as far as they exist. Shows the table of all checkpoints
-    of the run, and the path.
-  - If the run changed the source's role, the report shows which host could write when, from the
-    records of all of the cluster's runs up to this one.
+    C(checkpoints.json), C(findings.json), C(heartbeat.json), C(switchover.json),
+    C(certificate.json), C(rejoin.json), C(drill.json) and C(benchmark-*.json), as far as they
+    exist. Shows the table of all checkpoints of the run, and the path.
+  - If the run changed the source's role, the report shows which host could write when, and which
+    wrote rows of the heartbeat, from the records of all of the cluster's runs up to this one.
   - C(report.html) is one self-contained page. It makes no requests and runs no scripts.
   - Acts once per cluster, on its source or else on the first of its hosts that is still in the
     play, and is skipped on the others and in check mode.

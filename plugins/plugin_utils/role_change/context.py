@@ -328,7 +328,8 @@ class RunContext:
         from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_heartbeat
 
         beats = rules_heartbeat.kept(members)
-        if beats and not self.check_mode:
+        # Without a name it would be the newest run, with this file and no other.
+        if beats and self.options.run and not self.check_mode:
             results.write_json(self.run_file(results.HEARTBEAT), beats)
 
     # What belongs to this run only

@@ -143,20 +143,23 @@ def test_the_results_have_the_lag_by_beats():
     assert rules_heartbeat.line(members) == ""
 
 
-@pytest.mark.parametrize(("check_mode", "read"), [(False, True), (False, False), (True, True)])
-def test_a_role_change_keeps_what_the_rows_say_for_its_report(tmp_path, check_mode, read):
+@pytest.mark.parametrize(
+    ("check_mode", "read", "name"),
+    [(False, True, "now"), (False, False, "now"), (True, True, "now"), (False, True, "")],
+)
+def test_a_role_change_keeps_what_the_rows_say_for_its_report(tmp_path, check_mode, read, name):
     members = pair()
     for member in members if not read else ():
         del member.info["beats"]
     run = types.SimpleNamespace(
-        options=types.SimpleNamespace(results_dir=str(tmp_path)),
+        options=types.SimpleNamespace(results_dir=str(tmp_path), run=name),
         name="shop",
         check_mode=check_mode,
-        run_file=lambda name: str(tmp_path / name),
+        run_file=lambda file: str(tmp_path / file),
     )
     context.RunContext.keep_look(run, members)
     kept = results.read_json(str(tmp_path / "heartbeat.json"), {})
-    assert set(kept) == ({"db1", "db2"} if read and not check_mode else set())
+    assert set(kept) == ({"db1", "db2"} if read and name and not check_mode else set())
 
 
 def test_a_run_that_did_not_ask_for_the_rows_says_nothing_of_them():
