@@ -21,6 +21,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     role_statements,
     watchdog,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.failover_target import (
+    FailoverTarget,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
     FailoverPlan,
     SwitchoverPlan,
@@ -169,6 +172,7 @@ def install() -> None:
         (freeze, "freeze", freezes),
         (read_only_dropin, "put", fenced(True)),
         (read_only_dropin, "take_away", fenced(False)),
+        (FailoverTarget, "option_file", lambda this: (this.plan.host, "drop-in")),
         (io_thread_resume, "release", lambda _name: True),
         (io_thread_resume, "address", lambda module, _token: module.host),
     ):

@@ -257,51 +257,74 @@ def read_options(
     arguments = defaults_arguments(server.cmdline)
     environment = readers_environment(server.pid) if server.pid else {}
     reader, pairs, unknown = print_defaults(module, server, arguments, environment)
-    suffix = group_suffix(arguments) or environment.get("MYSQL_GROUP_SUFFIX", "")
-    if not SUFFIX.match(suffix):
-        # It becomes a line in a file that root writes.
-        unknown, suffix = f"the suffix of its option groups is {suffix!r}", ""
-    marker = option_files.own_name(option_files.MARKER, suffix)
-    place = {"kind": "drop-in", "path": option_file or ""}
-    exists, whole = False, ""
-    try:
-        if not option_file:
-            place = find_place(module, arguments, server.folders, environment)
-        exists = os.path.exists(place["path"])
-        whole = read_text(place["path"]) if exists else ""
-    except OSError as error:
-        unknown = unknown or f"{error.filename} cannot be read: {error.strerror}"
-    kind = place["kind"]
-    if (
-        exists
-        and kind == "drop-in"
-        and os.path.basename(place["path"]) != option_files.own_name(option_files.DROP_IN, suffix)
-    ):
-        # A file that the user chose: all ours if we created it.
-        kind = "drop-in" if whole.startswith(option_files.HEADER) else "block"
-    ours = (
-        (whole if exists else None) if kind == "drop-in" else option_files.our_block(whole, marker)
-    )
-    named = not option_file and place["path"] == defaults_file(arguments)
-    unsafe = unsafe_place(place["path"], whole if named else None)
-    left = option_files.left_behind_path(place["path"], kind, suffix)
+    place = our_place(module, server, option_file)
+    marker = option_files.own_name(option_files.MARKER, place.suffix)
+    whole = place.text or ""
+    ours = place.text if place.kind == "drop-in" else option_files.our_block(whole, marker)
+    named = not option_file and place.path == defaults_file(arguments)
+    unsafe = unsafe_place(place.path, whole if named else None)
+    left = option_files.left_behind_path(place.path, place.kind, place.suffix)
     return {
         "reader": reader,
-        "unknown": unknown,
+        "unknown": unknown or place.unknown,
         "options": option_files.effective(pairs),
         "elsewhere": option_files.without_ours(pairs, ours),
         "command_line": option_files.effective(
             chosen(option_files.command_line_pairs(server.cmdline))
         ),
-        "path": place["path"],
-        "kind": kind,
+        "path": place.path,
+        "kind": place.kind,
         "marker": marker,
-        "group": "mysqld" + suffix,
-        "exists": exists,
+        "group": "mysqld" + place.suffix,
+        "exists": place.exists,
         "unsafe": unsafe,
         "ours": ours,
-        "left_behind": {"path": left, "exists": left != place["path"] and os.path.exists(left)},
+        "left_behind": {"path": left, "exists": left != place.path and os.path.exists(left)},
     }
+
+
+class OurPlace(NamedTuple):
+    """Where the collection's own lines are, or would be.
+
+    Attributes:
+        kind: drop-in, a file of its own; or block, marked lines in another file.
+        suffix: of the server's option groups, if there are several servers.
+        exists: whether the file does.
+        text: of the file; None if there is none, or it cannot be read.
+        unknown: why all this may be wrong; empty if it is known.
+    """
+
+    kind: str
+    path: str
+    suffix: str
+    exists: bool
+    text: str | None
+    unknown: str
+
+
+def our_place(module: AnsibleModule, server: Running, option_file: str | None) -> OurPlace:
+    """Where our lines are. See server_on_host() for `option_file`."""
+    arguments = defaults_arguments(server.cmdline)
+    environment = readers_environment(server.pid) if server.pid else {}
+    suffix = group_suffix(arguments) or environment.get("MYSQL_GROUP_SUFFIX", "")
+    unknown = ""
+    if not SUFFIX.match(suffix):
+        # It becomes a line in a file that root writes.
+        unknown, suffix = f"the suffix of its option groups is {suffix!r}", ""
+    kind, path, exists, text = "drop-in", option_file or "", False, None
+    try:
+        if not option_file:
+            likeliest = find_place(module, arguments, server.folders, environment)
+            kind, path = likeliest["kind"], likeliest["path"]
+        exists = os.path.exists(path)
+        text = read_text(path) if exists else None
+    except OSError as error:
+        unknown = unknown or f"{error.filename} cannot be read: {error.strerror}"
+    own = os.path.basename(path) == option_files.own_name(option_files.DROP_IN, suffix)
+    if exists and kind == "drop-in" and not own:
+        # A file that the user chose: all ours if we created it.
+        kind = "drop-in" if (text or "").startswith(option_files.HEADER) else "block"
+    return OurPlace(kind, path, suffix, exists, text, unknown)
 
 
 def print_defaults(

@@ -12,6 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from ansible_collections.dbre.semisync.plugins.module_utils.host import process
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     journal,
     journal_writing,
@@ -72,6 +73,7 @@ class FailoverTarget(Participant):
         claimed: whether only this part may start the IO thread again.
         gave_up: whether its applier may have been ended; a rollback starts it again.
         beats: the dead source's newest beats, once all is applied; None before.
+        lines_at: what option_file() has found; None before.
         tail: the transactions that were salvaged from the dead source; empty if there are none.
     """
 
@@ -82,11 +84,20 @@ class FailoverTarget(Participant):
         self, module: AnsibleModule, plan: FailoverPlan, dog: watchdog.Watchdog | None = None
     ) -> None:
         super().__init__(module, plan, dog)
-        self.promotion = Promotion(self)
+        self.promotion = Promotion(self, self.option_file)
+        self.lines_at: tuple[str, str] | None = None
         self.claimed = self.gave_up = False
         self.beats: list[Beat] | None = None
         self.deadline = 0.0
         self.tail = str(module.params.get("tail") or "")
+
+    def option_file(self) -> tuple[str, str]:
+        """The path and the kind of the collection's lines on this host."""
+        if self.lines_at is None:
+            server = process.running(self.monitor.variables())
+            place = process.our_place(self.module, server, self.plan.option_file or None)
+            self.lines_at = (place.path, place.kind)
+        return self.lines_at
 
     # Forward
 
@@ -115,6 +126,8 @@ class FailoverTarget(Participant):
         self.claimed = True
         self.locks.prepare(2)
         others = self.plan.others
+        # Now, while the others come: later each moment counts.
+        self.option_file()
         self.wait_for("the other hosts", MEET, lambda: self.promotion.all_here(others))
         channel = self.channel()
         if not channel or channel["io_running"] != "No":

@@ -65,7 +65,6 @@ class RoleChangePlan:
         drain: limit of the wait for long transactions.
         catch_up: limit of the wait until the target has applied what it has.
         schema: of the journal.
-        option_file: this host's.
         verdict: the certificate's, for the journal; empty in a switchover.
         ends_lock: whether to take another run's lock away, because the operator said that no other
             run is in progress.
@@ -86,7 +85,6 @@ class RoleChangePlan:
     drain: int
     catch_up: int
     schema: str
-    option_file: OptionFile = field(metadata={ONE_OF: OptionFile})
     verdict: str
     ends_lock: bool
 
@@ -104,6 +102,7 @@ class SwitchoverPlan(RoleChangePlan, Plan):
     """A part of a switchover, and of the cleanup on its host afterwards.
 
     Attributes:
+        option_file: this host's.
         connect_retry: of the old source's new channel.
         tls: of that channel.
         long_transactions: what to do with those that do not end in time: kill or refuse.
@@ -115,6 +114,7 @@ class SwitchoverPlan(RoleChangePlan, Plan):
         scheduler_was_on: whether the part switched the event scheduler off here.
     """
 
+    option_file: OptionFile = field(metadata={ONE_OF: OptionFile})
     connect_retry: int
     tls: ChannelTls = field(metadata={ONE_OF: ChannelTls})
     long_transactions: str
@@ -130,6 +130,7 @@ class FailoverPlan(RoleChangePlan, Plan):
     """A part of a failover.
 
     Attributes:
+        option_file: the operator's path of it, or None.
         others: the replicas that follow the target.
         stall: after how long without progress applying counts as stuck.
         durability: the target's variables that are relaxed while it applies, with the values that
@@ -141,6 +142,7 @@ class FailoverPlan(RoleChangePlan, Plan):
         event_states: as in a switchover, of the dead source.
     """
 
+    option_file: str | None
     others: list[str]
     stall: int
     durability: dict[str, str]

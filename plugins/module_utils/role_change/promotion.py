@@ -37,8 +37,9 @@ class Promotion:
         opened: whether it was opened.
     """
 
-    def __init__(self, part: Participant) -> None:
-        self.part = part
+    def __init__(self, part: Participant, option_file: Callable[[], tuple[str, str]]) -> None:
+        """option_file: the path and the kind of the collection's lines on this host."""
+        self.part, self.option_file = part, option_file
         self.promoted = self.opened = False
 
     def all_here(self, others: list[str]) -> bool:
@@ -71,8 +72,7 @@ class Promotion:
         wrong, or "".
         """
         part = self.part
-        option_file = part.plan.option_file
-        read_only_dropin.take_away(option_file.path, option_file.kind)
+        read_only_dropin.take_away(*self.option_file())
         before = part.semisync()
         try:
             part.write(journal.DONE, FIRST_COMMIT)

@@ -49,7 +49,8 @@ class TargetPart(Participant):
         self, module: AnsibleModule, plan: SwitchoverPlan, dog: watchdog.Watchdog | None = None
     ) -> None:
         super().__init__(module, plan, dog)
-        self.promotion = Promotion(self)
+        lines = plan.option_file
+        self.promotion = Promotion(self, lambda: (lines.path, lines.kind))
         self.deadline = 0.0
 
     # Forward

@@ -127,7 +127,7 @@ def failover_part(
         catch_up=settings["failover_apply"],
         drain=0,
         schema=settings["canary_schema"],
-        option_file=switchover_plan.option_file(member),
+        option_file=settings["option_file"],
         ends_lock=f"busy:{member.host}" in settings["failover_accept"],
         durability=relaxed(member, settings, to_apply) if is_target else {},
         received=received,

@@ -69,7 +69,7 @@ def plan(**more):
         "drain": 0,
         "catch_up": 10,
         "schema": "important",
-        "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
+        "option_file": None,
         "verdict": "",
         "ends_lock": False,
         "others": [],

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
+import types
 from typing import Any, ClassVar, cast
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     drain,
     failover_replica,
@@ -90,6 +92,9 @@ class Play:
         monkeypatch.setattr(participant.Participant, "connect", connect)
         monkeypatch.setattr(participant.Participant, "log_event", note)
         monkeypatch.setattr(read_only_dropin, "take_away", lambda *_words: False)
+        monkeypatch.setattr(
+            failover_target.FailoverTarget, "option_file", lambda _this: ("x", "block")
+        )
         monkeypatch.setattr(io_thread_resume, "release", release)
         monkeypatch.setattr(io_thread_resume, "address", lambda module, _token: module.host)
         for place in (watchdog, failover_target, failover_replica, promotion):
@@ -104,7 +109,7 @@ class Play:
 
     def plan(self, host: str) -> FailoverPlan:
         hosts = list(self.world.servers)
-        made = {
+        made: dict[str, object] = {
             "mode": "switch",
             "part": "target" if host == hosts[1] else "replica",
             "host": host,
@@ -127,7 +132,7 @@ class Play:
             "received": f"{SOURCE}:1-{self.world[host].received}",
             "held": True,
             "durability": {},
-            "option_file": {"path": "x", "kind": "block", "group": "mysqld"},
+            "option_file": None,
         }
         return FailoverPlan.from_dict(dict(made, **self.more))
 
@@ -482,3 +487,19 @@ def test_a_replica_waits_while_somebody_works_on_the_target_and_no_longer(monkey
         assert (waited > 2) is works
         said = play.results["db3"]["reason"]
         assert ("no run works on db2" in said) is not works
+
+
+@pytest.mark.parametrize("begins,kind", [(option_files.HEADER, "drop-in"), ("[mysqld]\n", "block")])
+def test_a_target_finds_its_own_option_file(tmp_path, begins, kind):
+    # The first look at it has not read where that is.
+    path = tmp_path / "ours.cnf"
+    path.write_text(begins)
+    variables = {"pid_file": str(tmp_path / "none.pid"), "datadir": str(tmp_path), "basedir": ""}
+    this: Any = failover_target.FailoverTarget.__new__(failover_target.FailoverTarget)
+    this.lines_at, this.module = None, Module("db2")
+    this.monitor = types.SimpleNamespace(variables=lambda: variables)
+    this.plan = types.SimpleNamespace(option_file=str(path))
+    assert this.option_file() == (str(path), kind)
+    path.unlink()
+    # It is looked for once, before the opening.
+    assert this.option_file() == (str(path), kind)

@@ -46,12 +46,13 @@ PART: dict[str, Any] = {
     "drain": 10,
     "catch_up": 10,
     "schema": "important",
-    "option_file": {"path": "/etc/my.cnf.d/x.cnf", "kind": "drop-in", "group": "mysqld"},
     "verdict": "",
     "ends_lock": False,
 }
+OPTION_FILE = {"path": "/etc/my.cnf.d/x.cnf", "kind": "drop-in", "group": "mysqld"}
 SWITCHOVER = {
     **PART,
+    "option_file": OPTION_FILE,
     "connect_retry": 10,
     "tls": {"ssl": True, "ca": None, "verify": None},
     "long_transactions": "refuse",
@@ -61,6 +62,7 @@ SWITCHOVER = {
 }
 FAILOVER = {
     **PART,
+    "option_file": None,
     "others": ["db3"],
     "stall": 60,
     "durability": {},
@@ -80,7 +82,12 @@ def test_a_part_has_the_types_of_its_plan(kind, given):
     part = kind.from_dict(given)
     assert part.members == [Peer(**one) for one in MEMBERS]
     assert part.peer("db2").address == "192.0.2.2"
-    assert part.option_file == OptionFile("/etc/my.cnf.d/x.cnf", "drop-in", "mysqld")
+
+
+def test_a_switchover_knows_its_option_file_and_a_failover_finds_it():
+    known = SwitchoverPlan.from_dict(SWITCHOVER).option_file
+    assert known == OptionFile("/etc/my.cnf.d/x.cnf", "drop-in", "mysqld")
+    assert FailoverPlan.from_dict(FAILOVER).option_file is None
 
 
 @pytest.mark.parametrize("kind,given", [(SwitchoverPlan, SWITCHOVER), (FailoverPlan, FAILOVER)])
@@ -104,7 +111,7 @@ def test_what_is_missing_is_named(name):
         (FailoverPlan, {**FAILOVER, "members": [{"host": "a"}]}, "Peer lacks address, port, tls"),
         (
             SwitchoverPlan,
-            {**SWITCHOVER, "option_file": {**PART["option_file"], "owner": "me"}},
+            {**SWITCHOVER, "option_file": {**OPTION_FILE, "owner": "me"}},
             "OptionFile has no field owner",
         ),
         (RejoinPlan, {}, "RejoinPlan lacks down, missed, leaves, unit, datadir, option_file"),
