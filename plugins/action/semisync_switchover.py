@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import LOOK
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.step_action import (
     RoleChange,
 )
@@ -14,4 +15,4 @@ class ActionModule(RoleChange):
     """The steps of a switchover, or of a failover."""
 
     MODULE = "dbre.semisync.semisync_switchover"
-    LOOK_MODULE = "dbre.semisync.semisync_role_look"
+    LOOK_MODULE = LOOK

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ansible.module_utils.basic import AnsibleModule
@@ -18,17 +17,9 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import (
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import ack_wait
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
 from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
-from ansible_collections.dbre.semisync.plugins.module_utils.server import (
-    errors,
-    login,
-    versions,
-)
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Backlog, Info, State
-
-# Errors that prevent reading a server.
-UNREADABLE = (versions.UnknownServerError, errors.ServerError)
 
 
 def state(module: AnsibleModule) -> State:
@@ -86,14 +77,3 @@ def backlog_of(module: AnsibleModule) -> Backlog | None:
     from ansible_collections.dbre.semisync.plugins.module_utils.replication import backlog
 
     return backlog.measured_backlog(module)
-
-
-def unreadable(error: Exception, params: Mapping[str, object]) -> dict[str, str]:
-    """What fail_json takes if it cannot be read: the message, and the kind of failure."""
-    if isinstance(error, errors.ServerError):
-        return {"msg": login.explain(error, params), "reason": login.kind(error)}
-    return {
-        "msg": f"server not identified: {error}. Supported: MySQL and Percona Server from 5.5,"
-        " MariaDB from 5.5.",
-        "reason": "server",
-    }

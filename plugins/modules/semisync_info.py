@@ -387,6 +387,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import (
     beat_place,
     summary,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import state
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state_wait import (
     WAIT_FOR,
     read_when,
@@ -421,8 +422,8 @@ def main() -> None:
             info, result["waited"] = read_when(module, params["wait_for"], params["wait_timeout"])
         else:
             info = host_facts.state(module)
-    except host_facts.UNREADABLE as error:
-        module.fail_json(**host_facts.unreadable(error, params))
+    except state.UNREADABLE as error:
+        module.fail_json(**state.unreadable(error, params))
     if params["asked_at"] is not None:
         asked = time.monotonic() - begin
         result["clock_ahead"] = round(info["clock"] - asked - params["asked_at"], 3)

@@ -14,22 +14,23 @@ version_added: "1.0.0"
 description:
   - What O(dbre.semisync.semisync_switchover#module:step=look) and
     O(dbre.semisync.semisync_switchover#module:step=reach) do on a host. No task names this module.
+  - A failover reads its replicas with it. A server that has ended is read with
+    M(dbre.semisync.semisync_last_words), and one that is no replica with
+    M(dbre.semisync.semisync_info).
 options:
   step:
     description:
       - V(look) reads the host, and tries to log in to the cluster's other servers.
       - V(reach) tries the servers that listen at other addresses than expected.
+      - V(watch) reads once more how far the applier is.
     type: str
-    choices: [look, reach]
+    choices: [look, reach, watch]
     required: true
   operation:
     description: The operation that needs the look.
     type: str
     choices: [switchover, failover]
     default: switchover
-  option_file:
-    description: As for M(dbre.semisync.semisync_info).
-    type: path
   journal_schema:
     description: As for M(dbre.semisync.semisync_info).
     type: str
@@ -104,47 +105,70 @@ first_gtids:
   returned: O(step=look) of a switchover
   type: str
 look:
-  description: As above; the rest is as M(dbre.semisync.semisync_info) returns it.
-  returned: O(step=look) of a failover, also with a failure
+  description: As above. The rest is as M(dbre.semisync.semisync_info) returns it, as far as a
+    failover asks for it.
+  returned: O(step=look) of a failover, on a replica
   type: dict
 tried:
   description: As above.
   returned: O(step=reach)
   type: list
   elements: dict
+channel:
+  description: As M(dbre.semisync.semisync_info) returns it; RV(gtid) and RV(clock), too.
+  returned: O(step=watch)
+  type: dict
+gtid:
+  description: As under RV(channel).
+  returned: O(step=watch)
+  type: dict
+clock:
+  description: As under RV(channel).
+  returned: O(step=watch)
+  type: float
 """
 
 from collections.abc import Mapping
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.dbre.semisync.plugins.module_utils import host_facts
-from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
-from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import state
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
-    facts,
+    client_sessions,
+    dropin_place,
     failover_facts,
-    last_words,
-    traces,
+    lock_holder,
+    log_facts,
+    log_in,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
     FirstLookPlan,
     LookPlan,
+    Peer,
     PlanError,
     ReachPlan,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import connection, login
+from ansible_collections.dbre.semisync.plugins.module_utils.seed import marker
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    connection,
+    login,
+    values,
+)
+from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
+from ansible_collections.dbre.semisync.plugins.module_utils.server.names import Names
+
+# Seconds that another member may take to answer before a switchover.
+ANSWER = 5
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec=login.argument_spec(
-            step={"type": "str", "choices": ["look", "reach"], "required": True},
+            step={"type": "str", "choices": ["look", "reach", "watch"], "required": True},
             operation={
                 "type": "str",
                 "choices": ["switchover", "failover"],
                 "default": "switchover",
             },
-            option_file={"type": "path"},
             journal_schema={"type": "str", "default": "important"},
             plan={"type": "dict"},
             password={"type": "str", "no_log": True},
@@ -167,34 +191,54 @@ def look_at_host(module: AnsibleModule, given: Mapping[str, object]) -> None:
     if module.params["step"] == "reach":
         reach = ReachPlan.from_dict(given)
         module.exit_json(tried=failover_facts.try_all(module, reach.user, reach.places))
+    if module.params["step"] == "watch":
+        connection.work(module, failover_facts.watch_applier, "step watch failed")
     if module.params["operation"] == "failover":
         module.exit_json(**first_look(module, FirstLookPlan.from_dict(given)))
     plan = LookPlan.from_dict(given)
     connection.work(
         module,
-        lambda _module, server, names: facts.switchover_facts(module, plan, server, names),
+        lambda _module, server, names: look_for_switchover(module, plan, server, names),
         "step look failed",
     )
 
 
-def first_look(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
-    """Everything about this server, and what else the judge of a failover needs."""
-    try:
-        info = host_facts.state(module)
-    except host_facts.UNREADABLE as error:
-        failure = host_facts.unreadable(error, module.params)
-        seen: dict[str, object] = {}
-        if failure["reason"] == "stopped":
-            seen.update(traces.clocks())
-            seen["ended"] = unit_exit.read_exit(module, plan.unit)
-            seen["log"] = last_words.read_log(module, plan.unit, plan.error_log)
-            if plan.files:
-                seen["salvage"] = log_access.check_access(module, plan.files)
-        module.fail_json(look=seen, **failure)
+def look_for_switchover(
+    module: AnsibleModule, plan: LookPlan, server: Server, names: Names
+) -> dict[str, object]:
+    """What the plan of a switchover needs in addition to semisync_info."""
+    has = lock_holder.holder(server, plan.user)
+    scheduler = server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]
     return {
-        **host_facts.with_host_facts(module, info, True),
-        "look": failover_facts.failover_facts(module, plan, info),
+        "changed": False,
+        "running": bool(has and not has.stranger),
+        "lock_of": has.words if has else "",
+        "reach": {one.host: reach(module, plan.user, one) for one in plan.members},
+        "filters": log_facts.filters(server, names),
+        "events": server.events(),
+        "long": client_sessions.long_transactions(server),
+        "first_gtids": log_facts.first_gtids(server, names),
+        "event_scheduler": values.text(scheduler["value"]),
+        "fence": dropin_place.stands(plan.option_file.path, plan.option_file.kind),
     }
+
+
+def reach(module: AnsibleModule, user: str, peer: Peer) -> str:
+    """Why the replication account cannot log in to a member from here; empty if it can."""
+    there = log_in.Address(peer.address, peer.port, peer.tls)
+    error = log_in.refusal(module, user, there, ANSWER)
+    return "" if error is None else str(error)
+
+
+def first_look(module: AnsibleModule, plan: FirstLookPlan) -> dict[str, object]:
+    """What a failover asks of a replica; of a server that is none, only its state."""
+    try:
+        info = marker.patiently(lambda: state.read_for_roles(module))
+    except state.UNREADABLE as error:
+        module.fail_json(**state.unreadable(error, module.params))
+    if not info["channel"]:
+        return {**info}
+    return {**info, "look": failover_facts.failover_facts(module, plan, info)}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # The controller's steps are in plugin_utils/role_change/switchover.py and failover.py; on a host,
-# the steps look and reach are semisync_role_look's.
+# the steps look and reach are semisync_role_look's, and of a server that has ended,
+# semisync_last_words's.
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ options:
   step:
     description:
       - V(look) reads on a host what the plan needs besides M(dbre.semisync.semisync_info), and
-        tries to log in to the other server. In a failover it also reads what that module reads, and
-        V(reach) tries the servers that listen at other addresses than expected.
+        tries to log in to the other server. In a failover it also reads what a failover asks of
+        what that module reads, all of it of a server that is no replica, and V(reach) tries the
+        servers that listen at other addresses than expected.
       - V(plan) judges every premise on the controller, and refuses, or plans.
       - V(part) does a host's share of the role change.
       - V(report) shows and records the outcome, and fails if the role did not move.

@@ -444,8 +444,8 @@ class Sessions(TypedDict):
     applier_ids: list[int] | None
 
 
-class ServerState(Sessions):
-    """What SQL says of a server (server/read.py)."""
+class ReplicationState(Sessions):
+    """What a server is, and how it replicates (server/read.py)."""
 
     engine: str
     version: str
@@ -453,22 +453,27 @@ class ServerState(Sessions):
     version_comment: str
     names: NamesInUse
     plugins: dict[str, str]
-    plugins_registered: dict[str, str]
     variables: Variables
     gtid: Gtid
     semisync: Semisync
-    persisted: dict[str, str]
     channel: Channel | None
     other_channels: list[str]
-    accounts: list[Account]
-    registered: list[Registered] | None
     tls: Tls
-    schemas: list[str]
-    empty_schemas: list[str]
-    events: list[EventState] | None
     uptime: Uptime
     clock: float
     connection_id: int
+
+
+class ServerState(ReplicationState):
+    """What SQL says of a server (server/read.py)."""
+
+    plugins_registered: dict[str, str]
+    persisted: dict[str, str]
+    accounts: list[Account]
+    registered: list[Registered] | None
+    schemas: list[str]
+    empty_schemas: list[str]
+    events: list[EventState] | None
 
 
 class SettingsRows(TypedDict):
@@ -482,6 +487,12 @@ class Past(SettingsRows):
     """What the whole journal says (replication/journal.py, past())."""
 
     held: list[HeldRow]
+
+
+class RoleState(ReplicationState, Past):
+    """What a change of roles asks of a replica: all that a failover's first look reads of one."""
+
+    journal: JournalRow | None
 
 
 class State(ServerState, Past):

@@ -157,7 +157,7 @@ class Results:
     def __init__(self, rules: Rules) -> None:
         self.rules, self.mariadb = rules, rules.mariadb
         self.source_info = samples.captured(rules.engine, "source")
-        self.replica_info = samples.captured(rules.engine, "replica")
+        self.replica_info = samples.survivor(rules.engine)
         # What controllers and tables have, by number; 0 is nothing.
         self.looks: list[Any] = [None]
 

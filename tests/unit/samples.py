@@ -26,6 +26,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.apply import set_up_plan
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans.option_lines import OTHER_SIDE
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
+from ansible_collections.dbre.semisync.plugins.types import shapes
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures")
 
@@ -117,6 +118,13 @@ def fixture(name):
 
 def captured(engine, side):
     return fixture({"mysql": "mysql-9.7-", "mariadb": "mariadb-10.11-"}[engine] + side)
+
+
+def survivor(engine):
+    """The captured replica with what a failover's first look reads of one, and nothing else."""
+    info = captured(engine, "replica")
+    kinds = [vars(kind).get("__annotations__", {}) for kind in shapes.RoleState.__mro__]
+    return {key: value for key, value in info.items() if any(key in kind for kind in kinds)}
 
 
 def member(host, side, info, **more):

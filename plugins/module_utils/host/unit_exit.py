@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
+from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -21,6 +22,7 @@ else:
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # Our key -> systemd's property, in microseconds of the monotonic clock.
 TIMES = {
     "started": "ExecMainStartTimestampMonotonic",
@@ -55,6 +57,15 @@ def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | No
     ]
     _status, printed, _errors = command.run(module, words)
     return parse_exit(printed, time.monotonic())
+
+
+def clocks() -> dict[str, object]:
+    """This start of the machine and its clocks now, by which the source dated its beats."""
+    try:
+        boot = read_text(BOOT_ID).strip()
+    except OSError:
+        boot = ""
+    return {"boot": boot or None, "monotonic": time.monotonic(), "wall": time.time()}
 
 
 def sole_unit(module: AnsibleModule, systemctl: str) -> str | None:

@@ -27,7 +27,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
     failover_facts,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts import first_gtids
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_facts import first_gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Place
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FormerLookPlan
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (

@@ -38,7 +38,7 @@ class Look(NamedTuple):
     Attributes:
         channel: as server/channels.py returns it.
         applied: its GTIDs, empty if it replicates by file and position.
-        at: by the monotonic clock.
+        at: in seconds, by one clock for all looks.
     """
 
     channel: Channel
@@ -55,23 +55,23 @@ def backlog_at_once(server: Server, names: Names) -> Look | None:
     return Look(channel, applied, time.monotonic())
 
 
-def left(names: Names, one: Look) -> int | None:
+def left(engine: str, one: Look) -> int | None:
     """What is received and not applied: transactions, or bytes of the source's binary log if it
     replicates by file and position; None if they are in several files.
     """
     if one.channel["gtid"]:
-        return gtids.missing(names.engine, one.channel["retrieved"], one.applied)
+        return gtids.missing(engine, one.channel["retrieved"], one.applied)
     return distance(applied_place(one), read_place(one))
 
 
 def applied_between(
-    names: Names,
+    engine: str,
     first: Look,
     last: Look,
 ) -> int | None:
     """What was applied between two looks, in the same unit."""
     if first.channel["gtid"]:
-        return gtids.missing(names.engine, last.applied, first.applied)
+        return gtids.missing(engine, last.applied, first.applied)
     return distance(applied_place(first), applied_place(last))
 
 
@@ -88,49 +88,82 @@ def distance(begin: tuple[str, int], end: tuple[str, int]) -> int | None:
     return end[1] - begin[1] if begin[0] == end[0] else None
 
 
+def at_first(engine: str, first: Look) -> Backlog:
+    """What one look shows: see between()."""
+    return {
+        "unit": "transactions" if first.channel["gtid"] else "bytes",
+        "left": left(engine, first),
+        "applied": None,
+        "seconds": None,
+        "busy": False,
+    }
+
+
+def is_at_work(seen: Backlog, first: Look) -> bool:
+    """Whether a replica has something to apply, and may apply it: then it is looked at again."""
+    return not (seen["left"] == 0 or position.stopped(first.channel) or first.channel["delay"])
+
+
+def is_watched(
+    engine: str,
+    first: Look,
+    last: Look,
+) -> bool:
+    """Whether a replica that is at work was watched for long enough."""
+    # One that has applied all of it does not show its full speed, however long the watch.
+    if rest(engine, first, last) == 0:
+        return True
+    return last.at - first.at >= (SECONDS if applied_between(engine, first, last) else LONGEST)
+
+
+def between(
+    engine: str,
+    first: Look,
+    last: Look,
+) -> Backlog:
+    """How much is left to apply, and how much was applied in which time.
+
+    Returns:
+        unit; left (None if it cannot be counted); applied, in seconds; busy, whether it had
+        something to apply all the time, so that this is its full speed.
+    """
+    lacks = rest(engine, first, last)
+    return {
+        **at_first(engine, last),
+        "applied": applied_between(engine, first, last),
+        "seconds": round(last.at - first.at, 3),
+        "busy": bool(lacks and lacks > 0),
+    }
+
+
+def rest(
+    engine: str,
+    first: Look,
+    last: Look,
+) -> int | None:
+    """What is left of that which had been received at the first look: only that counts."""
+    return left(engine, with_received_of(last, first))
+
+
 def measure(
     server: Server,
     names: Names,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Backlog | None:
-    """How much is left to apply, and how much was applied in which time.
-
-    Returns:
-        unit; left (None if it cannot be counted); applied, in seconds, if it was read twice, else
-        None; busy, whether it had something to apply all the time, so that this is its full speed;
-        or None if it follows no source.
-    """
+    """The backlog of a replica, which is watched if it is at work; None if it follows no source."""
     first = backlog_at_once(server, names)
     if first is None:
         return None
-    result: Backlog = {
-        "unit": "transactions" if first.channel["gtid"] else "bytes",
-        "left": left(names, first),
-        "applied": None,
-        "seconds": None,
-        "busy": False,
-    }
-    if result["left"] == 0 or position.stopped(first.channel) or first.channel["delay"]:
-        return result
+    seen = at_first(names.engine, first)
+    if not is_at_work(seen, first):
+        return seen
     last = first
-    done = None
-    rest = result["left"]
     for looks in itertools.count(1):
         sleep(max(0.0, first.at + looks * PAUSE - time.monotonic()))
         last = backlog_at_once(server, names) or last
-        done = applied_between(names, first, last)
-        # Only what had been received at the first look counts: is some of it still to apply?
-        rest = left(names, with_received_of(last, first))
-        # A replica that has applied all of it does not show its full speed, however long the look.
-        if rest == 0 or last.at - first.at >= (SECONDS if done else LONGEST):
+        if is_watched(names.engine, first, last):
             break
-    return {
-        "unit": result["unit"],
-        "left": left(names, last),
-        "applied": done,
-        "seconds": round(last.at - first.at, 3),
-        "busy": bool(rest and rest > 0),
-    }
+    return between(names.engine, first, last)
 
 
 def with_received_of(one: Look, first: Look) -> Look:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.host.files import read_text
 
-DROP_IN = "zz-dbre-semisync-switchover.cnf"
+# The stem of the collection's own option file (host/option_files.py), and of this one.
+OWN, STEM = "zz-dbre-semisync", "zz-dbre-semisync-switchover"
+DROP_IN = STEM + ".cnf"
 MARKER = "dbre.semisync switchover"
 
 
@@ -26,9 +27,7 @@ def place(ours: str, kind: str) -> str:
     """
     if kind != "drop-in":
         return ours
-    name = os.path.basename(ours).replace(
-        option_files.DROP_IN[: -len(".cnf")], DROP_IN[: -len(".cnf")]
-    )
+    name = os.path.basename(ours).replace(OWN, STEM)
     if name == os.path.basename(ours):
         name = DROP_IN
     return os.path.join(os.path.dirname(ours), name)

@@ -1,17 +1,17 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts about one replica that the failover judge needs in addition to semisync_info."""
+"""Facts about one replica that the failover judge needs in addition to its server's state."""
 
 from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder, traces
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.facts import (
-    filters,
-    first_gtids,
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
+    lock_holder,
+    log_facts,
+    traces,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.log_in import (
     Address,
@@ -21,7 +21,12 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_pla
     FirstLookPlan,
     Place,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.server import login, skipped_errors
+from ansible_collections.dbre.semisync.plugins.module_utils.server import (
+    channels,
+    login,
+    read,
+    skipped_errors,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import (
     Server,
     identify,
@@ -34,14 +39,16 @@ from ansible_collections.dbre.semisync.plugins.module_utils.server.values import
 
 if TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.dbre.semisync.plugins.types.shapes import State
+    from ansible_collections.dbre.semisync.plugins.types.shapes import RoleState
 
 # Seconds that a host may take to answer before it counts as gone.
 ANSWER = 2
 DEFAULT_PORT = 3306
 
 
-def failover_facts(module: AnsibleModule, plan: FirstLookPlan, info: State) -> dict[str, object]:
+def failover_facts(
+    module: AnsibleModule, plan: FirstLookPlan, info: RoleState
+) -> dict[str, object]:
     """server_facts() over a separate connection; if that breaks, `msg` says why."""
     try:
         server = Server(login.connect(module))
@@ -61,7 +68,7 @@ def server_facts(
     plan: FirstLookPlan,
     server: Server,
     names: Names,
-    info: State,
+    info: RoleState,
 ) -> dict[str, object]:
     """`look` of the RETURN section of semisync_switchover.
 
@@ -73,8 +80,8 @@ def server_facts(
         "running": bool(has and not has.stranger),
         "lock_of": has.words if has else "",
         "tried": try_all(module, plan.user, places_of(plan.places, info)),
-        "filters": filters(server, names) + skips(server),
-        "first_gtids": first_gtids(server, names),
+        "filters": log_facts.filters(server, names) + skips(server),
+        "first_gtids": log_facts.first_gtids(server, names),
         "kernel_seconds": traces.kernel_seconds(),
         "server_seconds": int(server.uptime()["seconds"]),
         "applier_seconds": traces.applier_seconds(server, names, info["applier_ids"]),
@@ -82,7 +89,18 @@ def server_facts(
     }
 
 
-def places_of(others: list[Place], info: State) -> list[Place]:
+def watch_applier(_module: AnsibleModule, server: Server, names: Names) -> dict[str, object]:
+    """How far a replica's applier is now: the controller compares it with the first look."""
+    variables = server.variables()
+    moment = server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now")[0]
+    return {
+        "gtid": read.gtids_of(variables),
+        "channel": channels.default_channel(server.channels(names)),
+        "clock": float(moment["now"]),
+    }
+
+
+def places_of(others: list[Place], info: RoleState) -> list[Place]:
     """The addresses at which the other members may be reached, without duplicates: those that the
     controller gave, and the one of this server's source. Whether they have TLS is not known yet; it
     is assumed to be as on this server.

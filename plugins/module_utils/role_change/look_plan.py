@@ -138,13 +138,22 @@ class FirstLookPlan(Plan):
 
     Attributes:
         places: where the other servers may listen.
-        unit: of the server, if it does not run.
-        error_log: where its error log stood when it was last read; see semisync_info.
-        files: its binary log, if that is to be salvaged.
     """
 
     places: list[Place] = field(metadata={LIST_OF: Place})
     user: str
+
+
+@dataclass(frozen=True)
+class LastWordsPlan(Plan):
+    """What is read on the host of a server that has ended.
+
+    Attributes:
+        unit: of the server.
+        error_log: where its error log stood when it was last read; see semisync_info.
+        files: its binary log, if that is to be salvaged.
+    """
+
     unit: str | None
     error_log: ErrorLog | None
     files: LogFiles | None = field(metadata={ONE_OF: LogFiles})

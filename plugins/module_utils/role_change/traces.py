@@ -8,7 +8,6 @@ own applier has run, which stops for everything that discards a relay log.
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import rows
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 # How many of the newest beats are read: a judge needs the last few.
 NEWEST = 60
-UPTIME, BOOT_ID = "/proc/uptime", "/proc/sys/kernel/random/boot_id"
+UPTIME = "/proc/uptime"
 # Of the fields behind a thread's name in /proc/PID/stat, when it was started (proc(5)).
 STARTED = 19
 # Connections with their threads by the machine, by whether the server is MariaDB.
@@ -49,15 +48,6 @@ def kernel_seconds() -> float | None:
         return float(read_text(UPTIME).split()[0])
     except (OSError, ValueError, IndexError):
         return None
-
-
-def clocks() -> dict[str, object]:
-    """This start of the machine and its clocks now, by which the source dated its beats."""
-    try:
-        boot = read_text(BOOT_ID).strip()
-    except OSError:
-        boot = ""
-    return {"boot": boot or None, "monotonic": time.monotonic(), "wall": time.time()}
 
 
 def applier_seconds(server: Server, names: Names, ids: list[int] | None) -> float | None:

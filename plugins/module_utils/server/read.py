@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
         Gtid,
         NamesInUse,
+        ReplicationState,
         SemisyncSide,
         ServerState,
         Side,
@@ -143,13 +144,10 @@ def gtids_of(variables: Variables) -> Gtid:
     return {key: variables[key] or "" for key in GTID_VARIABLES if key in variables}
 
 
-def server_state(server: Server) -> ServerState:
-    """Everything about the server: see the RETURN section of semisync_info.
-
-    Raises:
-        UnknownServerError: a fork or a version that this collection does not know.
+def replication_state(server: Server, names: Names) -> ReplicationState:
+    """What the server is, and how it replicates: the part of server_state() that is read when every
+    moment counts.
     """
-    names = identify(server)
     variables, status = server.variables(), server.semisync_status()
     channels = server.channels(names)
     moment = server.rows("SELECT UNIX_TIMESTAMP(NOW(6)) AS now, CONNECTION_ID() AS id")[0]
@@ -160,24 +158,36 @@ def server_state(server: Server) -> ServerState:
         "version_comment": variables["version_comment"] or "",
         "names": names_in_use(names),
         "plugins": server.plugins(),
-        "plugins_registered": server.registered_plugins(),
         "variables": {key: variables.get(key) for key in SERVER_VARIABLES},
         "gtid": gtids_of(variables),
         "semisync": {
             "source": semisync_of_side(names, SOURCE, variables, status),
             "replica": semisync_of_side(names, REPLICA, variables, status),
         },
-        "persisted": server.persisted() if names.has_persisted_variables else {},
         "channel": default_channel(channels),
         "other_channels": [channel["name"] for channel in channels if channel["name"]],
-        "accounts": server.accounts(),
         **sessions.read_sessions(server, names, variables, channels),
-        "registered": sessions.registered(server, names),
         "tls": server.tls(variables),
-        "schemas": server.schemas(),
-        "empty_schemas": server.empty_schemas(),
-        "events": server.event_states(),
         "uptime": server.uptime(),
         "clock": float(moment["now"]),
         "connection_id": int(moment["id"]),
+    }
+
+
+def server_state(server: Server) -> ServerState:
+    """Everything about the server: see the RETURN section of semisync_info.
+
+    Raises:
+        UnknownServerError: a fork or a version that this collection does not know.
+    """
+    names = identify(server)
+    return {
+        **replication_state(server, names),
+        "plugins_registered": server.registered_plugins(),
+        "persisted": server.persisted() if names.has_persisted_variables else {},
+        "accounts": server.accounts(),
+        "registered": sessions.registered(server, names),
+        "schemas": server.schemas(),
+        "empty_schemas": server.empty_schemas(),
+        "events": server.event_states(),
     }

@@ -90,12 +90,15 @@ class Task(Protocol):
 
 
 class OnHost(Protocol):
-    """Runs the step's module on this host; `secret` options are not logged."""
+    """Runs the step's module on this host, or another; `more` are options that the task does not
+    have, such as a secret.
+    """
 
     def __call__(
         self,
         plan: Mapping[str, object],
-        **secret: str,
+        module: str = "",
+        **more: str,
     ) -> dict[str, object]: ...
 
 
@@ -147,6 +150,16 @@ class Options(NamedTuple):
 
 # Options that the modules do not get.
 CONTROLLERS = (*(name for name in Options._fields if name not in ("step", "operation")),)
+# Modules that read a host, and which of the other options they get; the login's all get.
+LOOK = "dbre.semisync.semisync_role_look"
+LAST_WORDS = "dbre.semisync.semisync_last_words"
+INFO = "dbre.semisync.semisync_info"
+READERS = {
+    LOOK: ("step", "operation", "journal_schema", "plan", "password"),
+    LAST_WORDS: ("plan",),
+    INFO: ("option_file", "journal_schema"),
+}
+HOSTS = ("step", "operation", "option_file", "journal_schema", "plan", "password", "tail")
 
 
 def options_of(arguments: Mapping[str, object], operation: str) -> Options:
@@ -208,10 +221,18 @@ class RunContext:
     def do(
         self,
         plan: Plan,
-        **secret: str,
+        **more: str,
     ) -> dict[str, object]:
         """Run the step's module on this host with a plan; what it returned."""
-        return self.on_host(plan.to_dict(), **secret)
+        return self.on_host(plan.to_dict(), **more)
+
+    def ask(
+        self,
+        module: str,
+        plan: Plan | None = None,
+    ) -> dict[str, object]:
+        """Run another module on this host; what it returned."""
+        return self.on_host(plan.to_dict() if plan else {}, module=module)
 
     # The cluster
 

@@ -18,6 +18,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_facts,
     failover_outcome,
     failover_steps,
+    first_look,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     NotMeantError,
@@ -50,7 +51,7 @@ class Failover:
 
     def look(self) -> dict[str, object]:
         """Read this host, and try to log in to the others."""
-        result = self.run.do(failover_steps.first_look(self.run))
+        result = first_look.read_host(self.run)
         seen = cast(HostLook, result.setdefault("look", {}))
         seen["asked_at"] = cast(float, result["asked_at"])
         seen["read_at"] = cast(float, result["answered_at"])

@@ -16,7 +16,6 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     UNDONE,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
-    FirstLookPlan,
     Place,
     ReachPlan,
 )
@@ -25,12 +24,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan imp
     TARGET,
     FailoverPlan,
     IoThreadPlan,
-    LogFiles,
     SalvagePlan,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, member, results
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_events
-from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     beat_looks,
@@ -38,11 +35,11 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
     failover_outcome,
     failover_plan,
+    first_look,
     interrupted_failover,
     io_threads,
     peers,
     readings,
-    source_log,
     successor,
     survivors,
 )
@@ -66,7 +63,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     Statement,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
-from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
 # What a refused run has already done: the tasks of semisync_hook_fence are the user's.
 UNTOUCHED = {
@@ -74,36 +70,6 @@ UNTOUCHED = {
     survivors.FENCE_PENDING: "Nothing was changed",
     survivors.FENCE_DONE: "The tasks of semisync_hook_fence have run, and nothing else was changed",
 }
-
-
-def first_look(run: RunContext) -> FirstLookPlan:
-    """The first look at a host: everything that a failover reads on any host."""
-    # Results registered before this are outdated: only the addresses count.
-    _name, members = cluster.known_members(run.task_vars, "")
-    last = run.last_look()
-    places = [
-        Place(
-            one.address,
-            cast("int | str | None", run.variables_of(one.host).get("semisync_login_port")),
-        )
-        for one in members
-        if one.host != run.host
-    ]
-    return FirstLookPlan(
-        places=places,
-        user=run.own["replication_user"],
-        unit=run.own["service"] or (last.get("unit") if last else None),
-        error_log=last.get("error_log") if last else None,
-        files=log_files(run.own, last),
-    )
-
-
-def log_files(own: Settings, last: Look | None) -> LogFiles | None:
-    """Where the source's binary log is, by the last look at it; None if it is not salvaged."""
-    known = source_log.known_files(last) if own.get("failover_salvage") else None
-    if not known:
-        return None
-    return source_log.files_of(known)
 
 
 def source_of(facts: Facts) -> str:
@@ -258,7 +224,7 @@ def salvage(
     """Read what the candidate lacks of it."""
     evidence = facts.evidence
     able = not facts.opened and not failover_outcome.not_frozen(evidence)
-    files = log_files(run.own, evidence.last)
+    files = first_look.log_files(run.own, evidence.last)
     if not (able and chosen and files):
         raise NotMeantError("nothing is salvaged here")
     wanted = SalvagePlan(

@@ -33,7 +33,7 @@ UNITS = ("mysql", "mariadb", "mysqld")
 
 def units_of(own: settings.Settings, info: Info) -> list[str]:
     """The possible names of a server's unit, by a member that was read; the likeliest first."""
-    return list(dict.fromkeys(filter(None, [own["service"], info["unit"], *UNITS])))
+    return list(dict.fromkeys(filter(None, [own["service"], info.get("unit"), *UNITS])))
 
 
 def hold(run: RunContext) -> HoldPlan | OpenedPlan:
@@ -51,7 +51,9 @@ def hold(run: RunContext) -> HoldPlan | OpenedPlan:
         return OpenedPlan(opened=True, option_file=switchover_plan.option_file(mine))
     if run.host not in [one.member.host for one in away]:
         raise NotMeantError("it is not held")
-    known = next((member.info for member in left if member.info is not None), None)
+    read = [member.info for member in left if member.info is not None]
+    # The first look at a replica that has no part in the failover has not where its program is.
+    known = next((info for info in read if "program" in info), read[0] if read else None)
     if run.info_of(run.host).get("reason") != "stopped" or known is None:
         raise NotMeantError(
             "nothing is written on a host whose server runs, or that is unreachable"
@@ -59,6 +61,6 @@ def hold(run: RunContext) -> HoldPlan | OpenedPlan:
     return HoldPlan(
         opened=False,
         units=units_of(run.own, known),
-        program=known["program"] or "",
+        program=known.get("program") or "",
         option_file=run.own["option_file"],
     )

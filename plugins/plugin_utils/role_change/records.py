@@ -202,7 +202,7 @@ class LogsBegin(TypedDict, total=False):
 
 
 class SwitchoverLook(LogsBegin, total=False):
-    """What was read of a host before a switchover (module_utils/role_change/facts.py).
+    """What was read of a host before a switchover (modules/semisync_role_look.py).
 
     Attributes:
         running, lock_of, reach, filters: as of a HostLook.

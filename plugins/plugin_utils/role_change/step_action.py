@@ -23,6 +23,8 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     CONTROLLERS,
     FAILOVER,
+    HOSTS,
+    READERS,
     REJOIN,
     SWITCHOVER,
     NotMeantError,
@@ -59,6 +61,16 @@ def expected_dead(operation: str, step: object, variables: TaskVars) -> bool:
     return (operation, step) == (FAILOVER, "look") and SOURCES in variables.get("group_names", ())
 
 
+def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:
+    """What a module gets of a task's options and of what is added to them."""
+    takes = READERS.get(module, HOSTS)
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in CONTROLLERS and (name in takes or name not in HOSTS)
+    }
+
+
 class RoleChange(Reaching):
     """An action of a module that has the steps of a role change.
 
@@ -87,8 +99,10 @@ class RoleChange(Reaching):
         try:
             own = self.wanted(variables)
 
-            def on_host(plan: Mapping[str, object], **secret: str) -> dict[str, object]:
-                return self.on_host(plan, variables, **secret)
+            def on_host(
+                plan: Mapping[str, object], module: str = "", **more: str
+            ) -> dict[str, object]:
+                return self.on_host(plan, variables, module, **more)
 
             result.update(do(RunContext(self._task, operation, variables, own, on_host)))
         except (NotMeantError, cluster.HeldError) as error:
@@ -116,15 +130,14 @@ class RoleChange(Reaching):
         self,
         plan: Mapping[str, object],
         task_vars: TaskVars,
-        **secret: str,
+        module: str = "",
+        **more: str,
     ) -> dict[str, object]:
-        """The module's result."""
-        given = self._task.args.items()
-        arguments = {name: value for name, value in given if name not in CONTROLLERS}
-        arguments.update(plan=dict(plan), **secret)
-        asked = time.time()
+        """The module's result; the step's if no other is named."""
         only_looks = self._task.args["step"] in LOOKS
-        name = self.LOOK_MODULE if only_looks and self.LOOK_MODULE else self.MODULE
+        name = module or (self.LOOK_MODULE if only_looks else "") or self.MODULE
+        arguments = arguments_of(name, {**self._task.args, "plan": dict(plan), **more})
+        asked = time.time()
         result: dict[str, object] = self._execute_module(name, arguments, task_vars=task_vars)
         if self._task.args["step"] in DATED and self.OPERATION == SWITCHOVER:
             result.update(asked_at=asked, answered_at=time.time())

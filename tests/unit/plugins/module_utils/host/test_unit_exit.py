@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.host import unit_exit
 
@@ -79,3 +81,9 @@ def test_the_only_server_of_a_host_is_found_without_a_look(monkeypatch, units, s
     blocks += blocks[:1] if len(units) == 1 else []
     monkeypatch.setattr(unit_exit.command, "run", lambda *_words: (0, "\n\n".join(blocks), ""))
     assert unit_exit.sole_unit(None, "systemctl") == sole
+
+
+def test_a_host_says_its_start_and_its_clocks():
+    seen = unit_exit.clocks()
+    assert len(seen["boot"]) == 36
+    assert abs(seen["monotonic"] - time.monotonic()) < 5 and abs(seen["wall"] - time.time()) < 5

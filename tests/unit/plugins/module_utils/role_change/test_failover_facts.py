@@ -53,7 +53,7 @@ def test_a_server_that_breaks_off_meanwhile_is_said_so(monkeypatch):
         raise ServerError(Exception(2013, "Lost connection"))
 
     monkeypatch.setattr(failover_facts.login, "connect", gone)
-    plan = FirstLookPlan([], "repl", None, None, None)
+    plan = FirstLookPlan([], "repl")
     assert failover_facts.failover_facts(Module(), plan, INFO) == {
         "failed": True,
         "msg": "(2013, 'Lost connection')",

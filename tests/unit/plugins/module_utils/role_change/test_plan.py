@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import look_plan, plan
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import (
-    FirstLookPlan,
+    LastWordsPlan,
     OptionFile,
     Peer,
     PlanError,
@@ -124,9 +124,9 @@ def test_what_no_plan_has_is_named(kind, given, named):
 
 
 def test_a_log_that_is_not_known_stays_so():
-    given = {"places": [], "user": "repl", "unit": None, "error_log": None, "files": None}
-    assert FirstLookPlan.from_dict(given).files is None
-    assert FirstLookPlan.from_dict({**given, "files": FILES}).files == LogFiles(**FILES)
+    given = {"unit": None, "error_log": None, "files": None}
+    assert LastWordsPlan.from_dict(given).files is None
+    assert LastWordsPlan.from_dict({**given, "files": FILES}).files == LogFiles(**FILES)
 
 
 def test_a_place_may_have_a_host_and_need_not():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import files
+from ansible_collections.dbre.semisync.plugins.module_utils.host import files, option_files
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     dropin_place,
     read_only_dropin,
@@ -76,3 +76,11 @@ def test_a_link_of_the_server_user_does_not_lead_root_elsewhere(tmp_path):
     with pytest.raises(OSError):
         read_only_dropin.put(str(ours), "drop-in", "mysqld")
     assert victim.read_text() == "as it was"
+
+
+def test_its_name_is_that_of_the_collection_s_own_file_with_a_word_more():
+    # A look at a host does without the file that has the other name.
+    assert f"{dropin_place.OWN}.cnf" == option_files.DROP_IN
+    assert dropin_place.place("/etc/my.cnf.d/zz-dbre-semisync@1.cnf", "drop-in") == (
+        "/etc/my.cnf.d/zz-dbre-semisync-switchover@1.cnf"
+    )

@@ -22,7 +22,7 @@ JOURNAL = {"number": 3, "operation": "failover", "run": "r", "state": "done"}
 def after_failover(engine, old=None):
     """db2 has taken over from db1, and db3 follows it; old is what db1's server says, or None."""
     number = remnants.SOURCE if engine == "mysql" else "1"
-    new, follower = remnants.replica(engine, "db2"), remnants.replica(engine, "db3")
+    new, follower = (remnants.replica(engine, host, whole=True) for host in ("db2", "db3"))
     new.info["channel"] = None
     new.info["variables"]["read_only"] = "OFF"
     own = current_source.identity(new)

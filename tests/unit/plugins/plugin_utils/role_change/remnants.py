@@ -21,8 +21,9 @@ def uuid(host: str) -> str:
     return f"91c92dd4-e5a0-11f1-9b95-0000000000{host[-1]:0>2}"
 
 
-def replica(engine: str, host: str) -> Any:
-    info = samples.captured(engine, "replica")
+def replica(engine: str, host: str, whole: bool = False) -> Any:
+    """A replica as a failover reads it; or as semisync_info does, whole."""
+    info = samples.captured(engine, "replica") if whole else samples.survivor(engine)
     info["uptime"] = {"seconds": 86400, "since_reset": 86400}
     info["variables"].update(sync_relay_log="10000", relay_log_recovery="OFF")
     info["channel"].update(io_running="Connecting", sql_running="Yes", seconds_behind=None)
@@ -74,12 +75,12 @@ def look(engine: str, **changes: Any) -> dict[str, Any]:
     return dict(kept, **changes)
 
 
-def evidence(engine: str, replicas: int = 2, **changes: Any) -> Any:
+def evidence(engine: str, replicas: int = 2, whole: bool = False, **changes: Any) -> Any:
     """Nothing speaks against a failover; read, and not yet frozen."""
     hosts = [f"db{number + 2}" for number in range(replicas)]
     members = [
         samples.member("db1", "source", None, error="no server listens"),
-        *(replica(engine, host) for host in hosts),
+        *(replica(engine, host, whole) for host in hosts),
     ]
     every = ["db1", *hosts]
     looks = {

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import time
 import types
 
 import pytest
+import yaml
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import Peer
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
 from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results, verdict_store
@@ -18,7 +20,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     context,
     failover_plan,
-    failover_steps,
+    first_look,
     step_action,
     survivors,
 )
@@ -161,31 +163,125 @@ def test_only_replicas_that_were_read_are_touched(run):
     assert run.step("freeze", "db1")["skipped"]
 
 
+class Hosts:
+    """What the modules say on a host, by the module; the step's own is the look's."""
+
+    def __init__(self, **answers):
+        self.answers, self.asked, self.plans = answers, [], {}
+
+    def __call__(self, plan, module="", step="look"):
+        name = module.rpartition("_")[2] or step
+        self.asked.append(name)
+        self.plans[name] = plan
+        said = self.answers[name]
+        result = said.pop(0) if isinstance(said, list) else said
+        return {**result, "asked_at": len(self.asked), "answered_at": len(self.asked) + 0.5}
+
+
+ENDED = {**UNREAD, "look": {"ended": None}}
+RUNS = {"changed": False}
+ALIVE: dict[str, object] = {"channel": None, "variables": {}}
+
+
+def read_of(**changes):
+    """What a look says of a replica that has applied everything."""
+    info = samples.survivor("mysql")
+    info["gtid"] = {"gtid_executed": f"{remnants.SOURCE}:1-100"}
+    info["channel"].update(retrieved=f"{remnants.SOURCE}:1-100", sql_running="Yes", gtid=True)
+    return {**info, "look": {}, **changes}
+
+
+@pytest.mark.parametrize(
+    "host,answers,asked",
+    [
+        # On the night: one module on each host.
+        ("db1", {"words": ENDED}, ["words"]),
+        ("db2", {"look": read_of()}, ["look"]),
+        ("db2", {"look": {"failed": True, "reason": "silent"}}, ["look"]),
+        # Guesses that were wrong.
+        ("db2", {"look": UNREAD, "words": ENDED}, ["look", "words"]),
+        ("db2", {"look": ALIVE, "info": ALIVE}, ["look", "info"]),
+        ("db1", {"words": RUNS, "info": ALIVE}, ["words", "info"]),
+        ("db1", {"words": RUNS, "info": read_of(), "look": read_of()}, ["words", "info", "look"]),
+        ("db1", {"words": RUNS, "info": UNREAD}, ["words", "info"]),
+    ],
+)
+def test_each_host_is_read_by_the_module_for_what_its_server_is(run, host, answers, asked):
+    hosts = Hosts(**answers)
+    result = run.step("look", host, on_host=hosts, service="")
+    assert hosts.asked == asked
+    # Of the module whose facts these are.
+    assert (result["look"]["asked_at"], result["look"]["read_at"]) == (len(asked), len(asked) + 0.5)
+    for name, value in answers[asked[-1]].items():
+        assert result[name] == value or name == "look"
+
+
+def test_without_a_look_the_source_is_where_the_inventory_has_it(run):
+    (run.folder / "default" / "state.json").unlink()
+    hosts = Hosts(words=ENDED, look=read_of())
+    run.step("look", "db1", on_host=hosts, service="")
+    run.step("look", "db2", on_host=hosts, service="")
+    assert hosts.asked == ["words", "look"]
+
+
 def test_the_first_look_asks_a_dead_source_s_host_how_its_server_ended(run):
-    (run.folder / "default" / "state.json").write_text('{"unit": "mysql", "error_log": {"at": 1}}')
+    kept = '{"host": "db1", "unit": "mysql", "error_log": {"at": 1}}'
+    (run.folder / "default" / "state.json").write_text(kept)
     run.values["db1"]["semisync_login_port"] = 3307
-
-    def on_host(plan):
-        run.given["look"] = plan
-        return {"asked_at": 1.0, "answered_at": 2.0, "look": {"ended": None}}
-
-    result = run.step("look", "db2", on_host=on_host, service="")
-    assert result["look"] == {"ended": None, "asked_at": 1.0, "read_at": 2.0}
-    given = run.given["look"]
-    places = [(one["address"], one["port"]) for one in given.pop("places")]
+    hosts = Hosts(look=read_of(), words=ENDED)
+    run.step("look", "db1", on_host=hosts, service="")
+    assert hosts.plans["words"] == {"unit": "mysql", "error_log": {"at": 1}, "files": None}
+    run.step("look", "db1", on_host=hosts, service="mysql@1")
+    assert hosts.plans["words"]["unit"] == "mysql@1"
+    run.step("look", "db2", on_host=hosts)
+    places = [(one["address"], one["port"]) for one in hosts.plans["look"].pop("places")]
     assert places == [("db1", 3307), ("db3", None)]
-    assert given == {"unit": "mysql", "error_log": {"at": 1}, "files": None, "user": "repl"}
-    run.step("look", "db2", on_host=on_host, service="mysql@1")
-    assert run.given["look"]["unit"] == "mysql@1"
+    assert hosts.plans["look"] == {"user": "repl"}
+
+
+def test_a_replica_that_is_at_work_is_read_again_until_its_speed_is_known(run):
+    def at(applied, clock):
+        info = read_of(clock=clock)
+        info["gtid"] = {"gtid_executed": f"{remnants.SOURCE}:1-{applied}"}
+        return info
+
+    hosts = Hosts(look=at(10, 50.0), watch=[at(20, 50.6), at(40, 51.2)])
+    found = run.step("look", "db2", on_host=hosts)["backlog"]
+    assert hosts.asked == ["look", "watch", "watch"]
+    assert found == {
+        "unit": "transactions",
+        "left": 60,
+        "applied": 30,
+        "seconds": 1.2,
+        "busy": True,
+    }
+    # One that has nothing to apply is not kept waiting, and one that ends meanwhile has no speed.
+    hosts = Hosts(look=read_of())
+    assert run.step("look", "db2", on_host=hosts)["backlog"]["left"] == 0
+    hosts = Hosts(look=at(10, 50.0), watch=UNREAD)
+    assert run.step("look", "db2", on_host=hosts)["backlog"] is None
+
+
+@pytest.mark.parametrize("name", sorted(context.READERS))
+def test_a_module_gets_the_options_that_it_has(name):
+    module = importlib.import_module(
+        f"ansible_collections.dbre.semisync.plugins.modules.{name[14:]}"
+    )
+    has = set(yaml.safe_load(module.DOCUMENTATION)["options"])
+    given = {**dict.fromkeys(context.HOSTS), "info_from": "x", "login_user": "root"}
+    gets = set(step_action.arguments_of(name, given))
+    assert gets <= has | {"login_user"} and "login_user" in gets
+    # What only another module has is not given, and what this one needs is.
+    assert has & set(context.HOSTS) <= gets
 
 
 def test_the_source_s_log_is_where_the_last_look_saw_it():
     last = {"files": {"basename": "/var/lib/mysql/binlog"}}
-    assert failover_steps.log_files(samples.settings(failover_salvage=False), last) is None
+    assert first_look.log_files(samples.settings(failover_salvage=False), last) is None
     own = samples.settings(failover_salvage=True)
-    files = failover_steps.log_files(own, last)
+    files = first_look.log_files(own, last)
     assert files is not None and files.basename == "/var/lib/mysql/binlog"
-    assert failover_steps.log_files(own, None) is None
+    assert first_look.log_files(own, None) is None
 
 
 def test_a_step_decides_on_the_candidate_once(run, monkeypatch):

@@ -45,7 +45,7 @@ def row_of(engine, **more):
 
 def lost_source(engine, **more):
     """db1 is lost; db2 and db3 were read, and have the row."""
-    evidence = remnants.evidence(engine)
+    evidence = remnants.evidence(engine, whole=True)
     for member in survivors.readable(evidence.members):
         member.info["journal"] = row_of(engine, **more)
         member.info["variables"]["read_only"] = "ON"
@@ -54,7 +54,7 @@ def lost_source(engine, **more):
 
 def lost_target(engine, attached=True):
     """db2 is lost; db1 was read, and follows it where it was attached; db3 has moved."""
-    evidence = remnants.evidence(engine)
+    evidence = remnants.evidence(engine, whole=True)
     old, target, other = evidence.members
     old.info, target.info = target.info, None
     old.error, target.error = "", "unreachable: No route to host"
@@ -319,7 +319,7 @@ def test_the_source_takes_its_role_back_though_the_target_has_left_the_inventory
 def test_a_replica_that_is_lost_as_well_does_not_keep_it_from_being_finished():
     """Both servers of the switchover were read."""
     evidence = lost_target("mysql")
-    target = remnants.replica("mysql", "db2")
+    target = remnants.replica("mysql", "db2", whole=True)
     evidence.members[1] = target
     evidence.members[2].info = None
     assert switchover_plan.unread(evidence.members, row_of("mysql")) == []
