@@ -9,7 +9,7 @@ newer one counts, and neither is needed for the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.ack_wait import released
@@ -155,8 +155,10 @@ class Clients(NamedTuple):
 
 
 def clients(evidence: Evidence, sign: Sign) -> Clients:
-    """Those of a beat. A replica that could not be read is known by the look that was kept, or it
-    counts as a stranger: it may be one. If the beat names none, as MariaDB's do not, replicas of
+    """Those of a beat. A replica that could not be read is known by the look that was kept. If that
+    does not name it, it is taken for one of those that are not known, because C1 counts each unread
+    replica as one that may have acknowledged: only what is left over is a stranger. If the beat
+    names none, as MariaDB's do not, replicas of
     the inventory are taken for them that have all that the source had at it: assumptions.py says
     so.
     """
@@ -167,7 +169,7 @@ def clients(evidence: Evidence, sign: Sign) -> Clients:
             for member in survivors.readable(evidence.members)
             if can_acknowledge(member) and has_all_of(member, sign)
         }
-        return Clients(known, max(0, number - len(known)))
+        return Clients(known, left_over(evidence, number, known))
     named = {str(one) for one in sign.beat["facts"]["acknowledgers"] or ()}
     known = {
         host: who
@@ -177,7 +179,13 @@ def clients(evidence: Evidence, sign: Sign) -> Clients:
     for member in survivors.readable(evidence.members):
         if can_acknowledge(member) and named & names_of(history.who(member)):
             known[member.host] = history.who(member)
-    return Clients(known, max(0, number - len(known)))
+    return Clients(known, left_over(evidence, number, known))
+
+
+def left_over(evidence: Evidence, number: int, known: Mapping[str, Identity]) -> int:
+    """How many of so many clients are neither known nor an unread replica."""
+    unread = set(survivors.unread(evidence)) - set(known)
+    return max(0, number - len(known) - len(unread))
 
 
 def has_all_of(member: Member, sign: Sign) -> bool:

@@ -15,6 +15,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover_outcome,
     failover_steps,
     last_look,
+    relay_logs,
     survivors,
 )
 from ansible_collections.dbre.semisync.tests.unit.plugins.plugin_utils.role_change import remnants
@@ -326,6 +327,28 @@ def test_what_is_taken_for_granted_of_replicas_without_a_name_is_said():
         done = judged(killed(of("mysql", beat("mysql", 99, 10, acknowledgers=names))))
         assert done["verdict"] == PROVEN
         assert any(words in one for one in done["assumes"]) is said
+
+
+@pytest.mark.parametrize(
+    "changes,enough,strangers",
+    [
+        # Which of them was not read is not known from the beat, and counts once.
+        ({}, False, 0),
+        ({"wait_count": 2}, True, 0),
+        ({"clients": 3, "wait_count": 2}, False, 1),
+        ({"acknowledgers": None, "wait_count": 2}, True, 0),
+    ],
+)
+def test_a_replica_that_was_not_read_is_no_stranger_as_well(changes, enough, strangers):
+    names = {"acknowledgers": [remnants.uuid("db2"), remnants.uuid("db3")], **changes}
+    evidence = of("mysql", beat("mysql", 5, 5, **names))
+    evidence.members[2].info = None
+    evidence = beat_looks.watched(evidence)
+    assert beat_looks.clients(evidence, beats.signs(evidence)[0]).strangers == strangers
+    assert relay_logs.enough(evidence) is enough
+    assert any(case.name == "unread:others" for case in cases.of_reading(evidence)) is (
+        not enough and strangers > 0
+    )
 
 
 def test_a_replica_without_semi_sync_hides_no_stranger():
