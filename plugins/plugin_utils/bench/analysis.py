@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a benchmark says: statistics, ratio, model and validity of every cell, and sentences for
-people.
+"""The results of a benchmark: statistics, ratio, model and validity of every cell, and sentences
+about them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODEL_FAILS = "the model does not hold here"
 
 
 def analyse(benchmark: Benchmark) -> Benchmark:
-    """Fill in what follows from a benchmark's repetitions; what was filled in before is replaced.
+    """Fill in what follows from a benchmark's repetitions, and replace what was filled in before.
 
     Args:
         benchmark: its cells need no more than their conditions and repetitions. A cell's error
@@ -75,7 +75,7 @@ def metric_of(benchmark: Benchmark) -> str:
 
 
 def measured(cell: MeasuredCell) -> list[Repetition]:
-    """The repetitions that were meant to count: all but the warm-up."""
+    """The repetitions except the warm-up."""
     return [entry for entry in cell.get("repetitions") or [] if not entry.get("warm_up")]
 
 
@@ -170,7 +170,7 @@ def ratio_of(
 
 
 def comparison(metric: str, value: float) -> str:
-    """A ratio as people say it."""
+    """A ratio in words."""
     share = f"{abs(value - 1) * 100:.0f} %"
     if metric == "seconds":
         if value >= 2:
@@ -279,7 +279,7 @@ def share_in_words(
     reached: float,
     bound: str,
 ) -> str:
-    """The comparison with the limit as the end of a sentence.
+    """The comparison with the limit, as the end of a sentence.
 
     Args:
         share: of the limit; None if the cell refutes it.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report's chapter of benchmarks: its sentences, key figures, pictures and sections."""
+"""The report's chapter about benchmarks: its sentences, key figures, pictures and sections."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class BenchmarkChapter(Chapter):
 
 
 def attention(benchmarks: list[Benchmark]) -> str:
-    """What of them needs attention, as a headline; empty if nothing does."""
+    """The headline of what needs attention in them; empty if nothing does."""
     cells = [cell for benchmark in benchmarks for cell in benchmark["cells"]]
     invalid = [cell for cell in cells if not cell["valid"] and cell["reasons"] != [NOT_MEASURED]]
     if invalid:

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What another room of the collection adds to a run's page, which knows no more of it than this."""
+"""The interface by which the benchmarks add a chapter to a run's page; the page knows nothing else
+of them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ class Tile(TypedDict):
 
 
 class Chapter:
-    """A chapter that says nothing; one that does overrides these.
+    """An empty chapter; others override these methods.
 
     Attributes:
         folder: where its template is; empty if it has none.
@@ -49,7 +51,7 @@ class Chapter:
 
 
 NO_CHAPTER = Chapter()
-# What makes a chapter out of a run's files, by name.
+# Makes a chapter from a run's files, by name.
 ChapterOf = Callable[[Mapping[str, object]], Chapter]
 
 

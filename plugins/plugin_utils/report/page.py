@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run for people: report.html, one page that needs nothing else, and summary.md."""
+"""A run's report: report.html, one self-contained page, and summary.md."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RawFile(TypedDict):
 
 
 class Pictures(TypedDict):
-    """Pictures by what they show: all role changes, the switchover, each drill."""
+    """The pictures: all role changes, the switchover, each drill."""
 
     writers: plots.Picture | None
     switchover: plots.Picture | None
@@ -53,9 +53,7 @@ class Pictures(TypedDict):
 
 
 def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
-    """What a run has left: (name -> value of its JSON files, names of those that cannot be
-    read).
-    """
+    """A run's results: (name -> value of its JSON files, names of those that cannot be read)."""
     paths = [
         os.path.join(folder, name)
         for name in (
@@ -78,7 +76,7 @@ def gather(folder: str) -> tuple[dict[str, Any], list[str]]:
             else:
                 files[os.path.basename(path)] = value
     if rejoin_record.FILE in files:
-        # A report has more readers than the data of clients may have.
+        # A report has more readers than client data may have.
         files[rejoin_record.FILE] = rejoin_record.without_rows(files[rejoin_record.FILE])
     return files, broken
 
@@ -111,7 +109,7 @@ def write_page(
         files, broken, cluster, os.path.basename(folder), made_at, chapter_of(files)
     )
     overview["heartbeat"] = heartbeat_times.part(files)
-    # Only a run that changed roles shows how the cluster's role changes follow from each other.
+    # Only a run with a role change shows the sequence of the cluster's role changes.
     if overview["switchover"] or overview["failover"]:
         add_changes(overview, folder)
     summary = os.path.join(folder, SUMMARY)

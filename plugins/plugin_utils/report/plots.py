@@ -26,11 +26,11 @@ except ImportError:
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What to do if the library is missing.
+# What to do if matplotlib is missing.
 INSTALL = "pip install matplotlib"
 
-# Drawn in these colours, which are then replaced by the page's custom property, which knows light
-# and dark.
+# Pictures are drawn in these colours, which the page's custom properties then replace: they have a
+# light and a dark form.
 INK = {
     "ink": "#010101",
     "muted": "#020202",
@@ -160,14 +160,14 @@ class Canvas:
 
 
 def few_ticks(axes: Axes, most: int, whole: bool = False) -> None:
-    """Let the x axis have at most so many intervals, at whole numbers if need be."""
+    """Limit the number of intervals of the x axis, at whole numbers if requested."""
     locator = axes.xaxis.get_major_locator()
     if isinstance(locator, MaxNLocator):
         locator.set_params(nbins=most, integer=whole)
 
 
 def clean(text: str, length: int = 60) -> str:
-    """A label for a picture: one line, nothing that a font cannot draw as such, not too long."""
+    """A label for a picture: one short line, without characters that a font cannot draw."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+", " ", str(text)).strip()
     return line if len(line) <= length else line[: length - 1].rstrip() + "\u2026"
 
@@ -184,8 +184,7 @@ def picture(name: str, title: str, draw: Callable[[bool], Canvas]) -> Picture:
         both renderings; the SVG is safe to be part of a page.
     """
     renderings: Picture = {"name": name, "title": title, "wide": "", "narrow": ""}
-    # Fonts that lack a host name's letters are a matter for the browser, not for a warning on
-    # the controller.
+    # If a font lacks a host name's letters, the browser takes another; no warning is needed here.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     with rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -176,7 +176,7 @@ def scales(canvas: Canvas, axes: Axes, drill: Drill, rows: list[Insert]) -> None
 
 
 def legend(canvas: Canvas, rows: list[Insert]) -> None:
-    """What the points are, in their colours, above the picture."""
+    """The legend above the picture, in the colours of the points."""
     count = len([row for row in rows if unprotected(row)])
     canvas.note(0, 2, "latency of an insert", color=INK["ink"], fontweight="bold")
     entries = [("\u25cf acknowledged", INK["semisync"]), (f"◆ {count} unprotected", INK["bad"])]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A switchover as a timeline: who could be written to when, and below it what each host did."""
+"""A switchover as a timeline: which host took writes when, and below it what each host did."""
 
 from __future__ import annotations
 

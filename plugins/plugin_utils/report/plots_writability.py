@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The newest role changes side by side, each at a scale of its own: which host took writes when."""
+"""The newest role changes side by side, each with its own scale: which host took writes when."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BEFORE, AFTER, LOOKED = 0.5, 0.9, 1.4
 LANE, BAR, TOP, BOTTOM, SIDE, BETWEEN = 44, 7, 54, 44, 8, 28
 # Where a host's bar is in its lane, and how far below it its beats are.
 MIDDLE, BELOW = 31, 8
-TITLE = "Who could write when: each role change, at a scale of its own"
+TITLE = "Which server took writes when: each role change, with its own scale"
 
 
 def timeline(changes: list[Change], beats: list[BeatTime]) -> Picture | None:
@@ -139,7 +139,7 @@ def units(change: Change) -> tuple[float, str]:
 
 
 def kept_out(change: Change) -> str:
-    """For how long no server took writes, and how long before that is not known."""
+    """For how long no server took writes, and the time before that of which nothing is known."""
     words = duration(1000 * (change.gap or 0.0))
     unseen = (change.closed or 0.0) - (change.seen or change.closed or 0.0)
     if not unseen:
@@ -162,7 +162,7 @@ def heading(canvas: Canvas, axes: Axes, above: int, words: str, colour: str) -> 
 
 
 def draw_span(axes: Axes, change: Change, span: Span, middle: int, scale: float) -> None:
-    """A host that takes writes; dashed if that was not watched."""
+    """A host that takes writes; dashed if that was not observed."""
     begin, end = window(change)
     zero = change.closed or 0.0
     left = begin if span.begin is None else max(begin, span.begin)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report reads of the records that role changes leave.
+"""What a report reads of the records of role changes.
 
 A record may be of an older version, so that keys that came later are read with get().
 """
@@ -65,7 +65,7 @@ class Salvaged(TypedDict):
 
 
 class Fenced(TypedDict):
-    """What was seen of the source before its fence hook and after it."""
+    """What was seen of the source before and after its fence hook."""
 
     case: str | None
     words: str

@@ -1,9 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run's files say, as text: the verdict, the key figures, a sentence for each part, and
-summary.md.
-"""
+"""A run's results as text: verdict, key figures, a sentence for each part, and summary.md."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ GROUPS = (
     ("S", "The source's role moves"),
     ("R", "A former source comes back"),
 )
-# What a benchmark shows; semi-sync itself is shown by the others.
+# This part shows a benchmark; the others show semi-sync itself.
 BENCHMARK_POINTS = ("P2.", "P8.")
 OUTCOMES = {PASSED: "passed", FAILED: "failed", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
 MOST_TILES = 4
@@ -214,7 +212,7 @@ def plural(number: int, word: str) -> str:
 
 
 def verdict(overview: Overview) -> Headline:
-    """The headline of the worst that there is, and the sentences below it."""
+    """The headline, which is about the worst result, and the sentences below it."""
     outcome, headline = worst(overview)
     return {"outcome": outcome, "headline": headline, "sentences": lead(overview)}
 
@@ -236,7 +234,7 @@ def worst(overview: Overview) -> tuple[str, str]:
 
 
 def change_headline(overview: Overview) -> tuple[str, str] | None:
-    """The headline of the run's role change, None if there was none."""
+    """The headline of the run's role change; None if there was none."""
     if overview["rejoin"]:
         return text_failover.rejoin_headline(overview["rejoin"])
     if overview["failover"]:
@@ -245,7 +243,7 @@ def change_headline(overview: Overview) -> tuple[str, str] | None:
 
 
 def troubles(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Headlines of what is wrong besides a role change, the worst first."""
+    """Headlines of all other problems, the worst first."""
     rows = overview["checkpoints"]
     checkpoints = plural(len(rows), "checkpoint")
     failed, unknown = with_outcome(rows, FAILED), with_outcome(rows, UNKNOWN)
@@ -367,7 +365,7 @@ def findings_tile(findings: Sequence[Finding]) -> Tile:
 
 
 def moment(text: str) -> str:
-    """2026-11-21T14:30:00Z, or a run's name, as people write it."""
+    """A moment such as 2026-11-21T14:30:00Z, or a run's name, in a readable form."""
     match = re.match(r"(\d{4}-\d\d-\d\d)T(\d\d):?(\d\d)", str(text))
     if not match:
         return str(text)
@@ -376,9 +374,7 @@ def moment(text: str) -> str:
 
 
 def one_line(text: object) -> str:
-    """A text that keeps to its place in Markdown: no line breaks, no markup of its own, no column
-    of a table.
-    """
+    """A text that is safe in Markdown: no line breaks, no markup, no table columns."""
     line = re.sub(r"\s+", " ", str(text)).strip()
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", line)
 
@@ -400,7 +396,7 @@ def markdown(overview: Overview) -> str:
         lines += ["", "## Checkpoints", "", "| point | host | outcome | what | observed |"]
         lines += ["|---|---|---|---|---|", *map(check_line, overview["checkpoints"])]
     if overview["who_wrote"]:
-        lines += ["", "## Who could write when", "", "| from | to | |", "|---|---|---|"]
+        lines += ["", "## Which server took writes when", "", "| from | to | |", "|---|---|---|"]
         lines += [
             f"| {line['from']} | {line['to']} | {one_line(line['words'])} |"
             for line in overview["who_wrote"]

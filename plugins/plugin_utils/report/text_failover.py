@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A failover and its certificate as text: a headline, sentences, a key figure, and what each event
-means; and the rejoin of a former source, with its verdict and how it came back.
+"""A failover and its certificate as text: a headline, sentences, a key figure, and the meaning of
+each event; and the rejoin of a former source, with its verdict and its method.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ GOOD = {certificate.PROVEN: "good", certificate.WINDOW: "attention"}
 
 
 def meaning(event: str) -> str:
-    """What an event of the timeline means; one that is not known here says its own name."""
+    """The meaning of a timeline's event; an unknown event is shown by its name."""
     return OWN_EVENTS.get(event, event.replace("_", " "))
 
 
 def headline(kept: Certificate) -> tuple[str, str]:
-    """(good, attention or bad, what became of it, and what is proven)."""
+    """(good, attention or bad, the outcome, and what is proven)."""
     if kept["outcome"] == DONE:
         outcome = GOOD.get(kept["verdict"], "bad")
         return outcome, f"{kept['to']} took over from {kept['from']}: {kept['verdict']}"
@@ -62,7 +62,7 @@ def headline(kept: Certificate) -> tuple[str, str]:
 
 
 def failover_lines(kept: Certificate) -> list[str]:
-    """What became of it, why this host, what is proven, and what the others lacked."""
+    """The outcome, why this host was promoted, what is proven, and what the others lacked."""
     target = f"to {kept['to']}" if kept["to"] else "without a new source"
     words = f"Failover from {kept['from']} {target}: {kept['outcome']}"
     words += f", {kept['reason']}" if kept["reason"] else ""
@@ -103,7 +103,7 @@ def tile(kept: Certificate) -> Tile | None:
 
 
 def rejoin_headline(kept: RejoinRecord) -> tuple[str, str]:
-    """(good, attention or bad, what became of it)."""
+    """(good, attention or bad, the outcome)."""
     host, source = kept["host"], kept["source"]
     if kept["outcome"] == DONE:
         return "good", f"{host} is back and replicates from {source}"
@@ -112,16 +112,16 @@ def rejoin_headline(kept: RejoinRecord) -> tuple[str, str]:
     if kept["outcome"] == "planned":
         return "attention", f"{host} has not come back yet"
     if kept["outcome"] == "failed":
-        return "bad", f"{host} was brought back, but is not as it should be"
+        return "bad", f"{host} was brought back, but does not replicate as it should"
     if kept["verdict"] == CLEAN:
-        return "attention", f"{host} does not come back by the method {kept['way']}"
+        return "attention", f"{host} cannot rejoin by method {kept['way']}"
     if kept["verdict"] == CANNOT_TELL:
         return "bad", f"It is not known whether {host} may come back"
     return "bad", f"{host} has transactions that {source} lacks"
 
 
 def rejoin_lines(kept: RejoinRecord) -> list[str]:
-    """The verdict, how it was read, the method, and where its old data are."""
+    """The verdict, how the host was read, the method, and where its old data are."""
     sentences = []
     before = kept.get("before")
     if before and before["verdict"] != kept["verdict"]:
@@ -131,7 +131,7 @@ def rejoin_lines(kept: RejoinRecord) -> list[str]:
     sentences.append(f"How it was read: {read_words(kept)}.")
     if kept["outcome"] == DONE:
         way = (before or kept)["way"]
-        sentences.append(f"It came back by the method {way}.")
+        sentences.append(f"It rejoined by method {way}.")
     if kept.get("kept_data"):
         sentences.append(f"Its old data are in {kept['kept_data']}.")
     elif kept.get("not_kept"):

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A switchover as text: a headline, a sentence, a key figure, and what each event means."""
+"""A switchover as text: a headline, a sentence, a key figure, and the meaning of each event."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import durat
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.chapter import Tile
 from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes import Switchover
 
-# Short enough for half of a narrow picture.
+# Short enough for half the width of a narrow picture.
 EVENTS = {
     "announced": "is recorded in the journal",
     "applied_all": "has applied everything",
     "armed": "is ready, and caught up",
-    "asks": "asks if enough acknowledge",
+    "asks": "counts acknowledging hosts",
     "attach": "starts to replicate",
     "attached": "replicates",
     "back": "rolls back",
@@ -42,26 +42,26 @@ EVENTS = {
 }
 HEADLINES = {
     DONE: ("good", "The source's role has moved to {to}"),
-    UNDONE: ("attention", "The switchover was undone: {from} is the source"),
+    UNDONE: ("attention", "The switchover was rolled back: {from} is the source"),
     REFUSED: ("attention", "The switchover did not begin: {from} is the source"),
 }
 UNCERTAIN = ("bad", "It is not known whether {from} or {to} is the source")
 
 
 def meaning(event: str) -> str:
-    """What an event of the timeline means; one that is not known here says its own name."""
+    """The meaning of a timeline's event; an unknown event is shown by its name."""
     return EVENTS.get(event, event.replace("_", " "))
 
 
 def headline(record: Switchover) -> tuple[str, str]:
-    """(good, attention or bad, what became of it)."""
+    """(good, attention or bad, the outcome)."""
     outcome, words = HEADLINES.get(record["outcome"], UNCERTAIN)
     return outcome, words.format(**record)
 
 
 def switchover_sentence(record: Switchover) -> str:
-    """A sentence about a switchover, after those about interrupted ones that its run finished or
-    undid first.
+    """A sentence about a switchover, after those about interrupted ones that its run completed or
+    rolled back first.
     """
     earlier = [switchover_sentence(change) for change in record.get("mended", [])]
     return " ".join([*earlier, sentence(record)])

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who could write when: every role change up to a run, from the records that the runs left."""
+"""Which host took writes when: every role change up to a run, from the runs' records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.report.record_shapes
 
 SWITCHOVER, FAILOVER = "switchover", "failover"
 FILES = {SWITCHOVER: "switchover.json", FAILOVER: "certificate.json"}
-# What a span of time was: a host took writes, no server did, or it was not watched.
+# The kinds of spans: a host took writes, no server did, or it was not observed.
 WRITES, CLOSED, UNSEEN = "writes", "closed", "unseen"
 # What a time of the heartbeat was: rows were written, none was, or they say that the source was
 # degraded.
@@ -30,15 +30,15 @@ BEATS, SILENT, DEGRADED = WRITES, UNSEEN, CLOSED
 
 
 class Change(NamedTuple):
-    """A role change that was made, or tried. Times are seconds since 1970, None if not known.
+    """A role change that was made or tried. Times are seconds since 1970, None if not known.
 
     Attributes:
         operation: SWITCHOVER or FAILOVER.
-        before, after: who took writes before it, and after it; after is None if that is not
+        before, after: which host took writes before and after it; after is None if that is not
             known.
-        seen: until when the one before was seen.
-        closed: from when on it confirmed nothing more.
-        opened: from when on the one after took writes.
+        seen: when the host before was last seen.
+        closed: since when it confirmed nothing more.
+        opened: since when the host after took writes.
         at: when the run was, at the least.
         verdict: of a failover's certificate, else "".
     """
@@ -58,14 +58,15 @@ class Change(NamedTuple):
 
     @property
     def gap(self) -> float | None:
-        """For how long no server took writes, in seconds."""
+        """For how many seconds no server took writes."""
         if self.closed is None or self.opened is None:
             return None
         return max(0.0, self.opened - self.closed)
 
 
 class Span(NamedTuple):
-    """A time without a change; begin is None if it began before all records, end if it lasts.
+    """A span without a change; begin is None if it began before all records, end if it has not
+    ended.
 
     Attributes:
         kind: WRITES, CLOSED or UNSEEN.
@@ -117,19 +118,19 @@ def clock(seconds: float | None) -> str:
 
 
 def of_switchovers(record: Switchover, run: float) -> list[Change]:
-    """The changes of a switchover.json: the run's own after those that it finished or undid."""
+    """The changes of a switchover.json: those that it completed or rolled back, then its own."""
     every = [*record.get("mended", []), record]
     return [change for one in every if (change := of_switchover(one, run))]
 
 
 def of_switchover(record: Switchover, run: float) -> Change | None:
-    """One change; None if writers were never kept out, and nothing moved."""
+    """One change; None if writers were never kept out and nothing moved."""
     before, done = record["from"], record["outcome"] == DONE
     closed = moment(record["froze_at"])
     if closed is None:
         if not done:
             return None
-        # The rest of an interrupted one: when it opened was not seen.
+        # The end of an interrupted one: it was not seen when it opened.
         return Change(SWITCHOVER, before, record["to"], None, None, None, run)
     after, opened = record["to"] if done else None, None
     waited = record["writers_waited_ms"]
@@ -161,7 +162,7 @@ def of_failover(kept: Certificate, run: float) -> Change | None:
 
 
 def of_folder(folder: str) -> list[Change]:
-    """The changes that one run has left."""
+    """The changes that one run recorded."""
     run = results.begun_at(os.path.basename(folder))
     changes: list[Change] = []
     if run is None:
@@ -194,9 +195,8 @@ def up_to(folder: str) -> list[Change]:
 
 
 def chain(changes: Iterable[Change]) -> list[Change]:
-    """The newest changes that follow from each other. If one began with another host than the
-    one before it ended with, the role was moved without a record, and what was before that does
-    not count.
+    """The newest changes without a gap. If a change began with another host than the previous one
+    ended with, the role was moved without a record, and the changes before that are left out.
     """
     newest_first = sorted(changes, key=lambda change: change.order, reverse=True)
     linked = newest_first[:1]
@@ -250,8 +250,8 @@ def span_text(span: Span) -> str:
     if span.host is None:
         return f"it is not known which server takes writes; {moved}"
     return (
-        f"it is not known until when {span.host} took writes: it was not watched, and at its end no"
-        " replica acknowledged any more"
+        f"it is not known until when {span.host} took writes: it was not observed, and at its end"
+        " no replica acknowledged any more"
     )
 
 

@@ -224,7 +224,7 @@ def overview(**files):
         (
             {"switchover": switchover(outcome="undone"), "checkpoints": [row("P0")]},
             "attention",
-            "The switchover was undone: db1 is the source",
+            "The switchover was rolled back: db1 is the source",
         ),
         (
             {"switchover": switchover(outcome="unknown", points=[row("S7", "failed")])},

@@ -76,7 +76,7 @@ def overview(kept):
     "kept,outcome,headline",
     [
         (back(), "good", "db1 is back and replicates from db2"),
-        (back("failed"), "bad", "db1 was brought back, but is not as it should be"),
+        (back("failed"), "bad", "db1 was brought back, but does not replicate as it should"),
         (rejoin(ALONE, "refused"), "bad", "db1 has transactions that db2 lacks"),
         (
             rejoin(Judged(CANNOT_TELL, why=("reset",)), "refused"),
@@ -86,7 +86,7 @@ def overview(kept):
         (
             rejoin(Judged(CLEAN, hindrances=("purged",)), "refused"),
             "attention",
-            "db1 does not come back by the method attach",
+            "db1 cannot rejoin by method attach",
         ),
         (rejoin(Judged(CLEAN), "planned"), "attention", "db1 has not come back yet"),
         (rejoin(Judged(CLEAN), "nothing"), "good", "db1 already replicates from db2"),
@@ -110,7 +110,7 @@ def test_the_verdict_is_a_checkpoint_of_a_part_of_its_own(judged, outcome):
 def test_the_verdict_before_and_the_way_are_told():
     said = "\n".join(overview(back())["verdict"]["sentences"])
     assert f"before: phantoms: 1 transaction that db2 lacks ({PHANTOM})" in said
-    assert "It came back by the method replay." in said
+    assert "It rejoined by method replay." in said
     assert "Its old data are in /data-kept-x." in said
 
 

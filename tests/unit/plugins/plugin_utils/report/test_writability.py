@@ -210,7 +210,7 @@ def test_a_report_of_a_change_says_who_wrote_when_and_no_other_does(tmp_path):
         summary, _html, _verdict = page.write_page(str(folder), "shop", at(0))
         with open(summary, encoding="utf-8") as stream:
             text = stream.read()
-        assert ("## Who could write when" in text) is told
+        assert ("## Which server took writes when" in text) is told
     assert "no server takes writes for 300 ms; switchover from db1 to db2" in (
         (first / "summary.md").read_text(encoding="utf-8")
     )
