@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Round trips from this host to others, by the program ping."""
+"""Round trips from this host to others, measured by ping."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Trip(TypedDict):
 
 
 class PingError(ValueError):
-    """Nothing can be measured; the text says why."""
+    """Nothing can be measured; the text gives the reason."""
 
 
 def round_trips(

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a part of a benchmark knows on the controller: the cluster, what other tasks registered, and
-the file of the run.
+"""The context of a part of a benchmark on the controller: the cluster, the results of other tasks,
+and the run's file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ else:
 
 CLIENT_FILE = ".client-password"
 
-# What each part needs besides.
+# What each part needs in addition.
 NEEDED = {
     "plan": ["suite", "environment_from"],
     "prepare": ["step", "environment_from", "plan_from", "measured_from"],
@@ -151,23 +151,23 @@ class BenchmarkContext:
         return cast("Surroundings", self.registered(host, self.arguments["environment_from"]))
 
     def measured(self) -> bool:
-        """Whether the client's run before this one counted."""
+        """Whether the client's previous run counted."""
         run = self.registered(self.client(), self.arguments["measured_from"])
         return bool(run.get("valid"))
 
     def confirmed(self) -> int:
-        """Packets that netem had dropped on this host after the run before this one."""
+        """Packets that netem had dropped on this host after the previous run."""
         return self.registered(self.me, self.arguments["confirmed_from"]).get("dropped", 0)
 
     def qdiscs_after(self) -> list[Qdisc] | None:
-        """This host's qdiscs after the restore; None if it did not say."""
+        """This host's qdiscs after the restore; None if they were not reported."""
         restored = self.registered(self.me, self.arguments["restored_from"])
         return (restored.get("netem") or {}).get("qdiscs_after")
 
-    # The suite, and the run as it is kept.
+    # The suite, and the run as it is stored.
 
     def read_suite(self) -> tuple[str, Suite]:
-        """(its id, the suite); plan() alone reads it, and keeps it for all other parts."""
+        """(its id, the suite). Only plan() reads it, and stores it for all other parts."""
         try:
             path = suite.find(self.arguments["suite"], self.arguments["suite_folders"])
             with open(path) as stream:
@@ -198,7 +198,7 @@ class BenchmarkContext:
         return self.surroundings(host).get("environment", {})
 
     def peers(self, all_needed: bool = False) -> list[str]:
-        """The replicas' addresses as they stand in the source's packets.
+        """The replicas' addresses as the source's packets have them.
 
         Args:
             all_needed: whether one that the source cannot resolve is an error.
@@ -266,17 +266,17 @@ class BenchmarkContext:
                 stream.write(secrets.token_hex(16))
         with open(path) as stream:
             password = stream.read()
-        # From where the source saw it ask, or from everywhere if the source did not tell.
+        # From the address that the source saw, or from anywhere if the source did not report one.
         host = self.planned(self.client()).get("seen_as") or "%"
         return {"user": self.planned()["schema"], "host": host, "password": password}
 
     def forget_account(self) -> None:
-        """Remove the password, if there is one."""
+        """Remove the password's file, if there is one."""
         if self.path() and os.path.exists(self.account_file()):
             os.unlink(self.account_file())
 
     def client_login(self) -> dict[str, object]:
-        """Login options of a client host, which is another than the source."""
+        """Login options of a client host that is not the source."""
         account = self.account()
         return {
             "login_user": account["user"],
@@ -286,6 +286,6 @@ class BenchmarkContext:
         }
 
     def source_login(self) -> dict[str, object]:
-        """Where another host finds the source."""
+        """The address at which another host reaches the source."""
         port = self.arguments["login"].get("login_port", 3306)
         return {"login_host": self.source.address, "login_port": port}

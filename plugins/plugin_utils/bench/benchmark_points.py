@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checkpoints P8.1 to P8.5 of a benchmark's run. What was not seen is unknown."""
+"""The checkpoints P8.1 to P8.5 of a benchmark's run. What was not measured is unknown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.figures import short
 
-# P8.4: as fast as the baseline, within what its own runs differ by, or by no more than this share.
+# P8.4: as fast as the baseline, within the spread of its own runs, or within this share.
 BACK_AT_BASELINE = 0.10
 # P8.2: the round trip grew by the delay, within this share of it.
 DELAY_TOLERANCE = 0.03
@@ -30,7 +30,7 @@ def points(
     source: str,
     restored: Restored,
 ) -> list[Check]:
-    """The checkpoints that a suite's cells carry, and those of its delays; none of a suite without.
+    """The checkpoints of a suite's cells and delays; none if the suite has none.
 
     Args:
         result: what is kept of the run; its environment has what netem said of each delay.
@@ -46,7 +46,7 @@ def points(
 
 
 def ratio_point(cell: MeasuredCell, source: str) -> Check:
-    """P8.1, P8.3 or P8.4: what a cell took, against its baseline."""
+    """P8.1, P8.3 or P8.4: the time of a cell, compared with its baseline."""
     title = f"mysqlslap, {cell['label']}"
     expected = "runs that count, and their ratio to the baseline"
     point, summary, ratio = cell["checkpoint"] or "", cell["statistics"], cell["ratio"]
@@ -61,7 +61,7 @@ def ratio_point(cell: MeasuredCell, source: str) -> Check:
     good = ratio["difference"] == "none" or ratio["value"] <= 1 + BACK_AT_BASELINE
     runs = summary["n"]
     if not good and runs < resampling.ENOUGH:
-        reason = f"{observed}; too few runs ({runs}) to tell how much they vary by themselves"
+        reason = f"{observed}; too few runs ({runs}) to know how much they vary by themselves"
         return check.unseen(point, source, title, expected, reason)
     return check.row(point, source, title, expected, observed, good)
 
@@ -71,14 +71,14 @@ def delay_point(
     delays: list[float],
     netem: Mapping[str, Delayed],
 ) -> Check:
-    """P8.2: each of the suite's delays was put on, and the way to every replica grew by it.
+    """P8.2: each of the suite's delays was added, and the round trip to every replica grew by it.
 
     Args:
         delays: in milliseconds.
-        netem: delay as a text -> what the module netem said when it put it on.
+        netem: delay as a text -> what the module netem returned when it added it.
     """
     seen = [delay_seen(delay, netem.get(f"{delay:g}")) for delay in delays]
-    title = "netem delays the way to the replica"
+    title = "netem delays the path to the replica"
     expected = "round trip " + ", ".join(f"+{delay:g} ms" for delay in delays)
     words = "; ".join(words for _dummy, words in seen)
     if any(good is False for good, _dummy in seen):
@@ -118,7 +118,7 @@ def restored_point(source: str, restored: Restored) -> Check:
     """P8.5: the restore left no netem, and semi-sync is on with every replica."""
     qdiscs, status = restored["qdiscs_after"], restored["status"]
     if qdiscs is None:
-        network = "the restore did not say whether netem is gone"
+        network = "the restore did not report whether netem is gone"
     elif any(qdisc["kind"] == "netem" for qdisc in qdiscs):
         network = "netem is left"
     else:

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shapes of a suite, of its run as benchmark-SUITE.json keeps it (schema.json says what each
-key means), and of the steps of a run.
+"""The shapes of a suite, of its run as benchmark-SUITE.json keeps it (schema.json describes each
+key), and of the steps of a run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ else:
 
 
 class RawWork(TypedDict):
-    """A load as a file has it."""
+    """A load, as in a suite's file."""
 
     tool: NotRequired[str]
     clients: NotRequired[int]
@@ -62,7 +62,7 @@ class RawCell(RawConditions):
 
 
 class RawGeneral(RawConditions):
-    """What a suite and a profile of it may have. document is what reference was called."""
+    """The keys of a suite and of its profiles. document is the former name of reference."""
 
     title: NotRequired[str]
     reference: NotRequired[str]
@@ -132,7 +132,7 @@ class Repetition(LoadRun):
 
 
 class Summary(TypedDict):
-    """What a list of figures comes to; low and high are the median's 95 % interval."""
+    """The statistics of a list of figures; low and high are the median's 95 % interval."""
 
     n: int
     median: float
@@ -232,7 +232,7 @@ class Machine(TypedDict):
 
 
 class HostOfRun(Machine):
-    """A host; what its server is and how it is set, if it has one."""
+    """A host, with its server's version and settings if it has one."""
 
     host: str
     role: str
@@ -256,7 +256,7 @@ class Delayed(TypedDict):
 
 
 class Environment(TypedDict):
-    """What a benchmark ran on; netem by its delay in milliseconds, as text."""
+    """The environment of a benchmark; netem by its delay in milliseconds, as text."""
 
     controller: ControllerSoftware
     hosts: list[HostOfRun]
@@ -295,7 +295,7 @@ class Step(TypedDict):
 
 
 class Restored(TypedDict):
-    """How things are after the restore; qdiscs_after is None if it did not say."""
+    """The state after the restore; qdiscs_after is None if it was not reported."""
 
     qdiscs_after: list[Qdisc] | None
     status: str | None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a benchmark ran on: its hosts, their servers, and the controller."""
+"""The environment of a benchmark: its hosts, their servers, and the controller."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def controller(collection: str) -> ControllerSoftware:
 
 
 def collection_version() -> str:
-    """The version of the collection that this file is part of; of a checkout, the one that it will
-    have.
-    """
+    """The version of the collection that this file belongs to; in a checkout, its next version."""
     top = os.path.abspath(__file__)
     for _folder in ("bench", "plugin_utils", "plugins", "the collection"):
         top = os.path.dirname(top)
@@ -65,8 +63,8 @@ def collection_version() -> str:
 
 
 def defects(info: Info) -> list[str]:
-    """The known defects of a server's version, in words: a suite's own conditions may bring each of
-    them about.
+    """The known defects of a server's version, as messages: a suite's own conditions may trigger
+    them.
 
     Args:
         info: the source's semisync_info.
@@ -108,7 +106,7 @@ def environment_of_run(
 
 
 def machine_of(host: MachineOfRun) -> HostOfRun:
-    """A host's machine as it is kept."""
+    """A host's machine as it is stored."""
     machine = host.machine
     return {
         "host": host.name,
@@ -123,7 +121,7 @@ def machine_of(host: MachineOfRun) -> HostOfRun:
 
 
 def add_settings(entry: HostOfRun, info: Info) -> None:
-    """Add what a server is, and how it is set, as far as a benchmark depends on it."""
+    """Add a server's version and settings, as far as a benchmark depends on them."""
     variables, source = info["variables"], info["semisync"]["source"]["variables"]
     entry["engine"] = info["engine"]
     entry["version"] = info["version"]

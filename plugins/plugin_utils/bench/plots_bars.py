@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A benchmark's cells as bars: what each took, or how many operations it did a second."""
+"""A benchmark's cells as bars: the time of each, or its operations per second."""
 
 from __future__ import annotations
 

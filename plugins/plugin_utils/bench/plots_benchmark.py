@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A benchmark's pictures. What a suite varies decides which it gets; a cell that does not count is
-in none.
+"""A benchmark's pictures. Which ones a suite gets depends on what it varies; a cell that does not
+count is in none.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def throughput(
     cells: list[MeasuredCell],
     benchmark: Benchmark,
 ) -> Picture:
-    """The picture of what the suite varies: the distance, the clients, or neither."""
+    """The picture of what the suite varies: distance, clients, or neither."""
     rates = figures_of(cells[0])["metric"] == "rate"
     distant = {
         cell["delay_ms"] for cell in cells if cell["replication"] == "semisync" and cell["rtt_ms"]

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all pictures of a benchmark's cells have in common: their colours, names and units."""
+"""What all pictures of a benchmark's cells share: colours, names and units."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def series_name(cell: MeasuredCell) -> str:
 
 
 def rate_unit(cells: Sequence[MeasuredCell]) -> str:
-    """What a rate counts."""
+    """The unit of a rate."""
     tools = {cell["load"]["tool"] for cell in cells}
     return "inserts per second" if tools == {"client"} else "operations per second"

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How sure medians are, and whether two differ: pure functions, the same figures for the same
-values on every controller.
+"""How certain medians are, and whether two differ: pure functions that give the same figures for
+the same values on every controller.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
 
 RESAMPLES = 2000
 SEED = 20130127
-# Of resampled medians: what a 95 % interval leaves out on each side.
+# The share of resampled medians that a 95 % interval leaves out on each side.
 TAIL = 2.5
-# With fewer repetitions a baseline shows no spread of its own. Restarts alone move results by about
+# With fewer repetitions a baseline has no measured spread. Restarts alone change results by about
 # this much.
 ENOUGH = 3
 UNKNOWN_SPREAD = 0.03
 
 
-# The same cell is compared with several others, and its figures stand in several places.
+# The same cell is compared with several others, and its figures are shown in several places.
 @functools.lru_cache(maxsize=256)
 def resampled_medians(values: tuple[float, ...], seed: int) -> tuple[float, ...]:
     """Medians of samples drawn from the values with replacement (Efron's bootstrap)."""
@@ -63,7 +63,7 @@ def summary(values: list[float]) -> Summary | None:
 
 
 def ratio(values: list[float], baseline: list[float]) -> tuple[float, float, float]:
-    """(value, low, high): how the medians of two samples relate, with its bootstrap 95 % interval.
+    """(value, low, high): the ratio of two samples' medians, with its bootstrap 95 % interval.
 
     Raises:
         ValueError: a sample is empty or the baseline's median is not above 0.
@@ -81,7 +81,7 @@ def ratio(values: list[float], baseline: list[float]) -> tuple[float, float, flo
 
 
 def difference(values: list[float], baseline: list[float]) -> str:
-    """none, higher or lower: where a sample's median stands against a baseline.
+    """none, higher or lower: a sample's median compared with a baseline.
 
     It is none if the median lies inside the baseline's own spread, or where the ratio's interval
     holds 1.

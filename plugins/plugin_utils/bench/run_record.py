@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A suite's run as it is kept: benchmark-SUITE.json, begun, resumed, added to, and closed.
+"""A suite's run as it is stored in benchmark-SUITE.json: begun, resumed, extended and closed.
 
-What is kept holds the suite with all conditions of its cells, so that a run needs its suite's file
-only once.
+It contains the suite with all conditions of its cells, so that a run needs the suite's file only
+once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def begin(
     environment: Environment,
     moment: datetime.datetime,
 ) -> Benchmark:
-    """A run that has measured nothing yet.
+    """A run without any measurement yet.
 
     Args:
         cluster: its name.
@@ -84,7 +84,7 @@ def suite_of_run(
     suite: Suite,
     profile: str,
 ) -> SuiteOfRun:
-    """What is kept of a suite besides its cells."""
+    """What is stored of a suite besides its cells."""
     kept: SuiteOfRun = {
         "id": suite_id,
         "title": suite["title"],
@@ -102,8 +102,8 @@ def suite_of_run(
 
 
 def upgraded(result: Benchmark) -> Benchmark:
-    """A stored run as this version writes it. Format 1 had the collection's suites under their
-    former names, and called a suite's reference its document.
+    """A stored run in this version's format. Format 1 had the former names of the collection's
+    suites, and "document" for a suite's reference.
     """
     if not isinstance(result, dict) or result.get("format") != 1:
         return result
@@ -111,7 +111,7 @@ def upgraded(result: Benchmark) -> Benchmark:
     former, reference = suite["id"], cast("dict[str, str]", suite).pop("document", None)
     if former in FORMER_NAMES and suite["title"].upper().startswith(former.upper() + ":"):
         suite["id"] = FORMER_NAMES[former]
-        # The name of a file that no longer exists, and the suite's own name a second time.
+        # The name of a file that no longer exists, and a duplicate of the suite's own name.
         reference = former.upper() if reference else None
         suite["title"] = suite["title"][len(former) + 1 :].strip()
     suite["reference"] = reference
@@ -119,7 +119,7 @@ def upgraded(result: Benchmark) -> Benchmark:
 
 
 def conditions(result: Benchmark) -> list[tuple[object, ...]]:
-    """What makes a run the same as another: its cells' conditions, without what was measured."""
+    """What identifies a run: its cells' conditions, without the measurements."""
     return [
         (
             cell["id"],
@@ -143,7 +143,7 @@ def servers(result: Benchmark) -> list[tuple[object, ...]]:
 
 
 def former_file_names(suite_id: str) -> list[str]:
-    """What runs of a suite were kept as under its former name."""
+    """The file of a suite's runs under its former name."""
     return [file_name(former) for former, name in FORMER_NAMES.items() if name == suite_id]
 
 
@@ -163,7 +163,7 @@ def unfinished(folder: str, fresh: Benchmark) -> tuple[str | None, Benchmark | N
     ]
 
     def order(path: str) -> tuple[str, bool]:
-        # Of two in one folder the one under today's name counts.
+        # If a folder has two, the one with the current name counts.
         return os.path.dirname(path), os.path.basename(path) == file_name(suite_id)
 
     for path in sorted(paths, key=order, reverse=True):
@@ -198,7 +198,7 @@ def resume(fresh: Benchmark, known: Benchmark) -> Benchmark:
 
 
 def remove_former(path: str, suite_id: str) -> None:
-    """Remove what was kept of this run under the suite's former name, now that path has it."""
+    """Remove this run's file under the suite's former name, once the file at `path` has it."""
     for name in former_file_names(suite_id):
         former = os.path.join(os.path.dirname(path), name)
         if os.path.exists(former):
@@ -206,7 +206,7 @@ def remove_former(path: str, suite_id: str) -> None:
 
 
 def done(result: Benchmark) -> set[tuple[str, int]]:
-    """(cell's id, repetition) of each run that is kept; one that does not count is tried again."""
+    """(cell's id, repetition) of each stored run; one that does not count is repeated."""
     return {
         (cell["id"], entry["number"])
         for cell in result["cells"]
@@ -227,7 +227,7 @@ def add(
     moment: datetime.datetime,
     seconds: float,
 ) -> Benchmark:
-    """Keep one run, in place of an earlier try of the same.
+    """Store one run, in place of an earlier attempt.
 
     Args:
         run: an entry of semisync_load's runs.
@@ -260,7 +260,7 @@ def spoil(
 
 
 def walls(result: Benchmark) -> dict[str, float]:
-    """Seconds that the newest run of each cell took with everything around it."""
+    """Seconds that the newest run of each cell took, with preparation and cleanup."""
     return {
         cell["id"]: cell["repetitions"][-1]["wall_seconds"]
         for cell in result["cells"]
@@ -269,7 +269,7 @@ def walls(result: Benchmark) -> dict[str, float]:
 
 
 def invalidate(run: LoadRun | Repetition, reason: str) -> None:
-    """Take the figures from a run, which does not count for this reason."""
+    """Remove the figures of a run that does not count for this reason."""
     run["seconds"] = run["operations"] = run["rate"] = run["latency_ms"] = None
     run["valid"], run["reason"] = False, reason
 
@@ -302,7 +302,7 @@ def lapsed_run(
     hosts: list[str],
     seconds: int,
 ) -> LoadRun:
-    """A run that does not count, because hosts restored meanwhile what was set for it."""
+    """A run that does not count, because hosts rolled its settings back meanwhile."""
     return not_counting(
         run,
         f"no sign of life from this controller reached {', '.join(hosts)} for {seconds} s, so the"
@@ -344,7 +344,7 @@ def keep_netem(
     delay_ms: float,
     netem: Mapping[str, Any],
 ) -> None:
-    """Keep what the module netem returned when it added a delay: the evidence of P8.2."""
+    """Store what the module netem returned when it added a delay: the evidence of P8.2."""
     kept: Delayed = {
         "command": netem.get("command"),
         "shown": netem.get("shown"),
@@ -363,8 +363,7 @@ def line(
     count: int,
     left: str,
 ) -> str:
-    """One run in a line for people: what it was, its figure, its share of the limit, and the time
-    left.
+    """One run as a line: its cell, its figure, its share of the limit, and the time left.
 
     Args:
         cell: the analysed cell that it belongs to.
@@ -387,7 +386,7 @@ def line(
 
 
 def finish(result: Benchmark, moment: datetime.datetime) -> Benchmark:
-    """Close the run: what was published gets what was found here beside it."""
+    """Close the run: add to each published figure the one that was measured here."""
     result["complete"], result["ended"] = True, results.stamp(moment)
     analysis.analyse(result)
     cells = {cell["id"]: cell for cell in result["cells"]}
@@ -409,7 +408,7 @@ def median_text(cell: MeasuredCell) -> str:
 
 
 def end_of_run_text(result: Benchmark, path: str) -> str:
-    """The end of a run for people."""
+    """A completed run as text."""
     lines = [f"{result['suite']['title']} (cluster {result['cluster']})"]
     lines += ["  " + each for each in result["statement"]]
     for entry in result["documented"]:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""In which order a suite's cells are run, what is set before each run, and how long it takes."""
+"""The order in which a suite's cells are run, the settings of each run, and how long it takes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MARGIN, LONGEST_HOLD = 120, 86400
 
 
 def preloaded(load: Work) -> int:
-    """Commits of a load's tool that are no part of what it measures."""
+    """Commits by which a load's tool prepares, which it does not measure."""
     return PRELOAD if load["tool"] == "mysqlslap" and not load.get("query") else 0
 
 
 def guess_seconds(cell: Cell) -> float:
-    """How long one repetition of a cell may take, before anything was measured."""
+    """The expected time of one repetition of a cell, before anything was measured."""
     load = cell["load"]
     wait = cell["delay_ms"] / 1000.0 if cell["replication"] == "semisync" else 0.0
     around = GUESSED_AROUND + preloaded(load) * wait
@@ -40,7 +40,7 @@ def guess_seconds(cell: Cell) -> float:
 
 
 def source_settings(cell: Cell) -> tuple[object, ...]:
-    """What the source is set to for a cell, besides the delay."""
+    """The source's settings for a cell, without the delay."""
     return (
         cell["replication"],
         cell["wait_point"],
@@ -50,7 +50,7 @@ def source_settings(cell: Cell) -> tuple[object, ...]:
 
 
 def replica_settings(cell: Cell) -> tuple[object, ...]:
-    """What a replica is set to for a cell."""
+    """A replica's settings for a cell."""
     durability = cell["durability"] or {}
     return cell["replication"] == "none", tuple(sorted(durability.items()))
 
@@ -58,7 +58,7 @@ def replica_settings(cell: Cell) -> tuple[object, ...]:
 def runs(suite: Suite) -> list[tuple[Cell, int]]:
     """(cell, repetition) of every run in order: a warm-up (0) of each load, then A B A B.
 
-    The warm-up is not about the network: it runs under the first cell of its load.
+    The warm-up needs no delay: it runs in the first cell of its load.
     """
     warm_ups: list[tuple[Cell, int]] = []
     warm: list[Work] = []
@@ -72,7 +72,7 @@ def runs(suite: Suite) -> list[tuple[Cell, int]]:
 
 
 def remaining_steps(suite: Suite, done: set[tuple[str, int]]) -> list[Step]:
-    """The runs that are left to do, and what must be set before each.
+    """The remaining runs, and what to set before each.
 
     Args:
         done: (cell's id, repetition) of those that are kept already.
@@ -97,8 +97,8 @@ def remaining_steps(suite: Suite, done: set[tuple[str, int]]) -> list[Step]:
 
 
 def longest_step(time_limit: int) -> int:
-    """Seconds that a step may take: a tool's preparation and its run have the limit each. A
-    controller that has not come to the next step by then hangs.
+    """Seconds that a step may take: a tool's preparation and its run have the limit each. If the
+    controller has not reached the next step by then, it hangs.
     """
     return min(2 * time_limit + MARGIN, LONGEST_HOLD)
 
@@ -139,7 +139,7 @@ def expected_seconds(
 
 
 def duration_text(seconds: float) -> str:
-    """A duration for people."""
+    """A duration as text."""
     if seconds < 90:
         return f"{round(seconds)} s"
     if seconds < 5400:

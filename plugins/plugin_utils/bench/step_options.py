@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step asks of the modules: the options of semisync_setting, netem and semisync_load for one
-run of one cell.
+"""The options that a step gives to semisync_setting, netem and semisync_load for one run of one
+cell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shap
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info
 
-# What the cells before may have set on the source goes back to what it had, as durability does.
+# What earlier cells may have set on the source is restored, as durability is.
 OF_SOURCE = ("timeout", "wait_point")
 PINGS = 5
 
@@ -32,12 +32,12 @@ Options = dict[str, object]
 
 
 def cell_of(result: Benchmark, step: Step) -> MeasuredCell:
-    """The cell that a step runs, as plan kept it."""
+    """The cell that a step runs, as plan stored it."""
     return next(cell for cell in result["cells"] if cell["id"] == step["cell"])
 
 
 def timer_prefixes(side: str) -> list[str]:
-    """What the names of the timers begin with that put a host of this side back."""
+    """The prefix of the names of the timers that restore a host of this side."""
     return [
         temporary_settings.TIMER_PREFIX,
         *([safeguards.TIMER_PREFIX] if side == "source" else []),
@@ -78,7 +78,7 @@ def setting_options(
         side: source or replica.
         info: the server's semisync_info from before the run.
         replicas: how many the source has.
-        seconds: after which the host puts everything back by itself.
+        seconds: after which the host restores everything by itself.
     """
     return {
         "side": side,
@@ -121,7 +121,7 @@ def load_options(
         replicas: how many the source has.
         peers: addresses to which the round trip is measured.
     """
-    # What only the limit of a cell depends on is nothing for the tool.
+    # The tool does not get what only a cell's limit depends on.
     work = {
         key: value for key, value in cell["load"].items() if value is not None and key != "same_row"
     }

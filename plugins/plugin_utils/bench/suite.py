@@ -25,7 +25,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.suite_file imp
     read_values,
 )
 
-# What the collection's suites were called.
+# The former names of the collection's suites.
 FORMER_NAMES = {
     "b0": "four_phases",
     "b1": "one_client",
@@ -105,7 +105,7 @@ def read_suite(
 
 
 def shortened(raw: RawSuite, profile: str) -> RawSuite:
-    """A suite as its profile changes it, if it has one of that name."""
+    """A suite changed by its profile of that name, if it has one."""
     changed = raw.get("profiles", {}).get(profile, {})
     work = changed.get("load", {})
     # A cell's own amount of work is shortened too.
@@ -140,7 +140,7 @@ def filled(cell: RawCell, suite: RawSuite) -> Cell:
 def work_of(own: RawWork, of_suite: RawWork) -> Work:
     """A cell's load with the suite's values if it has none of its own."""
     general = joined(LOAD_DEFAULTS, of_suite)
-    # What was said for one tool means nothing for another.
+    # Values for one tool mean nothing for another.
     same_tool = own.get("tool", general["tool"]) == general["tool"]
     load = cast("Work", joined(general if same_tool else LOAD_DEFAULTS, own))
     if load["tool"] == "client" and "clients" not in own:

@@ -19,7 +19,7 @@ WAIT_POINTS = ("AFTER_SYNC", "AFTER_COMMIT")
 
 
 class Kind(NamedTuple):
-    """What a key may hold.
+    """The values that a key may have.
 
     Attributes:
         type: of its value, or of the mapping or list that it is.
@@ -113,11 +113,11 @@ TYPES = {
 
 
 class SuiteError(Exception):
-    """A suite that cannot run; the text names the file, the line and the key."""
+    """The suite cannot run; the text names the file, the line and the key."""
 
 
 def read_values(text: str, name: str) -> RawSuite:
-    """What a suite's file says, as it says it.
+    """A suite's file as values, without defaults.
 
     Args:
         text: the file's text.

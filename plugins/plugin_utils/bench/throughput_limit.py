@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a round trip leaves of a server's throughput, at best.
+"""The highest throughput that a round trip allows.
 
 A semi-synchronous commit takes the local commit and a round trip: L = 1 / X_async(1 client) + RTT.
 Clients wait side by side, so limit(N) = min(N / L, X_async(N)). Where they change the same row,
@@ -16,7 +16,7 @@ from __future__ import annotations
 from ansible_collections.dbre.semisync.plugins.module_utils.bench.load.load_shapes import Work
 from ansible_collections.dbre.semisync.plugins.plugin_utils.bench.benchmark_shapes import Repetition
 
-# What the clients' commits take turns in.
+# What serializes the clients' commits.
 NOTHING, COMMITS, ACKNOWLEDGEMENTS = "nothing", "commits", "acknowledgements"
 # A cell that reaches more than this share of its limit refutes the limit.
 REFUTED = 1.05
@@ -60,7 +60,7 @@ def taken_in_turn(
     wait_point: str | None,
     waits_together: bool = True,
 ) -> str:
-    """What the clients' commits take turns in.
+    """What serializes the clients' commits.
 
     Args:
         load: a cell's load; its same_row says that all clients change one row.
@@ -73,7 +73,7 @@ def taken_in_turn(
 
 
 def holds(share: float) -> bool:
-    """Whether a cell that reached this share of its limit leaves the model standing."""
+    """Whether the model still holds for a cell that reached this share of its limit."""
     return share <= REFUTED
 
 

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The space on the server's disk while a load runs: a server that finds none may wait silently, or
-end.
+"""Free space on the server's disk while a load runs: a server without any may wait silently, or
+crash.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ PAUSE = 0.5
 
 class DiskWatch:
     """Watches the disk of the server's data until the block ends, if the server is on this host.
-    Space that was freed since does not make a run valid, and a server that has ended cannot be
-    asked where its data was: so it looks all the while.
+    It watches the whole time, because space that was freed later does not make a run valid, and a
+    server that has crashed cannot report where its data was.
     """
 
     def __init__(self, server: Server) -> None:

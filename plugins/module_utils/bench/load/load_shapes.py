@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shapes of a load: its options, what a tool did, what the server said before and after, and
-a run as it is returned and kept. They are plain dicts, because modules get and return them; at run
+"""The types of a load: its options, the tool's result, the server's state before and after, and a
+run as it is returned and stored. They are plain dicts, because modules get and return them; at run
 time these classes are only names (Python 3.7 has no TypedDict).
 """
 
@@ -151,7 +151,7 @@ class Spread(TypedDict):
 
 
 class Kept(TypedDict):
-    """What a host must restore after a measurement; after a reboot, what was created.
+    """What a host must restore after a measurement, or drop after a reboot.
 
     variables: name -> the value before; io: whether the IO thread ran, None if it was left alone;
     accounts: [user, host] of each.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tools that make a load: each prepares its own schema, runs once, and says what it did."""
+"""The tools that make a load: each prepares its own schema, runs once, and reports."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Load(ABC):
             os.unlink(self.file)
 
     def prepare(self) -> str:
-        """Make what the load needs; why that did not work, empty when it did."""
+        """Create what the load needs; returns the error, or ""."""
         self.server.rows(f"CREATE DATABASE {sql.quote(self.schema)}")
         return ""
 

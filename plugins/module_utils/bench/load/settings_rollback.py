@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a host keeps while a measurement's settings are in force, and the timer that undoes them."""
+"""What a host records while a measurement's settings are in force, and the timer that restores
+them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ KEPT = os.path.join(FOLDER, "kept.json")
 
 
 class SettingError(ValueError):
-    """It cannot or must not be done; the text says why."""
+    """It cannot or must not be done; the text gives the reason."""
 
 
 class SettingsRollback:
@@ -81,7 +83,7 @@ class SettingsRollback:
         seconds: int,
         now: Readings,
     ) -> None:
-        """Keep everything that a rollback needs, and start its timer.
+        """Store everything that a rollback needs, and start its timer.
 
         Args:
             now: the server's variables, beside whose program the client may lie.

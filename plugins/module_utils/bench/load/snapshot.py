@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A source at one moment of its work: what is read before and after a load, and whether it
-replicates as a measurement requires.
+"""A source at one moment: what is read before and after a load, and whether it replicates as a
+measurement requires.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UPTIME_TOLERANCE = 2
 
 
 def take_snapshot(server: Server, names: Names) -> Snapshot:
-    """What changes while a source is at work.
+    """The values of a source that change while it works.
 
     Returns:
         status: all statuses. uptime: in seconds, and at: by this host's monotonic clock. senders:

@@ -28,8 +28,7 @@ SCRIPTS = (
 
 
 def config(login: Login, schema: str) -> str:
-    """Text of --config-file: whom to be, where, and in which schema; only ever written to a file
-    with mode 0600.
+    """Text of --config-file: user, server and schema; it is written only to a file with mode 0600.
 
     Args:
         login: empty values are left out.
@@ -90,7 +89,7 @@ def argv(
 
 
 def parse(output: str) -> ToolRun:
-    """What a run's report says; transactions are its operations.
+    """The figures of a run's report; its transactions are the operations.
 
     Raises:
         ValueError: it is no report.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings for the length of a measurement: the statements that make them, and those that undo
+"""Settings for the duration of a measurement: the statements that make them, and those that restore
 them.
 """
 
@@ -28,7 +28,7 @@ FOLDER = "/run/dbre-semisync"
 # A reboot drops no schema and no account; what was created is named here too, and nothing secret.
 LASTING = "/var/lib/dbre-semisync-benchmark.json"
 TIMER_PREFIX = "semisync-setting-"
-# How often the rollback asks a server that does not answer, and seconds in between.
+# How often the rollback retries a server that does not respond, and the seconds in between.
 ATTEMPTS, PAUSE = 60, 5
 # What may be set on the source only, by our keys; durability may be set on both sides.
 SOURCE_ONLY = ("timeout", "wait_point", "wait_for_replica_count")
@@ -118,8 +118,7 @@ def remembered(
     schema: str | None,
     account: tuple[str, str] | None,
 ) -> Kept:
-    """What must be put back: the first values of everything that was ever changed, and what was
-    created.
+    """What must be restored: the first values of everything that was changed, and what was created.
 
     Args:
         kept: the same from an earlier setting that is still in force, or an empty dict.
@@ -149,7 +148,7 @@ def restore_statements(
     kept: Kept,
     now: Readings | None = None,
 ) -> list[str]:
-    """The statements that put back what remembered() says.
+    """The statements that restore what remembered() returns.
 
     Args:
         now: the server's variables; without them every variable is set.

@@ -1,11 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a load may be, whether a run of it counts, from what the server, the network and the tool
-said, and its latencies as figures.
+"""Which loads are possible, whether a run counts by the reports of the server, the network and the
+tool, and its latencies as figures.
 
-A run counts only when the work was done and what was to be measured held from its beginning to its
-end.
+A run counts only if the work was done, and its conditions held from beginning to end.
 """
 
 from __future__ import annotations

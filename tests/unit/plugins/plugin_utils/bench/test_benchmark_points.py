@@ -126,7 +126,7 @@ def test_a_delay_that_was_not_there_fails_and_one_that_was_not_measured_is_unkno
     "more,outcome,words",
     [
         ({}, "passed", "no netem, status ON, 1 clients"),
-        ({"qdiscs_after": None}, "unknown", "the restore did not say whether netem is gone"),
+        ({"qdiscs_after": None}, "unknown", "the restore did not report whether netem is gone"),
         ({"qdiscs_after": None, "status": "OFF"}, "failed", "status OFF"),
         ({"qdiscs_after": [{"kind": "netem"}], "status": None}, "failed", "netem is left"),
         ({"qdiscs_after": [{"kind": "netem"}]}, "failed", "netem is left"),
