@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     source_part,
     target_part,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     errant,
     interrupted_switchover,
@@ -32,7 +33,7 @@ def by_the_row_alone() -> None:
     put(
         interrupted_switchover,
         "found",
-        lambda _members, _row, words: interrupted_switchover.Found(words, "", False),
+        lambda _members, _row, words: Case("interrupted", words, ""),
     )
 
 

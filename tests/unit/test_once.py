@@ -168,3 +168,25 @@ def test_no_engine_is_handed_on_as_a_boolean() -> None:
         if getattr(node.annotation, "id", "") == "bool"
     ]
     assert handed == []
+
+
+# Shapes of what was observed: the one of checks, the one of a host's part, which becomes a check on
+# the controller, and two that files of results keep.
+OBSERVED = {"Judged", "PartPoint", "SwitchoverPremise", "Observation"}
+
+
+def classes_with(field: str) -> set[str]:
+    """The names of the classes that declare a field."""
+    return {
+        node.name
+        for tree in trees().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and ast.unparse(each.target) == field
+    }
+
+
+def test_what_was_checked_has_one_shape() -> None:
+    assert classes_with("observed") == OBSERVED
+    assert classes_with("acceptable") == {"Case", "CaseRow"}

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One check, of a checkpoint or a premise: host, what was expected and observed, outcome."""
+"""One check, of a checkpoint or a premise of a role change: host, what was expected and observed,
+outcome. And one case: what keeps a role change from going on.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,47 @@ class Check(Judged, total=False):
 
     Attributes:
         at: when it was decided, as results have times.
+        statement: shows the same by hand.
+        remedy: what to do if it failed.
     """
 
     at: str
+    statement: str
+    remedy: str
+
+
+class CaseRow(TypedDict):
+    """A case, as a certificate keeps it."""
+
+    name: str
+    words: str
+    remedy: str
+    acceptable: bool
+
+
+class Case(NamedTuple):
+    """One reason not to go on.
+
+    Attributes:
+        name: as in semisync_failover_accept.
+        words: what was found.
+        remedy: what to do.
+        acceptable: whether it can be accepted.
+    """
+
+    name: str
+    words: str
+    remedy: str
+    acceptable: bool = False
+
+    def row(self) -> CaseRow:
+        """The same in a certificate."""
+        return {
+            "name": self.name,
+            "words": self.words,
+            "remedy": self.remedy,
+            "acceptable": self.acceptable,
+        }
 
 
 class Point(NamedTuple):
@@ -99,6 +139,11 @@ def row(
     if good is None:
         return checked.not_applicable(reason, observed)
     return checked.seen(observed, good, reason)
+
+
+def condition(point: str, host: str, title: str, observed: str, good: bool, remedy: str) -> Check:
+    """A check whose title says what is expected, with what to do if it fails."""
+    return {**row(point, host, title, title, observed, good), "remedy": remedy}
 
 
 def unseen(point: str, host: str, title: str, expected: str, reason: str) -> Check:

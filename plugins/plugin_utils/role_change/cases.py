@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -19,9 +20,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     relay_logs,
     source_log,
     survivors,
-)
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
-    CaseRow,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.successor import (
     candidate_of,
@@ -42,31 +40,6 @@ FENCES = {
     survivors.FENCE_DONE: ". The tasks of semisync_hook_fence have run, and must not return before"
     " it is dead",
 }
-
-
-class Case(NamedTuple):
-    """One reason not to go on.
-
-    Attributes:
-        name: as in semisync_failover_accept.
-        words: what was found.
-        remedy: what to do.
-        acceptable: whether it can be accepted.
-    """
-
-    name: str
-    words: str
-    remedy: str
-    acceptable: bool = False
-
-    def row(self) -> CaseRow:
-        """The same in a certificate."""
-        return {
-            "name": self.name,
-            "words": self.words,
-            "remedy": self.remedy,
-            "acceptable": self.acceptable,
-        }
 
 
 class Decision(NamedTuple):
@@ -181,7 +154,7 @@ def of_sides(evidence: Evidence) -> Iterator[Case]:
     if decided.interrupted and decided.row and decided.row["operation"] != "failover":
         against = interrupted_switchover.found(evidence.members, decided.row, decided.interrupted)
         if against:
-            yield Case("interrupted", *against)
+            yield against
     for member in survivors.readable(evidence.members):
         if values.same_value(member.facts["variables"].get("read_only"), "OFF"):
             yield Case(

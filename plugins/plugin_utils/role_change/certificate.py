@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -25,7 +26,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
     Fenced,
-    PremiseRow,
     ProvingBeat,
     Verdict,
 )
@@ -45,7 +45,7 @@ WORD = (
 )
 
 
-def failover_verdict(evidence: Evidence, rows: list[PremiseRow]) -> Verdict:
+def failover_verdict(evidence: Evidence, rows: list[Check]) -> Verdict:
     """The verdict and what it rests on.
 
     Returns:
@@ -92,7 +92,7 @@ def until(
     evidence: Evidence,
     verdict: str,
     lapse: last_look.Window | None,
-    rows: list[PremiseRow],
+    rows: list[Check],
 ) -> Until:
     """That moment; None if neither a look nor a beat shows it."""
     if verdict == PROVEN:
@@ -107,7 +107,7 @@ def until(
     return Until(None if seen is None else survivors.stamp(seen))
 
 
-def beat_of(evidence: Evidence, rows: list[PremiseRow]) -> beats.Sign | None:
+def beat_of(evidence: Evidence, rows: list[Check]) -> beats.Sign | None:
     """The newest beat that the candidate certainly has, with all that the source had then: what it
     received counts (C2, C3) if it is going to be applied (C6).
     """

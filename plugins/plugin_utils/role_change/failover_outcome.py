@@ -13,6 +13,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     UNDONE,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils import results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case, Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import FAILED, PASSED, UNKNOWN
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     certificate,
@@ -20,7 +21,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     survivors,
     switchover_outcome,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.cases import Case
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     AppliedAhead,
     Certificate,
@@ -28,7 +28,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records 
     PartEvent,
     PartResult,
     Parts,
-    PremiseRow,
     Stopped,
     Window,
 )
@@ -151,7 +150,7 @@ def changed_elsewhere(done: Certificate, target: PartResult) -> Certificate:
         if row is None
         else "a playbook of another controller changed its semi-sync after the last look"
     )
-    rows: list[PremiseRow] = [
+    rows: list[Check] = [
         {**one, "outcome": FAILED, "observed": f"{one['observed']}; {words}"}
         if premises.of(one).bounded
         else one
@@ -217,7 +216,7 @@ def ahead_words(kept: Certificate) -> list[str]:
     return [words]
 
 
-def shown(row: PremiseRow, target: PartResult) -> PremiseRow:
+def shown(row: Check, target: PartResult) -> Check:
     """What the target's part has shown, as it has seen it; every other premise as it was."""
     premise = premises.of(row)
     if not premise.applying or row["outcome"] != UNKNOWN:

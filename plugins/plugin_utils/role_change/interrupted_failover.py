@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED, UNKNOWN
@@ -25,7 +26,6 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     Certificate,
-    PremiseRow,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
@@ -256,7 +256,7 @@ def certificate_of(
     if not has.covers(kind.parse(kept["received"].get(target.host))):
         return kept
     seen = f"read when an interrupted run was completed: it has {has}"
-    rows: list[PremiseRow] = [
+    rows: list[Check] = [
         {**row, "observed": seen, "outcome": PASSED, "reason": ""}
         if premises.of(row).is_awaited and row["outcome"] == UNKNOWN
         else row

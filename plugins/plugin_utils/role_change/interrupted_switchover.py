@@ -13,11 +13,15 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids, journal
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import role_statements
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import Info, JournalRow
+
+# The case that one is for a failover.
+INTERRUPTED = "interrupted"
 
 
 def half_done(members: list[Member], row: JournalRow | None) -> bool:
@@ -38,14 +42,6 @@ class Ends(NamedTuple):
 
     source: Member | None
     target: Member | None
-
-
-class Found(NamedTuple):
-    """What prevents a failover; see cases.Case."""
-
-    words: str
-    remedy: str
-    acceptable: bool
 
 
 def begun(row: JournalRow | None) -> bool:
@@ -193,7 +189,7 @@ def found(
     members: list[Member],
     row: JournalRow,
     words: str,
-) -> Found | None:
+) -> Case | None:
     """What an interrupted switchover means for a failover; None if nothing.
 
     Args:
@@ -202,21 +198,24 @@ def found(
     source, target = ends(members, row)
     here, there = row["from_host"], row["to_host"]
     if is_read(source) and is_read(target):
-        return Found(
-            words, "run switchover.yml again: it completes the switchover or rolls it back", False
+        return Case(
+            INTERRUPTED,
+            words,
+            "run switchover.yml again: it completes the switchover or rolls it back",
         )
     if is_read(target):
         if opened(members, row) is None:
             return None
-        return Found(f"{words}; {there} was opened", f"bring {here} back", False)
+        return Case(INTERRUPTED, f"{words}; {there} was opened", f"bring {here} back")
     why = "it is not in the inventory" if target is None else target.error
     if is_read(source) and never_allowed(members, row):
-        return Found(
+        return Case(
+            INTERRUPTED,
             f"{words}; {here} follows no server, so it never let {there} open",
             f"run switchover.yml again with the same host: {here} is the source again without it",
-            False,
         )
-    return Found(
+    return Case(
+        INTERRUPTED,
         f"{words}; {there} may have been open, and could not be read ({why}): what it confirmed"
         " then may be on no host that was read",
         f"bring {there} back without starting its replication, and run this again",

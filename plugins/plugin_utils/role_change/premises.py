@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -34,10 +35,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     source_log,
     survivors,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import PremiseRow
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
-
-Row = PremiseRow
 
 
 class Premise(NamedTuple):
@@ -59,7 +57,7 @@ class Premise(NamedTuple):
     id: str
     title: str
     seen: str
-    rows: Callable[[Evidence, Member | None], Iterable[Row]]
+    rows: Callable[[Evidence, Member | None], Iterable[Check]]
     pending: bool = False
     applying: bool = False
     bounded: bool = False
@@ -71,12 +69,12 @@ class Premise(NamedTuple):
         return self.pending and self.applying
 
 
-def rows(evidence: Evidence, chosen: Member | None) -> list[Row]:
+def rows(evidence: Evidence, chosen: Member | None) -> list[Check]:
     """All premises with what was seen, and the statement to see it by hand."""
     return [row for one in REGISTRY for row in one.rows(evidence, chosen)]
 
 
-def of(row: Row) -> Premise:
+def of(row: Check) -> Premise:
     """The premise that a row of rows() is about.
 
     Raises:
@@ -85,7 +83,7 @@ def of(row: Row) -> Premise:
     return BY_ID[row["id"]]
 
 
-def pending(evidence: Evidence, all_rows: list[Row]) -> list[str]:
+def pending(evidence: Evidence, all_rows: list[Check]) -> list[str]:
     """The ids of the premises that the failover itself must still show: with its own, also what
     the source's binary log decides when all of that is applied.
     """
@@ -100,10 +98,10 @@ def pending(evidence: Evidence, all_rows: list[Row]) -> list[str]:
 
 
 def wrong(
-    all_rows: list[Row],
+    all_rows: list[Check],
     awaited: Collection[str],
     window: bool,
-) -> list[Row]:
+) -> list[Check]:
     """The rows that stand in the way of a proof.
 
     Args:
@@ -119,7 +117,7 @@ def wrong(
     ]
 
 
-def premise_text(row: Row) -> str:
+def premise_text(row: Check) -> str:
     """A row among a verdict's reasons."""
     return f"{row['id']}, {row['host']}: {row['observed'] or row['reason']}"
 
@@ -129,7 +127,7 @@ def is_about_applying(reason: str) -> bool:
     return any(reason.startswith(f"{one.id},") for one in REGISTRY if one.is_awaited)
 
 
-def bars_a_beat(row: Row) -> bool:
+def bars_a_beat(row: Check) -> bool:
     """Whether a row speaks against what a beat shows: that the candidate has, once all is applied,
     what it received.
     """
@@ -145,7 +143,7 @@ def premise(
     observed: str,
     good: bool | None,
     statement: str,
-) -> Row:
+) -> Check:
     """One row; good is None if it could not be seen."""
     title = BY_ID[point].title
     row = (
@@ -156,7 +154,7 @@ def premise(
     return {**row, "statement": statement}
 
 
-def of_quorum(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
+def of_quorum(evidence: Evidence, _chosen: Member | None) -> Iterator[Check]:
     """C1: at least one replica that was read has each commit."""
     gone, others, count = (
         relay_logs.missing(evidence),
@@ -176,7 +174,7 @@ def of_quorum(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     )
 
 
-def of_freeze(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
+def of_freeze(evidence: Evidence, _chosen: Member | None) -> Iterator[Check]:
     """C2: nothing can be acknowledged after the reading."""
     expected = "stopped, then read; the SQL thread goes on"
     statement = f"{survivors.shown(evidence)} before and after"
@@ -200,7 +198,7 @@ def of_freeze(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
         )
 
 
-def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
+def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Check]:
     """C3: all of it is compared, and in one measure."""
     read = survivors.readable(evidence.members)
     wrong = [member.host for member in read if not survivors.by_gtid(member)]
@@ -219,7 +217,7 @@ def of_measure(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
     )
 
 
-def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
+def of_candidate(evidence: Evidence, chosen: Member | None) -> Iterator[Check]:
     """C4: one replica has all of it."""
     read = [member for member in survivors.readable(evidence.members) if survivors.by_gtid(member)]
     lacks = not chosen or any(survivors.lacking(chosen, other) for other in read)
@@ -252,7 +250,7 @@ def gone_words(evidence: Evidence, gone: str) -> str:
     )
 
 
-def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
+def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Check]:
     """C5: what was acknowledged is still there."""
     for member in survivors.readable(evidence.members):
         lost = relay_logs.lost(evidence, member)
@@ -274,7 +272,7 @@ def of_relay_logs(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
         yield row
 
 
-def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
+def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[Check]:
     """C6: all that was received is applied."""
     if not chosen:
         return
@@ -292,7 +290,7 @@ def of_applier(evidence: Evidence, chosen: Member | None) -> Iterator[Row]:
     yield premise("C6", chosen.host, expected, left, None, statement)
 
 
-def of_source(evidence: Evidence, _chosen: Member | None) -> Iterator[Row]:
+def of_source(evidence: Evidence, _chosen: Member | None) -> Iterator[Check]:
     """C7: nothing was confirmed that no replica has."""
     blind, lapse = last_look.unwatched(evidence), source_log.window(evidence)
     unknown = "" if source_log.covers(evidence) else last_look.since_unknown(evidence)

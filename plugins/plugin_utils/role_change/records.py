@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import CaseRow, Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Look
 
 if TYPE_CHECKING:
@@ -313,21 +313,6 @@ class Statement(TypedDict):
     statement: str
 
 
-class PremiseRow(Check):
-    """A premise of a failover, with the statement to check it by hand."""
-
-    statement: str
-
-
-class CaseRow(TypedDict):
-    """A case; see cases.Case."""
-
-    name: str
-    words: str
-    remedy: str
-    acceptable: bool
-
-
 class Fenced(TypedDict):
     """What is known of the tasks of semisync_hook_fence.
 
@@ -416,7 +401,7 @@ Judgement = TypedDict(
         "pending": list[str],
         "proven_until": str | None,
         "assumes": list[str],
-        "premises": list[PremiseRow],
+        "premises": list[Check],
         "cases": list[CaseRow],
         "accepted": list[str],
         "received": dict[str, str],
@@ -479,7 +464,7 @@ class Span(TypedDict):
 
 
 class SwitchoverPremise(TypedDict):
-    """A premise of a switchover; see switchover_ways.Premise."""
+    """A premise of a switchover; see switchover_premises.plan_row()."""
 
     premise: str
     host: str

@@ -14,20 +14,23 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication import g
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import lock_holder
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
     source_of,
 )
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import PASSED
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     LogsBegin,
     SwitchoverLook,
     SwitchoverLooks,
     SwitchoverPremise,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.switchover_ways import (
-    Premise,
-    of_ways,
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.server_connections import (
+    connection_premises,
+    premise,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
@@ -39,7 +42,18 @@ def rows(
     members: list[Member], looks: SwitchoverLooks, settings: Settings
 ) -> list[SwitchoverPremise]:
     """All premises of a switchover, also those that do not hold."""
-    return [premise.row() for premise in premises(members, looks, settings)]
+    return [plan_row(one) for one in premises(members, looks, settings)]
+
+
+def plan_row(one: Check) -> SwitchoverPremise:
+    """A premise as plans and switchover.json have it."""
+    return {
+        "premise": one["title"],
+        "host": one["host"],
+        "good": one["outcome"] == PASSED,
+        "observed": one["observed"],
+        "remedy": one["remedy"],
+    }
 
 
 def refusals(
@@ -49,13 +63,12 @@ def refusals(
 ) -> list[str]:
     """The premises that do not hold, as messages."""
     return [
-        f"{one.host}: {one.premise}: {one.observed}{'; ' + one.remedy if one.remedy else ''}"
-        for one in premises(members, looks, settings)
-        if not one.good
+        f"{one['host']}: {one['title']}: {one['observed']}; {one['remedy']}"
+        for one in check.failed(list(premises(members, looks, settings)))
     ]
 
 
-def of_target_name(
+def target_name_problem(
     to: str,
     members: list[Member],
     known: dict[str, str],
@@ -86,12 +99,12 @@ def premises(
     members: list[Member],
     looks: SwitchoverLooks,
     settings: Settings,
-) -> Iterator[Premise]:
+) -> Iterator[Check]:
     """Every premise, in the order in which they are shown."""
     source = source_of(members)
     (target,) = (member for member in members if member.host == settings["switchover_to"])
     if target is source:
-        yield Premise(
+        yield premise(
             "it is a replica",
             target.host,
             False,
@@ -99,21 +112,21 @@ def premises(
             "name a replica, in semisync_switchover_to",
         )
         return
-    yield from by_gtid(members)
-    yield from of_channels(members)
-    yield from of_versions(source, target, members)
-    yield from of_semisync(source, target, members)
-    yield from of_positions(source, target, members, looks, settings)
-    yield from of_ways(source, target, members, looks, settings)
-    yield from of_work(source, target, looks, settings)
+    yield from gtid_premises(members)
+    yield from channels_premises(members)
+    yield from versions_premises(source, target, members)
+    yield from semisync_premises(source, target, members)
+    yield from positions_premises(source, target, members, looks, settings)
+    yield from connection_premises(source, target, members, looks, settings)
+    yield from work_premises(source, target, looks, settings)
 
 
-def by_gtid(members: list[Member]) -> Iterator[Premise]:
+def gtid_premises(members: list[Member]) -> Iterator[Check]:
     """GTIDs, without which a replica cannot know where to continue from another source."""
     for member in replicas_of(members):
         channel = member.channel
         if channel is not None:
-            yield Premise(
+            yield premise(
                 "it follows by GTID",
                 member.host,
                 bool(channel["gtid"]),
@@ -123,7 +136,7 @@ def by_gtid(members: list[Member]) -> Iterator[Premise]:
     for member in members:
         mode = member.facts["variables"].get("gtid_mode")
         if member.facts["engine"] != "mariadb":
-            yield Premise(
+            yield premise(
                 "its transactions have GTIDs",
                 member.host,
                 mode == "ON",
@@ -132,9 +145,9 @@ def by_gtid(members: list[Member]) -> Iterator[Premise]:
             )
 
 
-def of_channels(members: list[Member]) -> Iterator[Premise]:
+def channels_premises(members: list[Member]) -> Iterator[Check]:
     for member in replicas_of(members):
-        yield Premise(
+        yield premise(
             "its channel runs",
             member.host,
             channels.running(member.channel),
@@ -142,7 +155,7 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
             "repair replication, or run site.yml",
         )
         delay = member.channel["delay"] if member.channel else 0
-        yield Premise(
+        yield premise(
             "it is not delayed",
             member.host,
             not delay,
@@ -150,7 +163,7 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
             "remove the delay, or name another replica",
         )
     source = source_of(members)
-    yield Premise(
+    yield premise(
         "it follows no source",
         source.host,
         source.channel is None and not source.facts["other_channels"],
@@ -161,13 +174,13 @@ def of_channels(members: list[Member]) -> Iterator[Premise]:
     )
 
 
-def of_versions(
+def versions_premises(
     source: Member,
     target: Member,
     members: list[Member],
-) -> Iterator[Premise]:
+) -> Iterator[Check]:
     mine, theirs = version(target), version(source)
-    yield Premise(
+    yield premise(
         "its version is not lower than the source's",
         target.host,
         mine >= theirs,
@@ -176,7 +189,7 @@ def of_versions(
     )
     for member in members:
         if member is not target:
-            yield Premise(
+            yield premise(
                 f"it can follow {target.host}",
                 member.host,
                 version(member)[:2] >= mine[:2],
@@ -189,11 +202,11 @@ def version(member: Member) -> tuple[int, ...]:
     return tuple(int(number) for number in member.facts["version"].split("."))
 
 
-def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterator[Premise]:
+def semisync_premises(source: Member, target: Member, members: list[Member]) -> Iterator[Check]:
     status = source.facts["semisync"]["source"]["status"]
     running = source.facts["semisync"]["source"]["variables"]
     count = int(running.get("wait_for_replica_count") or 1)
-    yield Premise(
+    yield premise(
         "it is semi-synchronous",
         source.host,
         status["status"] == "ON" and int(status["clients"] or 0) >= count,
@@ -201,14 +214,14 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
         f" {count}",
         "run verify.yml to see why not",
     )
-    yield Premise(
+    yield premise(
         "it acknowledges",
         target.host,
         target.facts["semisync"]["replica"]["status"]["status"] == "ON",
         f"its semi-sync status is {target.facts['semisync']['replica']['status']['status']}",
         "run site.yml, or name another replica",
     )
-    yield Premise(
+    yield premise(
         "enough replicas are left to acknowledge",
         target.host,
         len(members) - 1 >= count,
@@ -219,7 +232,7 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
     for member, side in sides_after:
         plugin = member.facts["names"][side]["plugin"]
         loaded = plugin is None or member.facts["plugins"].get(plugin) == "ACTIVE"
-        yield Premise(
+        yield premise(
             f"semi-sync's {side} side is loaded",
             member.host,
             loaded,
@@ -228,16 +241,16 @@ def of_semisync(source: Member, target: Member, members: list[Member]) -> Iterat
         )
 
 
-def of_positions(
+def positions_premises(
     source: Member,
     target: Member,
     members: list[Member],
     looks: SwitchoverLooks,
     settings: Settings,
-) -> Iterator[Premise]:
+) -> Iterator[Check]:
     behind = target.channel["seconds_behind"] if target.channel else None
     limit = settings["switchover_max_lag"]
-    yield Premise(
+    yield premise(
         "it is not far behind",
         target.host,
         behind is not None and int(behind) <= limit,
@@ -245,7 +258,7 @@ def of_positions(
         f"wait, or raise semisync_switchover_max_lag ({limit} s)",
     )
     own = errant(source, target)
-    yield Premise(
+    yield premise(
         "it has no errant transactions",
         target.host,
         not own,
@@ -255,7 +268,7 @@ def of_positions(
     for member in (source, target):
         log_updates = member.facts["names"]["log_updates"]
         on = [member.facts["variables"].get(name) for name in ("log_bin", log_updates)]
-        yield Premise(
+        yield premise(
             "it logs what it applies",
             member.host,
             on == ["ON", "ON"],
@@ -265,7 +278,7 @@ def of_positions(
     for member in members:
         if member is not target:
             lacks = purged(target, member, looks)
-            yield Premise(
+            yield premise(
                 "its binary logs have what the others lack",
                 target.host,
                 not lacks,
@@ -305,9 +318,9 @@ def lock_words(looked: SwitchoverLook) -> str:
     return f"held by {looked.get('lock_of') or 'a connection'}"
 
 
-def of_lock_and_filters(member: Member, looked: SwitchoverLook) -> Iterator[Premise]:
+def lock_and_filters_premises(member: Member, looked: SwitchoverLook) -> Iterator[Check]:
     """A lock or filters, which neither server may have."""
-    yield Premise(
+    yield premise(
         "no other switchover is in progress",
         member.host,
         not looked.get("running"),
@@ -315,7 +328,7 @@ def of_lock_and_filters(member: Member, looked: SwitchoverLook) -> Iterator[Prem
         "wait until it ends; if there is none, KILL that connection",
     )
     filters = looked.get("filters") or []
-    yield Premise(
+    yield premise(
         "nothing is filtered",
         member.host,
         not filters,
@@ -324,19 +337,19 @@ def of_lock_and_filters(member: Member, looked: SwitchoverLook) -> Iterator[Prem
     )
 
 
-def of_work(
+def work_premises(
     source: Member,
     target: Member,
     looks: SwitchoverLooks,
     settings: Settings,
-) -> Iterator[Premise]:
+) -> Iterator[Check]:
     """What runs on the two servers."""
     for member in (source, target):
-        yield from of_lock_and_filters(member, looks.get(member.host) or {})
+        yield from lock_and_filters_premises(member, looks.get(member.host) or {})
     here, there = looks.get(source.host) or {}, looks.get(target.host) or {}
     events = [event for event in here.get("events", []) if event["status"] == "ENABLED"]
     same = here.get("event_scheduler") == there.get("event_scheduler")
-    yield Premise(
+    yield premise(
         "its event scheduler is like the source's",
         target.host,
         same or not events,
@@ -344,14 +357,14 @@ def of_work(
         f" {len(events)} events",
         "set event_scheduler to the same value in both option files",
     )
-    yield Premise(
+    yield premise(
         "it takes writes",
         source.host,
         values.same_value(source.facts["variables"]["read_only"], "OFF"),
         f"read_only is {source.facts['variables']['read_only']}",
         "find out why it is read-only",
     )
-    yield Premise(
+    yield premise(
         "it is read-only",
         target.host,
         values.same_value(target.facts["variables"]["read_only"], "ON"),

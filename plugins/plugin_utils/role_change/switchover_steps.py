@@ -65,7 +65,7 @@ def take_cluster(run: RunContext) -> JournalRow | None:
     if to not in [member.host for member in run.members] and clusters.get(to) in taken:
         run.members = []
         raise NotMeantError("another cluster is meant")
-    wrong = switchover_premises.of_target_name(to, run.members, clusters, run.name)
+    wrong = switchover_premises.target_name_problem(to, run.members, clusters, run.name)
     row = current_source.decide(run.members).row
     run.refuse(
         ([wrong] if wrong else [])

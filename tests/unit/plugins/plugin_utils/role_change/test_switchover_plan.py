@@ -61,6 +61,30 @@ def refusals(members, seen=None, **more):
     return switchover_premises.refusals(members, seen or looks(members), wanted(**more))
 
 
+def test_a_premise_is_a_check_and_a_plan_keeps_its_old_form():
+    members = cluster()
+    members[1].info["channel"]["delay"] = 60
+    known = switchover_premises.premises(members, looks(members), wanted())
+    (late,) = [one for one in known if one["outcome"] != "passed"]
+    assert late == {
+        "id": "S0",
+        "host": "db2",
+        "title": "it is not delayed",
+        "expected": "it is not delayed",
+        "observed": "a delay of 60 s",
+        "outcome": "failed",
+        "reason": "",
+        "remedy": "remove the delay, or name another replica",
+    }
+    assert switchover_premises.plan_row(late) == {
+        "premise": "it is not delayed",
+        "host": "db2",
+        "good": False,
+        "observed": "a delay of 60 s",
+        "remedy": "remove the delay, or name another replica",
+    }
+
+
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_a_healthy_cluster_may(engine, replicas):
@@ -215,7 +239,7 @@ KNOWN = {"db1": "shop", "db2": "shop", "db9": "mail"}
     ],
 )
 def test_a_target_that_cannot_be_one_is_refused_by_its_name(to, words):
-    said = switchover_premises.of_target_name(to, cluster(), KNOWN, "shop")
+    said = switchover_premises.target_name_problem(to, cluster(), KNOWN, "shop")
     assert words in said
     assert bool(said) == bool(words)
 

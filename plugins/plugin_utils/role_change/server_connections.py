@@ -8,54 +8,39 @@ account, and trusted certificates.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, replicas_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import option_lines, tls
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import (
     SwitchoverLooks,
-    SwitchoverPremise,
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
 
+# Of every premise: the checkpoints of the switchover itself begin with S1.
+POINT = "S0"
 
-class Premise(NamedTuple):
+
+def premise(title: str, host: str, good: bool, observed: str, remedy: str) -> Check:
     """One condition that must hold before anything is changed.
 
-    Attributes:
-        premise: what it is.
-        host: where.
-        good: whether it holds.
-        observed: what was found.
+    Args:
+        title: says what must hold.
         remedy: what to do if it does not.
     """
-
-    premise: str
-    host: str
-    good: bool
-    observed: str
-    remedy: str = ""
-
-    def row(self) -> SwitchoverPremise:
-        """The same in a plan."""
-        return {
-            "premise": self.premise,
-            "host": self.host,
-            "good": self.good,
-            "observed": self.observed,
-            "remedy": self.remedy,
-        }
+    return check.condition(POINT, host, title, observed, good, remedy)
 
 
-def of_ways(
+def connection_premises(
     source: Member,
     target: Member,
     members: list[Member],
     looks: SwitchoverLooks,
     settings: Settings,
-) -> Iterator[Premise]:
+) -> Iterator[Check]:
     """Whether all members can log in to the target, with their account and TLS."""
-    yield Premise(
+    yield premise(
         "the replication account's password is known",
         target.host,
         bool(settings["replication_password"]),
@@ -64,15 +49,15 @@ def of_ways(
     )
     for member in replicas_of(members):
         user = member.channel["source_user"] if member.channel else None
-        yield Premise(
+        yield premise(
             "its channel's account is the one of the inventory",
             member.host,
             user == settings["replication_user"],
             f"it logs in as {user}",
             "set semisync_replication_user",
         )
-    yield from of_authorities(target, members, settings)
-    yield Premise(
+    yield from authority_premises(target, members, settings)
+    yield premise(
         "other hosts can reach it",
         target.host,
         not option_lines.listens_on_loopback_only(target.facts),
@@ -84,7 +69,7 @@ def of_ways(
         error = ((looks.get(member.host) or {}).get("reach") or {}).get(
             other.host, "it was not tried"
         )
-        yield Premise(
+        yield premise(
             f"it can log in to {other.host}",
             member.host,
             not error,
@@ -93,11 +78,11 @@ def of_ways(
         )
 
 
-def of_authorities(
+def authority_premises(
     target: Member,
     members: list[Member],
     settings: Settings,
-) -> Iterator[Premise]:
+) -> Iterator[Check]:
     """Whether the servers that will follow the target trust its certificate.
 
     The authorities that MySQL generates have the same name on every host and no key identifiers. So
@@ -105,7 +90,7 @@ def of_authorities(
     """
     generated = settings["replication_ssl_ca"] == tls.GENERATED
     generated = generated and settings["replication_ssl"] != "disabled"
-    yield Premise(
+    yield premise(
         "the certificate's authority holds for every source",
         target.host,
         not generated,
@@ -117,7 +102,7 @@ def of_authorities(
         copy = member.facts["certificates"]["copy"]["path"]
         trusted = member.channel["tls_ca"] if member.channel else ""
         if member is not target and trusted:
-            yield Premise(
+            yield premise(
                 "its channel's authority holds for every source",
                 member.host,
                 trusted != copy,
