@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ansible_collections.dbre.semisync.plugins.module_utils.host import clock
 from ansible_collections.dbre.semisync.plugins.module_utils.server import values
-from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case, Check
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import backlog
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
@@ -170,7 +170,7 @@ def verdict_line(judged: Verdict | Certificate) -> str:
     return words
 
 
-def lives_accepted(evidence: Evidence, decision: cases.Decision) -> cases.Case | None:
+def lives_accepted(evidence: Evidence, decision: cases.Decision) -> Case | None:
     """The case of a source that is alive, if it was accepted."""
     lives = next(cases.of_source(evidence), None)
     return lives if lives and lives.acceptable and lives.name in decision.accepted else None
@@ -326,7 +326,7 @@ def logical_fence_words(evidence: Evidence) -> str:
     )
 
 
-def certificate_lines(kept: Certificate, refused: list[cases.Case]) -> list[str]:
+def certificate_lines(kept: Certificate, refused: list[Case]) -> list[str]:
     """A certificate as lines for the operator."""
     first = until_words(kept) if kept["to"] else ""
     lines = [first] if first else []
@@ -345,7 +345,7 @@ def certificate_lines(kept: Certificate, refused: list[cases.Case]) -> list[str]
     return [*lines, f"  VERDICT {verdict_line(kept)}"]
 
 
-def refusal_message(cluster: str, refused: list[cases.Case]) -> str:
+def refusal_message(cluster: str, refused: list[Case]) -> str:
     """Why the run fails, and what can be accepted; empty if nothing was refused."""
     if not refused:
         return ""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import cast
 
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SWITCH, TARGET
+from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Case
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     cases,
     failover_facts,
@@ -42,7 +43,7 @@ class Failover:
         """The facts that the step is judged by; a wrong inventory is refused here."""
         return failover_facts.gather(self.run)
 
-    def decide(self, stuck: list[cases.Case]) -> cases.Decision:
+    def decide(self, stuck: list[Case]) -> cases.Decision:
         """The candidate, and what keeps it from taking over. A step decides once."""
         accepted = self.run.own["failover_accept"]
         return cases.decide(self.facts.evidence, accepted, stuck)
