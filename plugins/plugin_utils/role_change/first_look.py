@@ -47,7 +47,14 @@ def read_host(run: RunContext) -> dict[str, object]:
         return result
     # The source lives: what is read now may become the last look at it.
     whole = run.ask(INFO)
-    return look_at_replica(run) if whole.get("channel") else whole
+    if not whole.get("channel"):
+        return whole
+    replica = look_at_replica(run)
+    if replica.get("failed"):
+        return replica
+    # It may be the source all the same. Its state is the one before which nothing is concluded, and
+    # what was read of it beside that is no newer than the second answer.
+    return {**replica, **whole, "answered_at": replica["answered_at"]}
 
 
 def was_source(run: RunContext) -> bool:

@@ -202,7 +202,6 @@ def read_of(**changes):
         ("db2", {"look": UNREAD, "words": ENDED}, ["look", "words"]),
         ("db2", {"look": ALIVE, "info": ALIVE}, ["look", "info"]),
         ("db1", {"words": RUNS, "info": ALIVE}, ["words", "info"]),
-        ("db1", {"words": RUNS, "info": read_of(), "look": read_of()}, ["words", "info", "look"]),
         ("db1", {"words": RUNS, "info": UNREAD}, ["words", "info"]),
     ],
 )
@@ -214,6 +213,18 @@ def test_each_host_is_read_by_the_module_for_what_its_server_is(run, host, answe
     assert (result["look"]["asked_at"], result["look"]["read_at"]) == (len(asked), len(asked) + 0.5)
     for name, value in answers[asked[-1]].items():
         assert result[name] == value or name == "look"
+
+
+def test_a_source_that_lives_and_has_a_channel_is_read_whole(run):
+    whole = {**samples.captured("mysql", "replica"), "calm_since": 7.0, "clock": 50.0}
+    hosts = Hosts(words=RUNS, info=whole, look=read_of(clock=60.0, look={"running": False}))
+    result = run.step("look", "db1", on_host=hosts, service="")
+    assert hosts.asked == ["words", "info", "look"]
+    # Its GTIDs are those that were read before it was seen calm.
+    assert (result["calm_since"], result["clock"], result["asked_at"]) == (7.0, 50.0, 2)
+    assert result["look"] == {"running": False, "asked_at": 2, "read_at": 3.5}
+    hosts = Hosts(words=RUNS, info=whole, look={"failed": True, "reason": "silent"})
+    assert run.step("look", "db1", on_host=hosts, service="")["reason"] == "silent"
 
 
 def test_without_a_look_the_source_is_where_the_inventory_has_it(run):
