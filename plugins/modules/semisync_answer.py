@@ -105,16 +105,16 @@ from typing import TYPE_CHECKING
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout, units
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
-    as_diff,
+    give_login,
+    others,
+    outcome,
     remove_service,
-    run_alone,
     systemctl,
     write_file,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.units import (
     EXISTS,
     creation,
-    new_password,
     removal,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
@@ -129,15 +129,10 @@ if TYPE_CHECKING:
 STARTING = 10
 
 
-def others(where: dict[str, str]) -> list[str]:
-    """The settings of other servers' answers on this host."""
-    return [path for path in glob.glob(answer_layout.EVERY) if path != where["settings"]]
-
-
 def goes(name: str, where: dict[str, str]) -> bool:
     """Whether a file goes with this answer; the heartbeat's service needs the program, too."""
     return name not in ("program", "places") or not (
-        others(where) or glob.glob(answer_layout.BEATS)
+        others(answer_layout.EVERY, where) or glob.glob(answer_layout.BEATS)
     )
 
 
@@ -181,16 +176,12 @@ def present(
     for path in writing:
         write_file(path, wanted[path], 0o644)
     if new_login:
-        password = new_password()
-        # The password first: if the run dies here, the login fails and the next run notices.
-        write_file(
+        give_login(
+            server,
             where["password"],
-            password + "\n",
-            0o600,
             answer_layout.SYSTEM_USER,
-        )
-        run_alone(
-            server, (removal() if exists else []) + creation(names, params["schema"], password)
+            removal() if exists else [],
+            lambda password: creation(names, params["schema"], password),
         )
     if again:
         systemctl(module, "daemon-reload")
@@ -269,16 +260,8 @@ def set_answer(module: AnsibleModule, server: Server, names: Names) -> dict[str,
             variables,
             now,
         )
-    return {
-        "changed": bool(steps),
-        "steps": steps,
-        "shared": bool(others(answer_layout.paths(port))),
-        "said": said,
-        "diff": {
-            "before": as_diff(now["files"] if now else {}),
-            "after": as_diff(wanted),
-        },
-    }
+    shared = bool(others(answer_layout.EVERY, answer_layout.paths(port)))
+    return {**outcome(steps, shared, now["files"] if now else {}, wanted), "said": said}
 
 
 def main() -> None:

@@ -89,13 +89,13 @@ from typing import TYPE_CHECKING
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.answer.set_up import (
-    as_diff,
+    give_login,
+    others,
+    outcome,
     remove_service,
-    run_alone,
     systemctl,
     write_file,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.answer.units import new_password
 from ansible_collections.dbre.semisync.plugins.module_utils.heartbeat import (
     beat_place,
     beat_units,
@@ -113,16 +113,12 @@ if TYPE_CHECKING:
 STARTING = 3
 
 
-def others(where: dict[str, str]) -> list[str]:
-    """The settings of other servers' services on this host."""
-    return [path for path in glob.glob(answer_layout.BEATS) if path != where["settings"]]
-
-
 def goes(name: str, where: dict[str, str]) -> bool:
     """Whether a file goes with this service; the HTTP answer has two of the programs."""
+    rest = others(answer_layout.BEATS, where)
     if name == "program":
-        return not others(where)
-    return name not in beat_place.SHARED or not (others(where) or glob.glob(answer_layout.EVERY))
+        return not rest
+    return name not in beat_place.SHARED or not (rest or glob.glob(answer_layout.EVERY))
 
 
 def wanted_files(module: AnsibleModule, names: Names, variables: Variables) -> dict[str, str]:
@@ -164,13 +160,15 @@ def make_account(module: AnsibleModule, server: Server, names: Names, variables:
     """The account with a new password; one that is there goes first."""
     exists = bool(server.rows(*beat_units.EXISTS))
     where = beat_place.paths(int(variables["port"] or 0))
-    password = new_password()
-    # The password first: should this end here, the login fails, and the next run sees it.
-    write_file(where["password"], password + "\n", 0o600, beat_place.SYSTEM_USER)
     threads = beat_units.sees_threads(names, variables)
     schema = module.params["schema"]
-    creation = beat_units.creation(names, schema, password, threads)
-    run_alone(server, (beat_units.removal() if exists else []) + creation)
+    give_login(
+        server,
+        where["password"],
+        beat_place.SYSTEM_USER,
+        beat_units.removal() if exists else [],
+        lambda password: beat_units.creation(names, schema, password, threads),
+    )
 
 
 def present(
@@ -257,16 +255,8 @@ def run(module: AnsibleModule, server: Server, names: Names) -> dict[str, object
             )
     else:
         steps = absent(module, server, variables, now)
-    return {
-        "changed": bool(steps),
-        "steps": steps,
-        "shared": bool(others(beat_place.paths(port))),
-        "active": active,
-        "diff": {
-            "before": as_diff(now["files"] if now else {}),
-            "after": as_diff(wanted),
-        },
-    }
+    shared = bool(others(answer_layout.BEATS, beat_place.paths(port)))
+    return {**outcome(steps, shared, now["files"] if now else {}, wanted), "active": active}
 
 
 def main() -> None:

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
+from ansible_collections.dbre.semisync.plugins.module_utils.answer.units import new_password
 from ansible_collections.dbre.semisync.plugins.module_utils.host import command
 from ansible_collections.dbre.semisync.plugins.module_utils.server import connection
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server, Step
@@ -61,9 +64,59 @@ def run_alone(server: Server, statements: list[Step]) -> None:
         server.rows("SET SESSION sql_log_bin = 1")
 
 
+def give_login(
+    server: Server,
+    path: str,
+    owner: str,
+    removal: list[Step],
+    creation: Callable[[str], list[Step]],
+) -> None:
+    """Create a service's account with a new password.
+
+    Args:
+        server: the server that gets the account.
+        path: the file that keeps the password.
+        owner: the system account that reads it.
+        removal: statements that drop an account which exists; empty if there is none.
+        creation: makes the statements that create it, of the password.
+    """
+    password = new_password()
+    # The password first: if the run dies here, the login fails and the next run notices.
+    write_file(path, password + "\n", 0o600, owner)
+    run_alone(server, [*removal, *creation(password)])
+
+
+def others(pattern: str, where: dict[str, str]) -> list[str]:
+    """The settings of other servers' services on this host.
+
+    Args:
+        pattern: matches the settings of every service of this kind.
+        where: paths of this server's files.
+    """
+    return [path for path in glob.glob(pattern) if path != where["settings"]]
+
+
 def as_diff(files: dict[str, str]) -> str:
     """One side of the diff."""
     return "".join(f"# {path}\n{text}" for path, text in sorted(files.items()))
+
+
+def outcome(
+    steps: list[str], shared: bool, before: dict[str, str], after: dict[str, str]
+) -> dict[str, object]:
+    """What both modules return.
+
+    Args:
+        steps: what was done, or would be.
+        shared: whether another server's service on this host has the same programs.
+        before, after: path -> text of the files.
+    """
+    return {
+        "changed": bool(steps),
+        "steps": steps,
+        "shared": shared,
+        "diff": {"before": as_diff(before), "after": as_diff(after)},
+    }
 
 
 def remove_service(

@@ -64,6 +64,17 @@ def connection_premises(
         f"bind_address is {target.facts['variables'].get('bind_address')}",
         "run site.yml, which lets every member listen (semisync_bind_address)",
     )
+    yield from login_premises(source, target, members, looks, settings)
+
+
+def login_premises(
+    source: Member,
+    target: Member,
+    members: list[Member],
+    looks: SwitchoverLooks,
+    settings: Settings,
+) -> Iterator[Check]:
+    """Whether each member can log in to the target, and the target to the source."""
     for member in members:
         other = source if member is target else target
         error = ((looks.get(member.host) or {}).get("reach") or {}).get(

@@ -265,6 +265,13 @@ def positions_premises(
         str(own) or "none",
         f"every server would get them; find out what they are, or seed it again from {source.host}",
     )
+    yield from log_premises(source, target, members, looks)
+
+
+def log_premises(
+    source: Member, target: Member, members: list[Member], looks: SwitchoverLooks
+) -> Iterator[Check]:
+    """Whether the others can replicate from the target, by its binary logs."""
     for member in (source, target):
         log_updates = member.facts["names"]["log_updates"]
         on = [member.facts["variables"].get(name) for name in ("log_bin", log_updates)]

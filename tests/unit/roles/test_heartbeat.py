@@ -227,6 +227,12 @@ def test_what_is_written_is_what_is_read(engine, version, prefix):
     assert set(json.loads(values["facts"])) <= {*rows.TEXTS, *rows.NUMBERS, *rows.LISTS}
 
 
+def test_the_numbers_that_the_service_reads_are_numbers_to_those_who_read_its_rows():
+    # The service is one file on its host and imports nothing of the collection.
+    assert set(program.NUMBERS) <= set(rows.NUMBERS)
+    assert set(rows.NUMBERS) - set(program.NUMBERS) == {"killed", "server_id", "settings_row"}
+
+
 def test_what_the_server_refuses_is_not_known():
     made, _fake = asker("mysql", (9, 7, 0), USING=pymysql.err.OperationalError(1142, "no"))
     assert made.acknowledgers() is None
