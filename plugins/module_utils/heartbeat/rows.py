@@ -11,7 +11,6 @@ them is in `gtid`.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -47,6 +46,8 @@ NUMBERS = (
     "settings_row",
 )
 LISTS = ("acknowledgers", "binlog_filters")
+# Beyond this a clock names no time (the year 9999), and a number is of no server.
+LAST_SECOND, LARGEST = 253402300799.0, 2**64
 
 
 class Reading(NamedTuple):
@@ -143,11 +144,10 @@ def parse(row: Mapping[str, object]) -> Beat | None:
             "facts": facts,
             "gtid": text(row["gtid"]),
         }
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, RecursionError):
         return None
-    clocks = (beat["monotonic"], beat["wall"])
-    whole = beat["server"] and beat["boot"] and all(map(math.isfinite, clocks))
-    return beat if whole else None
+    timed = all(0 <= clock <= LAST_SECOND for clock in (beat["monotonic"], beat["wall"]))
+    return beat if beat["server"] and beat["boot"] and timed else None
 
 
 def facts_of(facts: object) -> BeatFacts:
@@ -170,6 +170,8 @@ def facts_of(facts: object) -> BeatFacts:
             # A bool is an int to Python, and none of these.
             if isinstance(value, bool) or not isinstance(value, (kind, type(None))):
                 raise ValueError(f"{key} is {value!r}")
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise ValueError(f"{key} is too large")
             checked[key] = value
     for key in LISTS:
         if not all(isinstance(one, str) for one in facts.get(key) or ()):

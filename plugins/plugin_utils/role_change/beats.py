@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import source_of
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import last_look, survivors
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.records import HostClock
@@ -85,8 +86,18 @@ def told(evidence: Evidence) -> list[Beat]:
         beat["number"]: beat
         for member in survivors.readable(evidence.members)
         for beat in evidence.beats.get(member.host) or ()
+        if names_gtids(beat)
     }
     return [rows[number] for number in sorted(rows, reverse=True)]
+
+
+def names_gtids(beat: Beat) -> bool:
+    """Whether a row says in GTIDs what its server had; one that was edited by hand may not."""
+    try:
+        gtids.kind_by_text(beat["gtid"]).parse(beat["gtid"])
+    except ValueError:
+        return False
+    return True
 
 
 def started(beat: Beat) -> float | None:

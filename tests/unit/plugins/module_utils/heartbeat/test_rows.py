@@ -135,6 +135,12 @@ def test_a_fact_that_was_not_read_is_unknown():
         {"wall": float("nan")},
         {"monotonic": float("inf")},
         {"uptime": "soon"},
+        # Edited by hand: no time, or a number that no server has.
+        {"wall": -1.0},
+        {"wall": 1e18},
+        {"monotonic": -5.0},
+        {"facts": json.dumps({**FACTS, "timeout": 10**400})},
+        {"facts": "[" * 100000},
     ],
 )
 def test_a_row_of_another_kind_is_left_out_and_counted(damage):

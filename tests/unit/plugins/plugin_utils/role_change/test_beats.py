@@ -126,6 +126,11 @@ def test_a_replica_s_rows_count_for_all():
     assert numbers(beats.signs(evidence)) == [4, 3]
 
 
+def test_a_row_that_was_edited_by_hand_is_passed_over():
+    rows = [beat("mysql", 4, 1, gtid="all of it"), beat("mysql", 3, 2)]
+    assert judged(killed(of("mysql", *rows)))["last_look"]["beat"]["number"] == 3
+
+
 # When they were
 
 
