@@ -61,12 +61,19 @@ def kept_of_same(evidence: Evidence) -> Look:
 
 
 def kept_is_newer(evidence: Evidence, sign: Sign) -> bool:
-    """Whether the source had more at the look that was kept than at a beat."""
-    gtid = kept_of_same(evidence).get("gtid")
+    """Whether the source had more at the look that was kept than at a beat; or as much, and it was
+    later: a beat's own row may have waited then.
+    """
+    kept = kept_of_same(evidence)
+    gtid = kept.get("gtid")
     if not gtid:
         return False
     kind = survivors.kind_of(survivors.readable(evidence.members)[0])
-    return not kind.parse(sign.beat["gtid"]).latest().covers(kind.parse(gtid))
+    at_look, at_beat = kind.parse(gtid).latest(), kind.parse(sign.beat["gtid"]).latest()
+    if not at_beat.covers(at_look):
+        return True
+    # A look is kept by its whole second.
+    return at_look.covers(at_beat) and survivors.moment_of(kept["at"]) + 1 > sign.at
 
 
 def tells(evidence: Evidence, sign: Sign) -> bool:
@@ -179,7 +186,9 @@ def clients(evidence: Evidence, sign: Sign) -> Clients:
     for member in survivors.readable(evidence.members):
         if can_acknowledge(member) and named & names_of(history.who(member)):
             known[member.host] = history.who(member)
-    return Clients(known, left_over(evidence, number, known))
+    # Counted and named at two moments: neither may hide one that the other shows.
+    others = named - {name for who in known.values() for name in names_of(who)}
+    return Clients(known, left_over(evidence, max(number, len(known) + len(others)), known))
 
 
 def left_over(evidence: Evidence, number: int, known: Mapping[str, Identity]) -> int:

@@ -291,6 +291,16 @@ def test_the_newer_of_look_and_beat_counts_by_what_the_source_had(engine):
     assert beat_looks.watched(of(engine)).last is None
 
 
+@pytest.mark.parametrize("ago,counts", [(20, "look"), (60, "beat")])
+def test_a_look_at_which_the_source_had_no_more_than_at_a_beat_counts_if_it_was_later(ago, counts):
+    # The beat's own row waited when verify.yml looked, and saw another timeout and a stranger.
+    row = beat("mysql", 95, 40)
+    at = survivors.stamp(NOW - ago)
+    kept = remnants.look("mysql", at=at, gtid=row["gtid"], timeout="500", strangers=1)
+    last = beat_looks.watched(of("mysql", row, kept=kept)).last
+    assert ("beat" if "beat" in last else "look") == counts
+
+
 @pytest.mark.parametrize("key", ["status", "timeout", "clients", "settings_row", "wait_count"])
 def test_a_beat_that_does_not_say_all_is_no_look(key):
     kept = remnants.look("mysql")
@@ -314,6 +324,8 @@ def test_a_look_at_another_server_gives_way():
         ({"clients": 3}, ["db2", "db3"], 1),
         ({"acknowledgers": [remnants.uuid("db2"), OTHER]}, ["db2"], 1),
         ({"acknowledgers": [], "clients": 1}, [], 1),
+        # One that connects is named before it is counted: it must not stand for another.
+        ({"acknowledgers": [remnants.uuid("db2"), remnants.uuid("db3"), OTHER]}, ["db2", "db3"], 1),
         # It does not say who: those that have all that it had then are taken for them.
         ({"acknowledgers": None}, ["db2", "db3"], 0),
         ({"acknowledgers": None, "clients": 3}, ["db2", "db3"], 1),
