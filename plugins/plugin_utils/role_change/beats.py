@@ -169,7 +169,9 @@ def there_at(evidence: Evidence, beat: Beat) -> float:
 
 def sign_of(evidence: Evidence, beat: Beat) -> Sign:
     """When a beat was. Of a host that answers, or answered before it was fenced, its monotonic
-    clock tells; if its wall clock tells more, as after a sleep of the host, that counts.
+    clock tells; if its wall clock tells more, as after a sleep of the host, that counts. So does an
+    earlier time in the beat: both clocks stand still while a virtual machine is paused. And one
+    that was late may be set forward, which ends waits for acknowledgements before their time.
     """
     known = host_clock(evidence, beat)
     if known is None:
@@ -180,7 +182,7 @@ def sign_of(evidence: Evidence, beat: Beat) -> Sign:
     # A host that slept after it was asked beat later than its monotonic clock says.
     if wall is not None and ago > 0:
         ago = max(ago, wall - beat["wall"])
-    return Sign(beat, known["asked_at"] - ago, True)
+    return Sign(beat, min(known["asked_at"] - ago, beat["wall"]), True)
 
 
 def host_clock(evidence: Evidence, beat: Beat) -> HostClock | None:

@@ -146,6 +146,10 @@ def test_a_row_that_was_edited_by_hand_is_passed_over():
         # does.
         ({"boot": BOOT, "monotonic": MONOTONIC, "wall": NOW + 500}, {"wall": NOW + 495}, 7, True),
         ({"boot": BOOT, "monotonic": MONOTONIC, "wall": NOW}, {"wall": NOW - 65}, 67, True),
+        # A virtual machine that was paused for a minute: neither of its clocks knows yet. Or its
+        # clock was late at the beat, and is set forward later, which ends waits before their time.
+        ({"boot": BOOT, "monotonic": MONOTONIC, "wall": NOW - 60}, {"wall": NOW - 65}, 65, True),
+        ({"boot": BOOT, "monotonic": MONOTONIC}, {"wall": NOW - 65}, 65, True),
     ],
 )
 def test_when_a_beat_was(source, row, ago, exact):
@@ -488,6 +492,19 @@ def test_clocks_that_a_host_named_before_it_was_fenced_say_when_a_beat_was(monot
     assert (NOW - sign.at, sign.exact) == (ago, True)
     other = evidence._replace(host_clock={**clocks, "boot": "before"})
     assert not beats.signs(other)[0].exact
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_machine_that_was_paused_proves_nothing_of_the_time_before(engine):
+    # It was degraded. Paused for 60 s after its last beat, then it confirmed a commit and died 1 s
+    # ago; its monotonic clock says that the beat was 5 s before.
+    row = beat(engine, 99, 5, status="OFF", wall=NOW - 65)
+    seen = killed(of(engine, row, exact=False), ago=1.0)
+    clocks = {"boot": BOOT, "monotonic": MONOTONIC, "wall": NOW - 60}
+    seen = seen._replace(looks={**seen.looks, "db1": {**seen.looks["db1"], **clocks}})
+    done = judged(seen)
+    assert (done["verdict"], done["window"]["from"]) == (WINDOW, survivors.stamp(NOW - 65))
+    assert survivors.moment_of(done["proven_until"]) == NOW - 65
 
 
 def test_how_far_a_clock_may_be_ahead_is_said():
