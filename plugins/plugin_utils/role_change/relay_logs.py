@@ -94,11 +94,17 @@ def enough(evidence: Evidence) -> bool:
 
 
 def running_since(evidence: Evidence, member: Member) -> float:
-    """The latest time at which a replica's server can have started, by the controller's clock."""
+    """The latest time at which a replica's server can have started, by the controller's clock. It
+    counts its uptime by its host's wall clock, which may have been set forward since; its machine
+    does not, and started first.
+    """
     read_at, seconds = uptime(evidence, member, "server_seconds")
     if seconds is None:
-        return evidence.now - int(member.facts["uptime"]["seconds"])
-    return read_at - int(seconds)
+        since = evidence.now - int(member.facts["uptime"]["seconds"])
+    else:
+        since = read_at - int(seconds)
+    machine = kernel_since(evidence, member)
+    return since if machine is None else max(since, machine)
 
 
 def kernel_since(evidence: Evidence, member: Member) -> float | None:
@@ -246,7 +252,9 @@ def lost_by_reset(evidence: Evidence, member: Member) -> str:
         return "it could not be read since when its applier runs"
     if not running:
         return "its applier does not run: it is not known whether its relay log was reset"
-    if max(running) < int(before):
+    # Numbers start again from 1 with the server, a thread's age does not show a wrong clock.
+    started_later = since is not None and since > last_at + WHOLE_SECONDS
+    if max(running) < int(before) and not started_later:
         return ""
     words = "its applier was restarted after the last look"
     if member.facts["engine"] == "mariadb":

@@ -279,6 +279,20 @@ def test_an_applier_that_may_have_been_reset_since_the_look_is_no_witness(
     assert (words in gone["db3"]) if words else (gone == {})
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "machine,words",
+    [(60.0, " started at 2026"), (86400.0, "its applier was restarted after the last look")],
+)
+def test_an_uptime_by_a_clock_that_was_set_forward_hides_no_start(engine, machine, words):
+    # A server counts its uptime by its host's wall clock; machines and threads do not.
+    evidence = remnants.evidence(engine)
+    seen = {"server_seconds": 86400, "kernel_seconds": machine, "answered_at": NOW}
+    again = {**seen, "applier_seconds": 55.0, "applier_ids": [5]}
+    gone = relay_logs.missing(frozen_with(evidence, "db3", **again))
+    assert words in gone.get("db3", "")
+
+
 def test_who_acknowledged_is_known_by_name_and_a_number_hides_nobody():
     evidence = remnants.evidence("mysql", last=remnants.look("mysql", strangers=1))
     assert not relay_logs.enough(evidence)
