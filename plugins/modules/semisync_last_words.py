@@ -91,8 +91,7 @@ def main() -> None:
 
 def read_ended(module: AnsibleModule, plan: LastWordsPlan) -> dict[str, object]:
     """What the host says of a server that does not run."""
-    seen = unit_exit.clocks()
-    seen["ended"] = unit_exit.read_exit(module, plan.unit)
+    seen = {**unit_exit.clocks(), **unit_exit.read_exit(module, plan.unit)}
     seen["log"] = last_words.read_log(module, plan.unit, plan.error_log)
     if plan.files:
         seen["salvage"] = log_access.check_access(module, plan.files)

@@ -159,8 +159,9 @@ look:
       cannot log in there, and whether it C(answered); C(kernel_seconds), C(server_seconds) as
       RV(server_seconds).
     - For a server that does not run, how it C(ended) and how many seconds ago, according to
-      systemd; what its error C(log) says since the last look, null if that cannot be read; and
-      whether its binary log can be read for O(step=salvage).
+      systemd; C(starting), the state of its unit if systemd starts it again; what its error
+      C(log) says since the last look, null if that cannot be read; and whether its binary log can
+      be read for O(step=salvage).
     - In C(log), C(shutdown), C(off), C(started) and C(dumps) say what was found.
   returned: O(step=look) of a failover, also with a failure
   type: dict

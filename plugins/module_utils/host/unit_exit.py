@@ -32,7 +32,14 @@ TIMES = {
 # What a server's unit is called by its packages; one is often an alias of another.
 USUAL = ("mysql", "mysqld", "mariadb")
 THERE = ("loaded", "masked")
-PROPERTIES = ("LoadState", "ActiveState", "ExecMainCode", "ExecMainStatus", *TIMES.values())
+PROPERTIES = (
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "ExecMainCode",
+    "ExecMainStatus",
+    *TIMES.values(),
+)
 # CLD_EXITED, CLD_KILLED and CLD_DUMPED of sigaction(2).
 KINDS = {
     "1": "exited",
@@ -41,14 +48,12 @@ KINDS = {
 }
 
 
-def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | None:
-    """`look.ended` of the RETURN section of semisync_switchover; None if unknown."""
+def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object]:
+    """`ended` and `starting` of `look` in the RETURN section of semisync_switchover."""
     systemctl = module.get_bin_path("systemctl")
-    if not systemctl:
-        return None
-    unit = unit or sole_unit(module, systemctl)
-    if not unit:
-        return None
+    unit = unit or sole_unit(module, systemctl) if systemctl else None
+    if not systemctl or not unit:
+        return {"ended": None, "starting": ""}
     words = [
         systemctl,
         "show",
@@ -56,7 +61,7 @@ def read_exit(module: AnsibleModule, unit: str | None) -> dict[str, object] | No
         service_name(unit),
     ]
     _status, printed, _errors = command.run(module, words)
-    return parse_exit(printed, time.monotonic())
+    return {"ended": parse_exit(printed, time.monotonic()), "starting": parse_start(printed)}
 
 
 def clocks() -> dict[str, object]:
@@ -97,6 +102,8 @@ def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
         return None
     if values.get("ActiveState") == "active" or micros["started"] > micros["ended"]:
         return None
+    if parse_start(printed):
+        return None
     if micros["stopping"] < micros["started"]:
         # From an earlier start: this one never became active.
         micros["stopping"] = 0
@@ -105,6 +112,16 @@ def parse_exit(printed: str, monotonic: float) -> dict[str, object] | None:
         for word, moment in micros.items()
     }
     return {"how": kind, "status": int(values.get("ExecMainStatus") or 0), **ago}
+
+
+def parse_start(printed: str) -> str:
+    """The state of a unit whose server systemd starts, or is about to start again (Restart=, after
+    RestartSec= seconds); empty if it does not. A masked unit cannot be started.
+    """
+    values = dict(line.partition("=")[::2] for line in printed.splitlines())
+    if values.get("LoadState") != "loaded" or values.get("ActiveState") != "activating":
+        return ""
+    return f"activating ({values.get('SubState')})"
 
 
 def service_name(unit: str) -> str:

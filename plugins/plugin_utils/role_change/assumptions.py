@@ -47,6 +47,7 @@ def of_source(evidence: Evidence) -> Iterator[str]:
     if survivors.is_mariadb(evidence):
         yield f"no commit that waited on {source} was ended by KILL after {at}"
     yield from of_fence(evidence)
+    yield from of_start(evidence)
     told = last_look.log(evidence)
     if last_look.orderly(evidence):
         return
@@ -64,6 +65,16 @@ def of_fence(evidence: Evidence) -> Iterator[str]:
         source = source_of(evidence.members).host
         at = survivors.stamp_of(moment)
         yield f"the tasks of semisync_hook_fence had ended {source} at {at}, and it stayed so"
+
+
+def of_start(evidence: Evidence) -> Iterator[str]:
+    """About a start after its host was asked, if tasks of the user's ran in between: they may take
+    long, and it is not asked again.
+    """
+    if last_look.ended(evidence) and evidence.fence_ended is not None:
+        at = survivors.stamp(last_look.asked(evidence)[1])
+        source = source_of(evidence.members).host
+        yield f"the server of {source} was not started again after its host was asked at {at}"
 
 
 def since(evidence: Evidence) -> str:

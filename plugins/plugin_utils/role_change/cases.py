@@ -112,11 +112,15 @@ def of_source(evidence: Evidence) -> Iterator[Case]:
             fence == survivors.FENCE_PENDING,
         )
     elif not survivors.seen_dead(evidence):
+        starting = survivors.starting(evidence)
+        why = f"systemd starts it again: {starting}" if starting else source.error
         yield Case(
             "source_unclear",
-            f"{source.host}: the source is not known to be dead ({source.error})",
-            "include its host in the run: it must be unreachable, or report that nothing listens;"
-            f" if its server hangs, power it off or kill it (SIGKILL){ends}",
+            f"{source.host}: the source is not known to be dead ({why})",
+            f"mask its unit, then kill its server (SIGKILL) if it runs by then{ends}"
+            if starting
+            else "include its host in the run: it must be unreachable, or report that nothing"
+            f" listens; if its server hangs, power it off or kill it (SIGKILL){ends}",
             # If the tasks succeeded, the operator vouches that it is dead, and nothing shows that
             # it is alive.
             fence == survivors.FENCE_PENDING

@@ -217,6 +217,7 @@ def looked(
         "monotonic": seen.get("monotonic"),
         "wall": seen.get("wall"),
         "ended": seen.get("ended"),
+        "starting": seen.get("starting") or "",
         "log": seen.get("log"),
         "asked_at": seen.get("asked_at"),
         "read_at": seen.get("read_at"),

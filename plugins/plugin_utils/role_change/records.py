@@ -242,6 +242,7 @@ class HostLook(LogsBegin, total=False):
         beats: the newest rows of the heartbeat that it has.
         ended, log, asked_at, read_at: of the dead source: how it ended, what its error log says,
             and between which moments its host was asked.
+        starting: of the dead source: the state of its unit, if systemd starts it again.
         boot, monotonic, wall: of the dead source's host: its boot_id and its clocks, then.
         failed, msg: that it could not be read, and why.
     """
@@ -258,6 +259,7 @@ class HostLook(LogsBegin, total=False):
     tried: list[Try]
     salvage: Salvage | None
     ended: Ended | None
+    starting: str
     log: LastWords | None
     asked_at: float | None
     read_at: float | None

@@ -133,11 +133,17 @@ def answers(evidence: Evidence) -> str:
     return "it was read" if source.info is not None else ""
 
 
+def starting(evidence: Evidence) -> str:
+    """The state of the dead source's unit, if systemd starts its server again; else empty."""
+    host = source_of(evidence.members).host
+    return (evidence.looks.get(host) or {}).get("starting") or ""
+
+
 def seen_dead(evidence: Evidence) -> bool:
-    """Whether the source was seen dead: its host is unreachable, or has no server."""
+    """Whether the source was seen dead: its host is unreachable, or no server runs or starts."""
     said = evidence.source
     gone = bool(said.get("unreachable")) or said.get("reason") == "stopped"
-    return gone and not answers(evidence)
+    return gone and not answers(evidence) and not starting(evidence)
 
 
 # C3 and C4

@@ -37,11 +37,31 @@ def printed(**changes):
         # It was started again.
         ({"ExecMainStartTimestampMonotonic": "600000000"}, None),
         ({"ExecMainExitTimestampMonotonic": "0"}, None),
+        # It is about to be started again.
+        ({"ActiveState": "activating", "SubState": "auto-restart"}, None),
+        ({"ActiveState": "activating", "SubState": "auto-restart", "LoadState": "masked"},
+         "killed"),
     ],
-)
+)  # fmt: skip
 def test_what_systemd_remembers(changes, how):
     seen = unit_exit.parse_exit(printed(**changes), 510.0)
     assert (seen and seen["how"]) == how
+
+
+@pytest.mark.parametrize(
+    "changes,words",
+    [
+        ({}, ""),
+        ({"ActiveState": "activating", "SubState": "auto-restart"}, "activating (auto-restart)"),
+        ({"ActiveState": "activating", "SubState": "start"}, "activating (start)"),
+        # The start fails, or its unit is of another kind than what systemd watches.
+        ({"ActiveState": "activating", "SubState": "auto-restart", "LoadState": "masked"}, ""),
+        ({"ActiveState": "active", "SubState": "exited"}, ""),
+        ({"LoadState": "not-found", "ActiveState": "activating"}, ""),
+    ],
+)
+def test_a_server_that_systemd_starts_again_is_seen(changes, words):
+    assert unit_exit.parse_start(printed(**changes)) == words
 
 
 def test_the_times_are_seconds_ago():

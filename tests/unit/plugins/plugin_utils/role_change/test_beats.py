@@ -472,6 +472,16 @@ def test_a_host_that_says_when_its_server_ended_counts_before_the_hook():
     assert judged(killed(seen, ago=12.0))["verdict"] == PROVEN
 
 
+def test_that_nothing_started_it_while_the_hook_ran_is_assumed_aloud():
+    # Its host was asked before the hook, which took a minute.
+    words = "the server of db1 was not started again after its host was asked at"
+    seen = killed(of("mysql", beat("mysql", 99, 80)), ago=75.0)
+    assert not any(one.startswith(words) for one in judged(seen)["assumes"])
+    done = judged(seen._replace(fence_ended=NOW - 1))
+    assert done["verdict"] == PROVEN
+    assert any(one.startswith(words) for one in done["assumes"])
+
+
 @pytest.mark.parametrize(
     "monotonic,wall,ago",
     [

@@ -68,6 +68,11 @@ def last(**changes):
     return lambda evidence: evidence._replace(last=dict(evidence.last, **changes))
 
 
+def returns(evidence):
+    evidence.looks["db1"]["starting"] = "activating (auto-restart)"
+    return evidence
+
+
 def answers(evidence):
     evidence.looks["db3"]["answered"].append("db1")
     return evidence
@@ -90,6 +95,8 @@ MYSQL = [
     # It listens, and hangs.
     (source(failed=True, reason="silent", msg="no answer"), "source_unclear", False),
     (source(), "source_unclear", False),
+    # Killed, and its unit has Restart=: it is back in seconds.
+    (returns, "source_unclear", False),
     (all_gone, "no_replica", False),
     (gone, "unread:db3", True),
     (last(strangers=1), "unread:others", True),
