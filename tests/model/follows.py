@@ -122,8 +122,7 @@ def renew_applier(s: bytearray, rules: Rules, at: int) -> None:
     """Its applier is started: a new connection's number."""
     s[at + EPOCH] += s[at + EPOCH] % 2
     s[at + APPLIER] = s[at + EPOCH]
-    if rules.beats:
-        s[at + APPLIER_AT] = s[NOW] + 1
+    s[at + APPLIER_AT] = s[NOW] + 1
 
 
 def throw_away(s: bytearray, at: int) -> None:

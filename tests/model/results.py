@@ -523,10 +523,10 @@ class Results:
                 "kernel_seconds": now + 1 - since(s[at + BOOT]),
                 "applier_ids": [] if s[at + SQL] else [10 * s[at + APPLIER] + 5],
             }
+            runs = None if s[at + SQL] else now + 1 - since(s[at + APPLIER_AT])
+            frozen[host(number)]["applier_seconds"] = runs
             if self.rules.beats:
-                runs = None if s[at + SQL] else now + 1 - since(s[at + APPLIER_AT])
-                rows = self.rows(s, at, s[at + APPLIED])
-                frozen[host(number)].update(applier_seconds=runs, beats=rows)
+                frozen[host(number)]["beats"] = self.rows(s, at, s[at + APPLIED])
         salvage: dict[str, Any] = {}
         if asked.salvage and not asked.gone:
             gtids = [

@@ -69,7 +69,7 @@ FIRST = SINCE_BEAT + MOST
     BOOT,  # when its host was
     EPOCH,  # grows when a look follows a start of its applier, or the reverse
     APPLIER,  # the epoch in which its applier was started
-    APPLIER_AT,  # when it was, as STARTED; only where there are beats
+    APPLIER_AT,  # when it was, as STARTED
     OUTSIDE,  # 1 while the inventory does not have it
     OPEN,  # 1 once writers were let in
     DUMP_A,  # 1 where the error log says, since A's look, that a dump to it was started

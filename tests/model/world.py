@@ -286,7 +286,7 @@ def born(s: Moment, rules: Rules, at: int, lost: bool) -> bytearray:
     n[at + UP] = n[at + IO] = n[at + SQL] = n[at + EPOCH] = n[at + APPLIER] = n[at + OPEN] = 0
     n[at + HELD] = 0
     n[at + BORN] = n[NOW] + 1
-    n[at + APPLIER_AT] = n[at + BORN] if rules.beats else 0
+    n[at + APPLIER_AT] = n[at + BORN]
     attach(n, at)
     return settle(n, rules)
 

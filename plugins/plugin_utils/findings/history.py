@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import utc
+from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import moment_of, utc
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import same_value
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import checkpoints
@@ -44,9 +44,18 @@ class Identity(TypedDict):
 
 
 class Connection(TypedDict):
-    """The newest connection that a replica's server had given a number to at a look."""
+    """Numbers that a replica's server has given to connections.
+
+    Attributes:
+        connection_id: the newest at a look, which may read a replica seconds after its source.
+        asked_at: when it was asked for that, by the controller's clock.
+        before: one that was given before the source was asked, by an earlier look; None if that
+            was at another start of the server, or there is none.
+    """
 
     connection_id: int | None
+    asked_at: float | None
+    before: int | None
 
 
 class BinaryLogFiles(TypedDict):
@@ -147,6 +156,7 @@ class Look(Snapshot, total=False):
         acknowledgers: replicas of the inventory that may be semi-sync clients.
         strangers: how many more clients the source counted.
         replicas: those that were read.
+        read_by: when all that it rests on had been read.
         past: earlier looks.
         unsynced: a sync_binlog other than 1 that a look at this server has seen.
         spent_at, spent_why: when and why the look became void.
@@ -159,6 +169,7 @@ class Look(Snapshot, total=False):
     acknowledgers: dict[str, Identity]
     strangers: int
     replicas: dict[str, Connection]
+    read_by: str
     past: list[EarlierLook]
     unsynced: str | None
     spent_at: str
@@ -295,7 +306,7 @@ def look_back(
     if info is None:
         return None, None, None
     # It was read before it is judged, and no earlier than it was asked.
-    asked = info.get("asked_at")
+    asked, now = info.get("asked_at"), at
     at = min(at, at_second(info["clock"])) if asked is None else min(at, at_second(asked))
     saved = as_look(kept)
     state, since = snapshot(info, at), degraded_since(saved, info, at)
@@ -304,17 +315,19 @@ def look_back(
         state["degraded_since"] = since
         state["calm_at"] = calm_at(saved, state, past)
         state["host"] = source.host
-        add_replicas(state, info, replicas_of(members))
+        state["read_by"] = now
+        add_replicas(saved, state, info, replicas_of(members))
         state["past"] = earlier(saved, state)
         state["unsynced"] = unsynced(saved, state)
         state["binlog_filters"] = binlog_filters(saved, state)
     return state, past, since
 
 
-def add_replicas(state: Look, info: Info, replicas: list[Member]) -> None:
+def add_replicas(saved: Look | None, state: Look, info: Info, replicas: list[Member]) -> None:
     """Add to a look who could acknowledge, and what shows a later run whether they still have it.
 
     Args:
+        saved: the look before it.
         info: what the source said.
     """
     known = {member.host: who(member) for member in replicas if is_client(info, member)}
@@ -322,10 +335,29 @@ def add_replicas(state: Look, info: Info, replicas: list[Member]) -> None:
     state["acknowledgers"] = known
     state["strangers"] = max(0, clients - len(known))
     state["replicas"] = {
-        member.host: {"connection_id": member.info.get("connection_id")}
+        member.host: {
+            "connection_id": member.info.get("connection_id"),
+            "asked_at": member.info.get("asked_at"),
+            "before": number_before(saved, state, member),
+        }
         for member in replicas
         if member.info is not None
     }
+
+
+def number_before(saved: Look | None, state: Look, member: Member) -> int | None:
+    """Connection.before: the number that the look before this one has read, if all of that had been
+    read when the source was asked for this one; else, as of two runs at a time, what that look has
+    itself as given before.
+    """
+    seen = (saved.get("replicas") or {}).get(member.host) if saved else None
+    if not saved or not seen or not saved.get("read_by") or seen.get("asked_at") is None:
+        return None
+    # A look's moments are whole seconds.
+    started = moment_of(state["read_by"]) + 1 - int(member.facts["uptime"]["seconds"])
+    if started > (seen["asked_at"] or 0) or saved["at"] > state["at"]:
+        return None
+    return seen["connection_id"] if saved["read_by"] < state["at"] else seen["before"]
 
 
 def who(member: Member) -> Identity:

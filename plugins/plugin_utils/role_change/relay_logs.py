@@ -232,8 +232,8 @@ def starts(evidence: Evidence) -> list[float]:
 def lost_by_reset(evidence: Evidence, member: Member) -> str:
     """What STOP and START of both its threads discarded (MariaDB, MDEV-4698), or a RESET or CHANGE
     in between. The applier's thread says since when it runs. If it does not, connection numbers
-    only grow while a server runs: an applier whose number is lower than that of the last look's own
-    connection has not been started since.
+    only grow while a server runs: an applier whose number is lower than one that was given before
+    the source was asked at the last look has not been started since.
     """
     if is_restarted(evidence, member):
         # Numbers started again from 1; assumptions.py says what is taken for granted.
@@ -245,9 +245,9 @@ def lost_by_reset(evidence: Evidence, member: Member) -> str:
     stopped = (evidence.frozen or {}).get(member.host) or {}
     running = stopped.get("applier_ids", member.facts.get("applier_ids"))
     seen = ((evidence.last or survivors.NO_LOOK).get("replicas") or {}).get(member.host)
-    before = seen.get("connection_id") if seen else None
+    before = seen.get("before") if seen else None
     if before is None:
-        return "the last look did not see it: it is not known whether its applier was restarted"
+        return "no two looks have seen it: it is not known whether its applier was restarted"
     if running is None:
         return "it could not be read since when its applier runs"
     if not running:

@@ -80,6 +80,48 @@ def looked(saved, at, ahead=0.0, calm=None, now=None, **status):
     return history.look_back(saved, [samples.member("db1", "source", info)], now or at)[0]
 
 
+SEEN = {"connection_id": 20, "asked_at": moment_of(EARLIER)}
+
+
+def replica(asked, number, up=10**6):
+    info = samples.captured("mysql", "replica")
+    info.update(asked_at=moment_of(asked), connection_id=number, uptime={"seconds": up})
+    return samples.member("db2", "replica", info)
+
+
+@pytest.mark.parametrize(
+    "change,up,before",
+    [
+        ({}, 10**6, 20),
+        # Not all that the look before rests on had been read when the source was asked; it names
+        # none that was given before itself.
+        ({"read_by": LATER}, 10**6, None),
+        ({"read_by": LATER, "replicas": {"db2": {**SEEN, "before": 15}}}, 10**6, 15),
+        ({"read_by": LATER, "replicas": {"db2": {**SEEN, "before": 15}}}, 300, None),
+        # That look began after this one.
+        ({"at": "2026-11-21T10:05:01Z", "read_by": LATER}, 10**6, None),
+        # A look of an older version.
+        ({"read_by": None}, 10**6, None),
+        # Another start of the replica's server, which begins its numbers anew.
+        ({}, 300, None),
+        ({}, 303, 20),
+        ({"replicas": {}}, 10**6, None),
+    ],
+)
+def test_an_earlier_look_s_number_was_given_before_the_source_was_asked(change, up, before):
+    first = [samples.member("db1", "source", source(1000, 500)), replica(EARLIER, 20)]
+    saved = history.look_back(None, first, EARLIER)[0]
+    assert saved["replicas"] == {
+        "db2": {"connection_id": 20, "asked_at": moment_of(EARLIER), "before": None}
+    }
+    # The replica was read when its source had been.
+    info = {**source(1300, 800), "asked_at": moment_of(LATER)}
+    members = [samples.member("db1", "source", info), replica(LATER, 90, up)]
+    seen = history.look_back({**saved, **change}, members, "2026-11-21T10:05:02Z")[0]
+    assert seen["replicas"]["db2"]["connection_id"] == 90
+    assert seen["replicas"]["db2"]["before"] == before
+
+
 @pytest.mark.parametrize(
     "calm,change,expected",
     [

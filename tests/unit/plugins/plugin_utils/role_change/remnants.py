@@ -67,7 +67,11 @@ def look(engine: str, **changes: Any) -> dict[str, Any]:
             f"db{number}": {"server_id": str(number), "uuid": None} for number in (2, 3)
         },
         "strangers": 0,
-        "replicas": {f"db{number}": {"connection_id": 20} for number in (2, 3, 4)},
+        "replicas": {
+            f"db{number}": {"connection_id": 25, "asked_at": LOOK, "before": 20}
+            for number in (2, 3, 4)
+        },
+        "read_by": survivors.stamp(LOOK),
         "past": [],
         "settings_row": 0,
         "binlog_filters": [],

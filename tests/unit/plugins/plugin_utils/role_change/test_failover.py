@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import importlib
 import json
 import time
@@ -73,6 +74,8 @@ class Run:
         monkeypatch.setattr(context.display, "display", self.said.append)
         monkeypatch.setattr(context.secrets, "token_hex", lambda _bytes: "feed")
         monkeypatch.setattr(time, "time", lambda: remnants.NOW)
+        now = datetime.datetime.fromtimestamp(remnants.NOW, datetime.timezone.utc)
+        monkeypatch.setattr(results, "now", lambda: now)
         self.folder = folder / "results"
         evidence = remnants.evidence("mysql")
         self.values = {
@@ -364,7 +367,7 @@ def revive(run):
     info["gtid"]["gtid_executed"] = f"{remnants.SOURCE}:1-100"
     run.values["db1"]["info"] = info
     for host in ("db2", "db3"):
-        run.values[host]["info"]["connection_id"] = 30
+        run.values[host]["info"].update(connection_id=30, asked_at=remnants.NOW)
 
 
 HOOKED = {"hook_fence": "/hooks/power.yml", "failover_accept": ["source_answers"]}

@@ -266,13 +266,16 @@ def test_a_replica_with_less_than_it_had_counts_as_unread(engine):
         ([5, 21], 20, "restarted after the last look"),
         ([], 20, "does not run"),
         (None, 20, "could not be read"),
-        ([5], None, "the last look did not see it"),
+        # It was given its number when the look read the replica, or just before.
+        ([22], 20, "restarted after the last look"),
+        ([5], None, "no two looks have seen it"),
     ],
 )
 def test_an_applier_that_may_have_been_reset_since_the_look_is_no_witness(
     engine, now, before, words
 ):
-    seen = {host: {"connection_id": before if host == "db3" else 20} for host in ("db2", "db3")}
+    numbers = {"connection_id": 25, "asked_at": remnants.LOOK}
+    seen = {host: {**numbers, "before": before if host == "db3" else 20} for host in ("db2", "db3")}
     evidence = remnants.evidence(engine, last=remnants.look(engine, replicas=seen))
     evidence = frozen_with(evidence, "db3", applier_ids=now)
     gone = relay_logs.missing(evidence)
