@@ -52,6 +52,7 @@ from model.world import (
     stopped,
     stray,
     threads,
+    twin,
 )
 
 OF_CLUSTER: dict[str, Event] = {
@@ -100,6 +101,7 @@ OF_REPLICA: dict[str, EventOf] = {
     "open": open_by_hand,
     "jump": jump,
     "stray": stray,
+    "twin": twin,
 }
 # By the controllers, see search.py: they need the judge's own code.
 LOOKS = {"look": 0, "look_b": 1}

@@ -62,8 +62,9 @@ KINDS = (
     Kind("a member is taken out of the inventory; a stranger acknowledges",
          events("edit_inventory"), STRANGER, r"no other replica acknowledged"),
     Kind("looks, of two controllers with their own memories", events("look look_b")),
-    Kind("beats, also such as the writer ends itself; another server's beat in a replica's table",
-         events("beat end_beat stray")),
+    Kind("beats, also such as the writer ends itself; another server's beat in a replica's table,"
+         " also with a number that the source has used",
+         events("beat end_beat stray twin")),
     Kind("a replica is set to a later place of the source's log, and passes over what is before",
          events("jump")),
     Kind("the tasks of semisync_hook_fence begin, end well, fail",
@@ -77,7 +78,8 @@ OUTSIDE = (
     "rows that a source never logs: `sql_log_bin = 0`, tables without transactions",
     "transactions that an applier passes over without an error",
     "several sources in turn, and looks at another server than the dead one",
-    "GTIDs that a server writes twice, as its binary log lost its end; domains of MariaDB",
+    "GTIDs that a server writes twice, as its binary log lost its end, or as it was cloned or"
+    " restored with its name; domains of MariaDB in which a replica applies out of order",
     "an acknowledgement under AFTER_COMMIT",
     "a replica whose disk loses what it had synced",
 )

@@ -195,6 +195,9 @@ MUTANTS = (
            ((beats, "had", lambda _right: first_sign),)),
     Mutant("beat: server", "a beat of another server, as of one that is held, counts",
            ((beats, "followed", lambda _right: server_of_newest),)),
+    Mutant("beat: split", "different beats by one number on two replicas count",
+           ((beats, "contradiction", always("")),),
+           "a beat of another server does not count either, and no server here has another's name"),
     Mutant("beat: clock, not place", "a beat counts from when it was read",
            ((beats, "sign_of", after(lambda sign, evidence, _beat: sign._replace(
                at=evidence.now))),)),
@@ -252,6 +255,7 @@ WORLDS = {
     "beat: ended": ("beats, waits",),
     "beat: GTIDs": ("beats, places",),
     "beat: server": ("beats, places",),
+    "beat: split": ("beats, split",),
     "beat: clock, not place": ("beats, places", "beats, clocks"),
     "beat: clocks": ("beats, clocks",),
     "beat: relay log": ("beats, threads", "beats, resets"),

@@ -65,6 +65,7 @@ from model.state import (
     STRAY,
     TIMEOUT,
     TIMEOUTS,
+    TWIN,
     UNFENCED,
     UP,
     WNR,
@@ -164,12 +165,27 @@ class Results:
     def gtids(self, count: int, holes: int = 0) -> str:
         first = BASE + count
         if self.mariadb:
-            return f"0-{server_id(-1)}-{first}"
+            return self.position(count)
         lacks = [BASE + 1 + number for number in range(count) if holes & 1 << number]
         ends = [*(one - 1 for one in lacks), first]
         begins = [1, *(one + 1 for one in lacks)]
         parts = [f"{one}-{end}" for one, end in zip(begins, ends, strict=True) if one <= end]
         return f"{uuid(-1)}:{':'.join(parts)}"
+
+    def position(self, count: int) -> str:
+        """A MariaDB source's, after so many transactions: of each domain the last."""
+        second = count // 2 if self.rules.domains else 0
+        parts = [f"0-{server_id(-1)}-{BASE + count - second}"]
+        parts += [f"1-{server_id(-1)}-{BASE + second}"] * self.rules.domains
+        return ",".join(parts)
+
+    def transaction(self, number: int) -> str:
+        """The GTID of the source's transaction by its number in the world, from 1."""
+        if not self.mariadb:
+            return f"{uuid(-1)}:{BASE + number}"
+        domain = 1 - number % 2 if self.rules.domains else 0
+        last = self.position(number).split(",")[domain]
+        return last
 
     def beat(self, s: bytes) -> dict[str, Any]:
         """The row that the source writes of itself in this moment."""
@@ -207,19 +223,23 @@ class Results:
             },
         }
 
-    def stray(self, s: bytes, at: int) -> dict[str, Any]:
+    def stray(self, s: bytes, at: int, number: int = STRAYS) -> dict[str, Any]:
         """The newest beat of the server that was source before, in a replica's table."""
-        then = since(s[at + STRAY])
+        then = since(s[at + STRAY] & ~TWIN)
         row = self.beat(begin(self.rules))
         facts = dict(row["facts"], timeout=36000000)
-        return dict(row, number=STRAYS, server="1", boot="another", monotonic=then - BOOTED,
+        return dict(row, number=number, server="1", boot="another", monotonic=then - BOOTED,
                     wall=then + self.rules.skew[0], facts=facts)  # fmt: skip
 
     def rows(self, s: bytes, at: int, has: int) -> list[dict[str, Any]]:
         """The heartbeat's rows on a replica that has applied so much, newest first."""
         there = s[BEATS] & ~s[at + HOLES] & ((1 << has) - 1)
         found = [self.kept(beat_of(s, one)) for one in range(MOST) if there & 1 << one]
-        return [self.stray(s, at)] * bool(s[at + STRAY]) + found[::-1]
+        found.reverse()
+        if s[at + STRAY] & TWIN:
+            number = found[0]["number"] if found else 1
+            return [self.stray(s, at, number), *found[1:]]
+        return [self.stray(s, at)] * bool(s[at + STRAY]) + found
 
     def kept(self, number: int) -> Any:
         """What a controller's file, or a table's row, has, by its number."""
@@ -529,10 +549,7 @@ class Results:
                 frozen[host(number)]["beats"] = self.rows(s, at, s[at + APPLIED])
         salvage: dict[str, Any] = {}
         if asked.salvage and not asked.gone:
-            gtids = [
-                f"0-{server_id(-1)}-{BASE + n}" if self.mariadb else f"{uuid(-1)}:{BASE + n}"
-                for n in range(best + 1, on_disk(s) + 1)
-            ]
+            gtids = [self.transaction(n) for n in range(best + 1, on_disk(s) + 1)]
             salvage[SOURCE] = {
                 "salvage": {
                     "case": "",

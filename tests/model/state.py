@@ -76,7 +76,8 @@ FIRST = SINCE_BEAT + MOST
     DUMP_B,
     HELD,  # 1 while a session on it holds a lock that its applier waits for
     DUMPS,  # bits: since which beats a dump to it was started
-    STRAY,  # when another server's beat came to its table, as STARTED
+    STRAY,  # when another server's beat came to its table, as STARTED; and TWIN, if it has the
+    # number of the source's newest one there
     HOLES,  # bits: which transactions it passed over
     SEEN_GOT,  # what the first look of a failover read
     SEEN_APPLIED,
@@ -90,6 +91,7 @@ BLOCK = 25
 RUNS, STOPS, EXITED, KILLED, STOPPED_KILLED, SHUT_KILLED, POWERLESS = range(7)
 SHORT, LONG, MEDIUM = 0, 1, 2
 MADE = 9
+TWIN = 128
 # What a client was told of its commit: UNUSED, NEVER, or 2 + 4 * the minute + one of these: it
 # waits since then, or it heard OK then, or as much later as a source gives up after a timeout.
 UNUSED, NEVER, FIRST_TOLD = 0, 1, 2
@@ -132,6 +134,7 @@ class Rules(NamedTuple):
         prompt: whether replicas receive, acknowledge and apply at once, as those of a quiet host
             do; what is to be late there is cut off or held.
         beats: how many beats there may be.
+        domains: whether MariaDB's source writes every other transaction in a second domain.
         asked_before: whether the source's host answers when failover.yml first reads it, before the
             tasks of semisync_hook_fence.
     """
@@ -153,6 +156,7 @@ class Rules(NamedTuple):
     prompt: bool = False
     beats: int = 0
     asked_before: bool = False
+    domains: bool = False
 
     @property
     def mariadb(self) -> bool:

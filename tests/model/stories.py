@@ -64,6 +64,7 @@ WORDS = {
     "fence_fails": "controller: one of them fails; the source is as it was",
     "fence_lies": "controller: they have ended well; the source goes on",
     "stray": "{it}: a beat of the server that was source before comes into its table",
+    "twin": "{it}: split brain: its newest beat is replaced by one of that server",
     "jump": "{it}: STOP REPLICA; CHANGE REPLICATION SOURCE to the last transaction; START REPLICA",
     "open": "{it}: STOP REPLICA; SET GLOBAL read_only = 0",
     "look": "controller A: verify.yml keeps a look",

@@ -82,6 +82,7 @@ from model.state import (
     STRAY,
     TIMEOUT,
     TOLD,
+    TWIN,
     UNFENCED,
     UNUSED,
     UP,
@@ -267,6 +268,16 @@ def stray(s: Moment, rules: Rules, at: int) -> bytearray | None:
         return None
     n = bytearray(s)
     n[at + STRAY] = n[NOW] + 1
+    return n
+
+
+def twin(s: Moment, rules: Rules, at: int) -> bytearray | None:
+    """The same in a split brain: that row has the number of the source's newest beat there, and
+    is in its place.
+    """
+    n = stray(s, rules, at)
+    if n is not None:
+        n[at + STRAY] += TWIN
     return n
 
 

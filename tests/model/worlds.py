@@ -85,6 +85,14 @@ def worlds(engine: str) -> dict[str, tuple[Rules, float]]:
             1.0,
         ),
     }
+    if not mysql:
+        made |= {
+            "domains": (of(2, LINES, timeout=SHORT, domains=True), 0.5),
+            "beats, domains": (
+                of(1, LINES, BEATS, ENDS, timeout=SHORT, beats=2, looked=False, domains=True),
+                0.5,
+            ),
+        }
     if mysql:
         made |= {
             "two acknowledgements": (of(2, LINES, STARTS, acks=2, timeout=LONG), 1.0),
@@ -113,6 +121,14 @@ def with_beats(engine: str) -> dict[str, Rules]:
         "beats, threads": few("kill", "deliver", "apply", "stop_slave", "start_slave", beats=1),
         "beats, resets": few("kill", "deliver", "apply", "reset_slave", "restart", beats=1),
         "beats, places": few("kill", "minute", "deliver", "cut", "jump", "stray", timeout=SHORT),
+        "beats, split": Rules(
+            engine,
+            2,
+            events=("commit", "beat", "minute", "deliver", "kill", "twin"),
+            timeout=SHORT,
+            beats=2,
+            looked=False,
+        ),
         "beats, clocks": few("minute", "deliver", "cut", timeout=SHORT, skew=(45, -90)),
         "beats, power": few(
             "deliver", "power", "start", "minute", timeout=SHORT, sync_binlog=False

@@ -9,6 +9,7 @@ import json
 import pathlib
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import beats
 
 from model import adapter, events, mutants, results, search, state, stories, world, worlds
 
@@ -76,6 +77,34 @@ def test_a_hook_that_ends_well_ends_the_source_and_one_that_fails_does_not():
     assert known.ended == state.seconds(1) + 1
     assert results.Results(medium).fence(after(medium, *begun)) == results.readings.NO_FENCE
     assert after(medium, *begun, "fence", "start")[state.LIVED_ON]
+
+
+@pytest.mark.parametrize("engine", ["mysql", "mariadb"])
+def test_in_a_split_brain_two_replicas_have_one_number_of_different_servers(engine):
+    rules = worlds.worlds(engine)["beats, split"][0]
+    found = search.Search(rules)
+    s = found.beats(found.first())
+    for event, number in (("deliver", 0), ("apply", 0), ("twin", 1)):
+        s = events.OF_REPLICA[event](s, rules, state.block(number))
+    asked = results.Asked(gone=True)
+    read = found.adapter.results(bytes(s), asked)
+    assert [row["number"] for row in read.frozen["replica2"]["beats"]] == [1]
+    members = found.adapter.members(bytes(s), living=False)
+    known = results.readings.of_results(members, read, None, None, {}, state.BEGINS).evidence
+    assert beats.contradiction(known).startswith("replica1 and replica2 have different beats")
+
+
+def test_positions_have_all_domains():
+    rules = worlds.worlds("mariadb")["beats, domains"][0]
+    world_of = results.Results(rules)
+    ids = [results.BASE + one for one in range(3)]
+    last = [f"{domain}-{results.server_id(-1)}-" for domain in (0, 1)]
+    assert world_of.gtids(3) == f"{last[0]}{ids[2]},{last[1]}{ids[1]}"
+    assert [world_of.transaction(one) for one in (1, 2, 3)] == [
+        f"{last[0]}{ids[1]}",
+        f"{last[1]}{ids[1]}",
+        f"{last[0]}{ids[2]}",
+    ]
 
 
 def test_a_killed_commit_is_confirmed_on_mariadb_only():

@@ -74,7 +74,7 @@ class Run:
         monkeypatch.setattr(context.display, "display", self.said.append)
         monkeypatch.setattr(context.secrets, "token_hex", lambda _bytes: "feed")
         monkeypatch.setattr(time, "time", lambda: remnants.NOW)
-        now = datetime.datetime.fromtimestamp(remnants.NOW, datetime.timezone.utc)
+        now = datetime.datetime.fromtimestamp(remnants.NOW, datetime.UTC)
         monkeypatch.setattr(results, "now", lambda: now)
         self.folder = folder / "results"
         evidence = remnants.evidence("mysql")
