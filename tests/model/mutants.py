@@ -162,8 +162,10 @@ MUTANTS = (
            ((last_look, "log", always(QUIET)),)),
     Mutant("A4", "the certificate of an interrupted run never expires",
            ((interrupted_failover, "is_of", always(True)),)),
-    Mutant("A5", "a replica's start between its first reading and its stop is not seen",
-           ((relay_logs, "uptime", of_first_look), (relay_logs, "has_less", always("")))),
+    Mutant("A5", "a replica's start between its first reading and its stop is not seen, nor its"
+           " applier's",
+           ((relay_logs, "uptime", of_first_look), (relay_logs, "has_less", always("")),
+            (relay_logs, "applier_since", always(0.0)))),
     Mutant("A6", "a look that a playbook of ours has spent still counts",
            ((last_look, "spent", always(None)), (last_look, "changed_elsewhere", always(False)),
             (failover_outcome, "changed_elsewhere", always_first))),
