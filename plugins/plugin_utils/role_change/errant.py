@@ -88,7 +88,7 @@ def errant_verdict(old: Has, new: Has) -> Judged:
     """The verdict on a former source.
 
     They need not be read at the same moment: the new source only gains transactions, and the former
-        one gets none meanwhile.
+    one gets none meanwhile. Once it follows, it has to be read before the source.
     """
     try:
         why = premises(old, new) or (mariadb_premises if old.mariadb else mysql_premises)(old, new)
