@@ -20,6 +20,8 @@ import threading
 import time
 from typing import Any, NamedTuple
 
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SEE_ITS_RESULT
+
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
@@ -149,7 +151,7 @@ def short(host: Host) -> str:
 def why(done: Any) -> str:
     """The last refusal or failure in a run's output, short."""
     found = re.findall(r"(?:msg: |\"msg\": \")(.+)", done.stdout)
-    telling = [one for one in found if "says why" not in one]
+    telling = [one for one in found if SEE_ITS_RESULT not in one]
     return (telling or [""])[-1][:300]
 
 

@@ -349,7 +349,7 @@ class FormerLook(TypedDict):
         down: whether its server does not run.
         log: None if it was not read, and `why` says why not.
         encrypted: whether that is because it is encrypted.
-        lost_power: whether the host was started since its server ended without a word; None if
+        lost_power: whether the host was started since its server ended without a message; None if
             that is not known.
         reach: why the replication account cannot log in to the new source there, or empty.
         unit, version, identity, by_gtid, strict, scheduler, sync_binlog, datadir, option_file: of

@@ -193,7 +193,7 @@ def test_a_rotation_that_is_killed_after_a_task_is_finished_by_the_next(pair, pa
 
 def test_a_login_that_the_source_refuses_is_taken_back(pair):
     said = pair.module({"state": "updated", "source_password": "nonsense", "wait": 3})
-    assert said.returncode != 0 and "the old one is back" in said.stdout
+    assert said.returncode != 0 and "the old one was restored" in said.stdout
     eventually(lambda: tls(pair))
     assert "changed=1" not in done(pair.play("rotate")).stdout
 
@@ -298,7 +298,7 @@ def test_mariadb_tls_with_an_authority_of_ones_own(pair, tmp_path):
     refused = wanted(pair, "disabled")
     assert refused.returncode != 0 and "may log in with TLS only" in words(refused)
     refused = wanted(pair, "required", path, name=True)
-    assert refused.returncode != 0 and "the old one is back" in words(refused)
+    assert refused.returncode != 0 and "the old one was restored" in words(refused)
     eventually(lambda: tls(pair) == ("Yes", path, "No"))
     give(pair.source, *authority(tmp_path, pair.source.name))
     pair.replica.shell("cat > /etc/mysql/tls/ca.pem", input=(tmp_path / "ca.pem").read_text())

@@ -257,12 +257,12 @@ REFUSED = {
         ["XA START 'x'", "INSERT INTO app.note (id) VALUES (900)", "XA END 'x'", "XA PREPARE 'x'"],
         "XA",
     ),
-    "who": (["ALTER EVENT app.ev COMMENT 'other'"], "who gave it"),
+    "who": (["ALTER EVENT app.ev COMMENT 'other'"], "depends on its user"),
 }
 
 LETTERS = (
     [b"SET NAMES latin1", b"USE app", b"CREATE VIEW `v\xe9` AS SELECT 1"],
-    "does not speak UTF-8",
+    "does not use UTF-8",
 )
 FILLED = (["SET binlog_format = ROW", "CREATE TABLE app.filled AS SELECT 1 AS a"], "filled it")
 

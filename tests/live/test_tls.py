@@ -131,7 +131,7 @@ def test_mysql_goes_to_the_authority_of_its_source_and_back_under_writers(mysql)
 @pytest.mark.long
 def test_mysql_a_name_that_generated_certificates_lack_is_refused_by_the_replica(mysql):
     refused = wanted(mysql, "required", "generated", name=True)
-    assert refused.returncode != 0 and "the old one is back" in words(refused)
+    assert refused.returncode != 0 and "the old one was restored" in words(refused)
     eventually(lambda: tls(mysql) == ("Yes", COPY, "No"))
 
 

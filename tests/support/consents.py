@@ -11,7 +11,7 @@ Done = subprocess.CompletedProcess[str]
 CONSENT = re.compile(r"-e (semisync_\w+_accept)=([\w:,.-]*\w)")
 # A run may refuse anew by what it reads behind the stop; and a slow machine may let it run out of
 # time, which undoes it: it is made again, in so many seconds.
-TURNS, UNDONE, AGAIN = 6, "everything was undone", 15
+TURNS, UNDONE, AGAIN = 6, "everything was rolled back", 15
 
 
 class Consents:

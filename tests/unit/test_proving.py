@@ -182,7 +182,7 @@ def test_what_was_refused_by_name_or_undone_is_made_again(monkeypatch):
     said = [
         (2, "pass -e semisync_failover_accept=degraded; the certificate records it"),
         (2, "pass -e semisync_failover_accept=alone; the certificate records it"),
-        (2, "Cluster 'default': everything was undone, no replica took over"),
+        (2, "Cluster 'default': everything was rolled back, no replica took over"),
         (0, "done"),
     ]
     heard = []

@@ -152,7 +152,7 @@ class Disguise:
         if event.kind in SKIPPED or event.flags & MAY_IGNORE:
             return b""
         if event.kind == events.INCIDENT:
-            raise UnknownError("its server says that something is missing in it (an incident)")
+            raise UnknownError("its server recorded that something is missing in it (an incident)")
         raise UnknownError(f"it has an event of type {event.kind}")
 
     def query(
@@ -199,16 +199,16 @@ class Disguise:
         """The number of a client's statement, as a statement."""
         problem = session.problem(text)
         if event.kind == events.EXECUTE_LOAD:
-            problem = "a statement that loads a file, which is not here"
+            problem = "a statement that loads a file which is not available here"
         elif rewritten:
-            problem = "a definition with letters of a client that does not speak UTF-8"
+            problem = "a definition with characters of a client that does not use UTF-8"
         elif error:
             problem = f"a statement that ended with error {error} where it was written"
         elif event.flags & OF_THREAD and not DROPS.match(text):
-            problem = "a statement on temporary tables, which are not here"
+            problem = "a statement on temporary tables, which do not exist here"
         uses = bool(schema) and not event.flags & NO_USE
         if not uses and self.used_schema and ASKS_SCHEMA.search(text):
-            problem = "a statement that asks for its schema, and had none"
+            problem = "a statement that depends on its default schema, and had none"
         self.used_schema = self.used_schema or uses
         return b"DO %d" % self.take(Text(text, session.use(schema) if uses else [], problem))
 
@@ -261,7 +261,7 @@ class Disguise:
         except (IndexError, struct.error) as error:
             raise EventError("a variable is cut off") from error
         if value and not re.match(rb"-?\d", value):
-            raise UnknownError("a variable is no number that can be written")
+            raise UnknownError("a variable has a number that cannot be written as a literal")
         number = b"%d" % self.take(Variable(name, value))
         return event.data[:HEAD] + events.SIZE.pack(len(number)) + number + rest
 
@@ -293,7 +293,7 @@ class Disguise:
                 return what
             if number > wanted or not self.skips:
                 break
-        raise EventError(f"{wanted} is not the next that was to be printed")
+        raise EventError(f"{wanted} is not the next event to be printed")
 
     def finished(self) -> None:
         """End a file: everything must have been printed, unless transactions are skipped.
@@ -337,9 +337,9 @@ class Disguise:
                 count = -(-4 * ((size + 2) // 3) // LINE)
                 data = base64.b64decode(b"".join(lines[place : place + count]), validate=True)
             except (ValueError, struct.error) as error:
-                raise EventError("rows are not printed as they were") from error
+                raise EventError("rows are not printed as they were written") from error
             if len(data) != size:
-                raise EventError("rows are not printed as they were")
+                raise EventError("rows are not printed as they were written")
             again = self.original(data)
             if again is data:
                 made += lines[place : place + count]

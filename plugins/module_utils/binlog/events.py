@@ -231,17 +231,17 @@ def unpacked(event: Event) -> Iterator[Event]:
         place += size
     inner, size = body[place:], fields.get(3, 0)
     if len(inner) != fields.get(1) or size > LONGEST:
-        raise EventError("a compressed transaction is not as long as it says")
+        raise EventError("a compressed transaction does not have its stated length")
     if fields.get(2) == 0:
         try:
             inner = zstd.decompress(inner, size)
         except zstd.ZstdError as error:
             raise EventError(f"a compressed transaction cannot be unpacked: {error}") from error
         except OSError as error:
-            words = f"it has compressed transactions, and libzstd is not there: {error}"
+            words = f"it has compressed transactions, and libzstd is not installed: {error}"
             raise UnknownError(words) from error
     elif fields.get(2) != 255:
-        raise UnknownError(f"it has transactions compressed in way {fields.get(2)}")
+        raise UnknownError(f"it has transactions with compression type {fields.get(2)}")
     place = 0
     while place < len(inner):
         if place + log_file.HEADER.size > len(inner):
@@ -251,7 +251,7 @@ def unpacked(event: Event) -> Iterator[Event]:
             raise EventError("a compressed transaction ends within an event")
         one = parse_event(inner[place : place + length])
         if one.kind in (PAYLOAD, DESCRIPTION):
-            raise UnknownError("a compressed transaction has what does not belong there")
+            raise UnknownError("a compressed transaction has events that do not belong there")
         yield one
         place += length
 
@@ -265,7 +265,7 @@ def inflated(data: bytes) -> bytes:
     if not data or data[0] & 0xE0 != 0x80 or data[0] & 0x07 not in (1, 2, 3, 4):
         raise EventError("a compressed event does not begin as one")
     if data[0] & 0x18:
-        raise UnknownError("an event is compressed in another way than by zlib")
+        raise UnknownError("an event is compressed by something other than zlib")
     begin = 1 + (data[0] & 0x07)
     size = int.from_bytes(data[1:begin], "big")
     unpack = zlib.decompressobj()
@@ -274,5 +274,5 @@ def inflated(data: bytes) -> bytes:
     except zlib.error as error:
         raise EventError(f"a compressed event cannot be unpacked: {error}") from error
     if len(plain) != size or not unpack.eof or unpack.unused_data:
-        raise EventError("a compressed event is not as long as it says")
+        raise EventError("a compressed event does not have its stated length")
     return plain

@@ -146,7 +146,7 @@ def since(files: list[str], first: str) -> list[str]:
         return files
     places = [number for number, path in enumerate(files) if os.path.basename(path) == first]
     if not places:
-        words = f"{first} is gone from its index, and that is where the candidate stood"
+        words = f"{first} is no longer in its index, and the candidate was reading it"
         raise SalvageError("no_log", words)
     return files[places[-1] :]
 

@@ -54,7 +54,7 @@ def walk(stream: BinaryIO) -> Whole:
             0,
             0,
             "encrypted",
-            "its file begins as an encrypted one (binlog_encryption)",
+            "its file begins like an encrypted one (binlog_encryption)",
         )
     if magic != PLAIN:
         if PLAIN.startswith(magic):

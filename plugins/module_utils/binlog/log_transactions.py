@@ -149,9 +149,9 @@ def printed_statements(
             if text and not text.startswith(b"/*!\\C") and text != ADDED_ROLLBACK:
                 yield understood(text, hidden)
     except EventError as error:
-        raise TailError(f"what is printed of it is not what is in it: {error}") from error
+        raise TailError(f"what was printed of it is not what it contains: {error}") from error
     if parts:
-        raise TailError(f"a statement has no end: {parts[0][:80]!r}")
+        raise TailError(f"a statement is incomplete: {parts[0][:80]!r}")
 
 
 def understood(text: bytes, hidden: disguise.Disguise) -> Statement:
@@ -170,7 +170,7 @@ def understood(text: bytes, hidden: disguise.Disguise) -> Statement:
         return Statement(hidden.rows(text))
     if text == ADDED_NEXT or is_set(text) or text in (*BEGINS, *ENDS) or XA.match(text):
         return Statement(text)
-    raise TailError(f"it is printed with a statement that is not known: {text[:80]!r}")
+    raise TailError(f"it was printed with an unknown statement: {text[:80]!r}")
 
 
 class Reader:
@@ -238,7 +238,7 @@ class Reader:
         """
         if not self.gtid:
             if one.is_content() and not one.is_next_file():
-                raise TailError(f"it has a statement of no transaction: {one.text[:80]!r}")
+                raise TailError(f"it has a statement outside any transaction: {one.text[:80]!r}")
             if not one.text.startswith(b"ROLLBACK"):
                 self.ahead.append(one.text)
         elif self.whole:

@@ -74,7 +74,7 @@ def split(table: str) -> tuple[str, str]:
     """(schema, name) of a table as mysqlbinlog quotes it."""
     match = NAMES.match(table)
     if not match:
-        raise log_transactions.TailError(f"{table!r} is no name of a table")
+        raise log_transactions.TailError(f"{table!r} is not a table name")
     schema, name = match.groups()
     return schema.replace("``", "`"), name.replace("``", "`")
 

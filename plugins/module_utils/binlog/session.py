@@ -81,12 +81,12 @@ class Session:
             try:
                 place = self.take(code, state, place)
             except (IndexError, ValueError, struct.error) as error:
-                raise EventError("what a statement says of its session is cut off") from error
+                raise EventError("the session data of a statement are cut off") from error
             if not place:
                 # Everything after this is newer than what we need.
                 break
         if place > len(state):
-            raise EventError("what a statement says of its session is cut off")
+            raise EventError("the session data of a statement are cut off")
 
     def take(
         self,
@@ -106,7 +106,7 @@ class Session:
         if code in (TIME_ZONE, 6):
             name, place = counted(state, place)
             if code == TIME_ZONE and not OF_ZONE.match(name):
-                raise UnknownError("a statement has a time zone whose name is none")
+                raise UnknownError("a statement has an invalid time zone name")
             return place
         if code == INVOKER:
             user, place = counted(state, place)
@@ -126,7 +126,7 @@ class Session:
         if not self.invoker or not self.invoker[0] or DEFINED.match(text):
             return ""
         if INVOKER_SAID.search(text) or (OF_INVOKER.search(text) and not OF_ACCOUNTS.match(text)):
-            return "a statement that depends on who gave it (CURRENT_USER)"
+            return "a statement that depends on its user (CURRENT_USER)"
         return ""
 
     def is_rewritten(self, text: bytes) -> bool:

@@ -42,7 +42,10 @@ def ask(name: str, seconds: float) -> dict[str, object]:
     try:
         with_it.connect(name)
         if not socket_peer.is_own(with_it):
-            return not_known("another user of this host has the name of who watches for the row")
+            return not_known(
+                "another user of this host has taken the socket's name of the process that watches"
+                " for the row"
+            )
         while True:
             part = with_it.recv(65536)
             if not part:
@@ -52,6 +55,6 @@ def ask(name: str, seconds: float) -> dict[str, object]:
     except socket.timeout:
         return {"arrived": False, "msg": f"the row was not seen within {int(seconds)} s"}
     except (OSError, ValueError) as error:
-        return not_known(f"nothing watches for the row on this host any more ({error})")
+        return not_known(f"the process that watches for the row on this host is gone ({error})")
     finally:
         with_it.close()

@@ -59,7 +59,7 @@ def start_detached(
             nothing is written.
 
     Raises:
-        OSError: no process could be started.
+        OSError: no detached process could be started.
     """
     child = os.fork()
     if child == 0:
@@ -73,7 +73,7 @@ def start_detached(
         finally:
             os._exit(status)
     if os.waitpid(child, 0)[1]:
-        raise OSError("no process could be started that outlives this one")
+        raise OSError("no detached process could be started")
 
 
 def start_and_wait(
@@ -91,7 +91,7 @@ def start_and_wait(
         whether it is ready.
 
     Raises:
-        OSError: no process could be started.
+        OSError: no detached process could be started.
     """
     read_end, write_end = os.pipe()
 

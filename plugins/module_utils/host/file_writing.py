@@ -32,7 +32,9 @@ def replace(path: str, text: str, mode: int | None = None) -> None:
         with contextlib.suppress(FileNotFoundError):
             there = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if there and not stat.S_ISREG(there.st_mode):
-            raise OSError(f"{path} is no plain file, and others than root may write in its folder")
+            raise OSError(
+                f"{path} is not a regular file, and its folder is writable for others than root"
+            )
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             handle = os.open(

@@ -68,7 +68,7 @@ def running(variables: Variables) -> Running:
         unknown = f"its process is not seen on this host (pid file {pid_file})"
     elif not program:
         unknown = (
-            f"the program of process {pid} is not to be found, neither by its command line"
+            f"the program of process {pid} cannot be found, neither by its command line"
             f" ({' '.join(cmdline[:1]) or 'not readable'}) nor under basedir {basedir or '(unset)'}"
         )
     return Running(pid, cmdline, program, program_folders(program, basedir), unknown)
@@ -390,8 +390,8 @@ def unsafe_place(path: str, named: str | None) -> str:
         )
     if named is not None and not GROUP.search(named):
         return (
-            f"the server's process says that it reads {path}, which has no group of options of a"
-            " server. See how it was started, or set semisync_option_file"
+            f"the server's process says that it reads {path}, which has no option group of a"
+            " server. Check how it was started, or set semisync_option_file"
         )
     return ""
 

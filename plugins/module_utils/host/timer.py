@@ -41,8 +41,8 @@ def checked(script: str) -> str:
     unsafe = [character for character in UNSAFE if character in script]
     if unsafe:
         raise TimerError(
-            f"a rollback cannot be armed: its script has {' and '.join(unsafe)}, which systemd does"
-            " not leave as it is"
+            f"the rollback timer cannot be set: its script has {' and '.join(unsafe)}, which"
+            " systemd would change"
         )
     return script
 

@@ -149,10 +149,10 @@ def find(
         return described(module, unit, printed, hint)
     if masked:
         raise PlaceError(
-            f"its unit {masked[0]} is masked, so nothing says what it starts. Unmask it, which"
-            f" starts nothing (systemctl unmask {masked[0]}), and run this again"
+            f"its unit {masked[0]} is masked, so it cannot be read what it starts. Unmask it,"
+            f" which starts nothing (systemctl unmask {masked[0]}), and run this again"
         )
-    raise PlaceError(f"there is no unit {' or '.join(units)}; say semisync_service")
+    raise PlaceError(f"there is no unit {' or '.join(units)}; set semisync_service")
 
 
 def behind_mask(name: str) -> str:

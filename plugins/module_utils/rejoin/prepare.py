@@ -163,7 +163,7 @@ def take_no_more(module: AnsibleModule, plan: RejoinPlan) -> None:
 
         wait_until(ends, plan.timeout, POLL)
     except ServerError as error:
-        raise ReadyError(f"its IO thread cannot be stopped and looked at: {error}") from error
+        raise ReadyError(f"its IO thread cannot be stopped and read: {error}") from error
 
 
 def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
@@ -171,7 +171,7 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
     try:
         there = offline_server.find(module, plan.units, plan.program)
         if log_access.running(there.files()):
-            module.fail_json(msg="its server runs by now: nothing is written there")
+            module.fail_json(msg="its server is running by now: nothing is written there")
         ours = process.read_options(module, there.server, plan.option_file or None)
         if module.check_mode:
             return {"changed": True, "fence": ""}
@@ -240,7 +240,7 @@ def begin(
         put_fence(plan, plan.lines)
     raise ReadyError(
         f"its server did not answer within {plan.timeout} s ({reason}), and was stopped."
-        f" {path} stays, so that it starts read-only however it is started. Its last words: {said}"
+        f" {path} stays, so that it always starts read-only. The end of its log: {said}"
     )
 
 
@@ -251,7 +251,7 @@ def unit_of(plan: RejoinPlan) -> str:
         ReadyError: it is not known.
     """
     if not plan.unit:
-        raise ReadyError("it is not known which unit starts its server; say semisync_service")
+        raise ReadyError("it is not known which unit starts its server; set semisync_service")
     return service_name(plan.unit)
 
 
@@ -298,8 +298,8 @@ def close(module: AnsibleModule, plan: RejoinPlan) -> list[str]:
             raise ReadyError("it does not become read-only")
     except ServerError as error:
         raise ReadyError(
-            f"it cannot be made read-only ({error}): where commits wait there for an"
-            " acknowledgement, end the server by SIGKILL, and run this again"
+            f"it cannot be made read-only ({error}): if commits wait there for an acknowledgement,"
+            " kill the server (SIGKILL), and run this again"
         ) from error
     return role_statements.shown(steps)
 

@@ -101,7 +101,7 @@ def carry(module: AnsibleModule, plan: CarryPlan) -> dict[str, object]:
     seen.finished()
     missing = wanted.minus(MysqlGtids.of(*(one.gtid for one in transactions)))
     if missing:
-        raise ReplayError(f"{missing} is not in its binary log any more, or is not whole there")
+        raise ReplayError(f"{missing} is no longer in its binary log, or is incomplete there")
     for one in transactions:
         check(one)
     return {"changed": False, "count": len(transactions), "payload": pack(transactions, written)}
@@ -116,8 +116,8 @@ def check(one: log_transactions.Transaction) -> None:
     for statement in one.texts:
         said = b" ".join(statement.split()[:2]).decode("utf-8", "replace")
         raise ReplayError(
-            f"{one.gtid} has a statement in place of rows ({said} …): what it would do on the"
-            " new source is not known"
+            f"{one.gtid} has a statement instead of rows ({said} …): it is not known what it would"
+            " do on the new source"
         )
 
 
@@ -172,7 +172,9 @@ def replay(
     except (ReplayError, AbortError, ServerError, log_access.SalvageError, OSError) as error:
         module.fail_json(msg=left(str(error), done, len(transactions)), done=done)
     except log_transactions.TailError as error:
-        module.fail_json(msg=left(f"its log is not understood: {error}", done, len(transactions)))
+        module.fail_json(
+            msg=left(f"its log cannot be interpreted: {error}", done, len(transactions))
+        )
     return {"changed": bool(transactions), "done": done}
 
 
@@ -183,8 +185,8 @@ def left(
 ) -> str:
     """The result as text."""
     if not done:
-        return f"nothing of it was carried out: {words}"
-    return f"{done} of {number} were carried out, and are on the new source to stay; then {words}"
+        return f"nothing was executed: {words}"
+    return f"{done} of {number} were executed and stay on the new source; then {words}"
 
 
 def primary_keys(server: Server, written: list[row_conflicts.Row]) -> dict[str, list[str]]:
@@ -269,7 +271,7 @@ class Scan:
         self.place = paths[-1], end
         if met:
             raise ReplayError(
-                f"both have written since they parted: {'; '.join(met[:5])}"
+                f"both have written since their histories diverged: {'; '.join(met[:5])}"
                 f"{f' and {len(met) - 5} more' if met[5:] else ''}"
             )
 

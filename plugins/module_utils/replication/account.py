@@ -208,8 +208,8 @@ def password_steps(
         if second:
             raise UnfitError(
                 f"{user}@{account['host']} accepts two passwords, and the first is not the new one:"
-                " a rotation to another one was not finished. Finish it with that password, or see"
-                " that every replica has the account's first password and drop the other"
+                " a rotation to another one was not finished. Finish it with that password, or"
+                " make sure that every replica has the account's first password and drop the other"
                 f" ({drop_second(names, user, account)})"
             )
         return [

@@ -58,7 +58,7 @@ class Replica:
         """The default channel; ValueError if it was removed meanwhile."""
         channel = self.channel()
         if channel is None:
-            raise ValueError("there is no replication channel on this host any more")
+            raise ValueError("this host no longer has a replication channel")
         return channel
 
     def run(self, steps: list[Step]) -> None:
@@ -101,7 +101,8 @@ class Replica:
             self.module.fail_json(
                 msg=(
                     f"the applier is behind, at {now['applied_position']} of"
-                    f" {now['read_position']}; nothing was changed. Run again when it has caught up"
+                    f" {now['read_position']}; nothing was changed. Run this again when it has"
+                    " caught up"
                 )
             )
 
@@ -161,10 +162,10 @@ class Replica:
             return
         reason = channels.describe_channel(now)
         back = way_back(changes, before, known)
-        outcome = "there is no old one to go back to"
+        outcome = "there is no old login to restore"
         if back:
             self.run(login_steps(self.names, back, {**before, "sql_running": "No"}))
-            outcome = "the old one is back"
+            outcome = "the old one was restored"
         self.module.fail_json(
             msg=f"the channel did not connect with its new login, {outcome}: {reason}"
         )
@@ -256,5 +257,5 @@ class Replica:
         outcome = "it stays by GTID"
         if now["last_io_error"] and self.applied() == gtids:
             self.run(position_steps(self.names, stopped))
-            outcome = "it is back at file and position"
+            outcome = "it was returned to file and position"
         self.module.fail_json(msg=f"the channel did not connect by GTID, {outcome}: {reason}")

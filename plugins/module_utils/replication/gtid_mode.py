@@ -60,13 +60,13 @@ def mismatch(place: dict[str, Any], at_source: str | None) -> str:
     """
     where = f"{place['file']}:{place['position']}"
     if at_source is None:
-        return f"its source cannot say which GTIDs belong to {where}; is that file purged?"
+        return f"its source does not know which GTIDs belong to {where}; that file may be purged"
     here, there = (MariadbGtids.parse(one).latest() for one in (place["gtid"], at_source))
     if here == there:
         return ""
     return (
         f"it has applied its source's {where}, which is GTID position '{at_source}', but its"
-        f" gtid_slave_pos is '{place['gtid']}'; by GTID it would go on from there. {WAY_OUT}"
+        f" gtid_slave_pos is '{place['gtid']}'; by GTID it would continue from there. {WAY_OUT}"
     )
 
 

@@ -121,7 +121,7 @@ def watch(module: AnsibleModule, server: Server) -> None:
         time.sleep(min(left, 1))
     if not shows_log:
         module.warn(
-            "this server does not show its error log; look there yourself for statements that"
+            "this server does not expose its error log; check it yourself for statements that"
             " violate GTID consistency"
         )
 
@@ -132,7 +132,10 @@ def drain(module: AnsibleModule, server: Server) -> None:
     def under_way() -> int:
         status = server.pairs(f"SHOW GLOBAL STATUS LIKE '{WITHOUT_GTID}'")
         if WITHOUT_GTID not in status:
-            raise ValueError(f"nothing is known of transactions under way: no {WITHOUT_GTID} here")
+            raise ValueError(
+                f"it is not known whether transactions are in progress: there is no {WITHOUT_GTID}"
+                " here"
+            )
         return int(status[WITHOUT_GTID] or 0)
 
     seconds = 0 if module.check_mode else module.params["wait"]
@@ -145,8 +148,8 @@ def drain(module: AnsibleModule, server: Server) -> None:
     if left and not module.check_mode:
         module.fail_json(
             msg=(
-                f"{left} transactions without a GTID are still under way after {seconds} s; end"
-                " them and run again"
+                f"{left} transactions without a GTID are still in progress after {seconds} s; end"
+                " them and run this again"
             )
         )
 

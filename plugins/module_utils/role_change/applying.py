@@ -41,8 +41,8 @@ def claim(part: Participant, plan: FailoverPlan) -> None:
     if plan.held and gone:
         seconds = io_thread_resume.RESUME_AFTER
         raise AbortError(
-            f"the run did not come to {part.host} within {seconds} s after its IO thread was"
-            " stopped, so it was started again"
+            f"the run did not reach {part.host} within {seconds} s after it stopped the IO thread,"
+            " which was therefore started again"
         )
 
 

@@ -114,7 +114,7 @@ def put_back(module: AnsibleModule, plan: FailoverPlan) -> None:
         try:
             server = try_again(io_thread.RESTART, lambda: Server(login.connect(module)))
         except ServerError as error:
-            complain(f"the server is not as careful with its disk as it was: {error}")
+            complain(f"the server's durability settings could not be restored: {error}")
         else:
             run_steps(server, careful_steps(plan.durability))
             connection.close(server)

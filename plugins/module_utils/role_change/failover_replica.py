@@ -41,7 +41,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
     AbortError,
     Participant,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import FailoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    SEE_ITS_RESULT,
+    FailoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
@@ -74,7 +77,7 @@ class FailoverReplica(Participant):
             # Following another source discards the relay log, so everything must be applied first.
             with self.says(applies):
                 apply_all(self, self.plan)
-            ready = f"{self.target}'s word that it has everything"
+            ready = f"{self.target} to report that it has applied everything"
             self.wait_for(ready, MEET + self.plan.catch_up, self.is_ready)
             with self.says(moves):
                 self.report_stage("moved")
@@ -98,8 +101,8 @@ class FailoverReplica(Participant):
         channel = self.channel()
         if not channel or channel["io_running"] != "No":
             raise AbortError(
-                f"{self.host}'s IO thread runs again: it may have received and"
-                " acknowledged more than was judged"
+                f"{self.host}'s IO thread is running again: it may have received and acknowledged"
+                " more than was judged"
             )
 
     @contextlib.contextmanager
@@ -117,7 +120,7 @@ class FailoverReplica(Participant):
         if seen.runs or seen.flags[drain.FLAG]:
             self.heard = time.monotonic()
         elif time.monotonic() - self.heard > io_thread_resume.RESUME_AFTER:
-            raise AbortError(f"no run works on {self.target} any more: it has ended")
+            raise AbortError(f"the run's process on {self.target} has ended")
         return self.following.is_ready()
 
     def settle(self) -> dict[str, object]:
@@ -136,14 +139,14 @@ class FailoverReplica(Participant):
                         self.following.move(self.target)
                     return self.result(DONE)
                 if seen.flags["back"] or not seen.runs:
-                    return self.roll_back(f"{self.target} went back; it says why", True)
+                    return self.roll_back(f"{self.target} rolled back; {SEE_ITS_RESULT}", True)
             except ServerError as error:
                 words = f"{self.target} does not answer: {error}"
                 self.peers.pop(self.target, None)
             time.sleep(LOOK)
         return self.result(
             UNKNOWN,
-            f"it is not known whether {self.target} took over: {words}. {self.host}"
+            f"it is not known whether {self.target} was promoted: {words}. {self.host}"
             f" follows {self.target if self.following.moved else self.source}",
         )
 
@@ -168,7 +171,7 @@ class FailoverReplica(Participant):
             self.run_statements(both if self.following.moved else io_thread.start_steps(self.names))
             return self.result(REFUSED, reason)
         except (ServerError, AbortError) as error:
-            words = f"{reason}. The way back failed on {self.host}: {error}"
+            words = f"{reason}. The rollback failed on {self.host}: {error}"
             return self.result(UNKNOWN, words)
 
     # After an interrupted run

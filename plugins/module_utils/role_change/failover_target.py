@@ -132,7 +132,8 @@ class FailoverTarget(Participant):
         channel = self.channel()
         if not channel or channel["io_running"] != "No":
             raise AbortError(
-                f"{self.target}'s IO thread runs again: it may have received more than was judged"
+                f"{self.target}'s IO thread is running again: it may have received more than was"
+                " judged"
             )
 
     def take_over(self) -> None:
@@ -187,8 +188,8 @@ class FailoverTarget(Participant):
                 self.deadline = now + self.plan.timeout
             elif now > self.deadline:
                 raise AbortError(
-                    f"enough replicas did not come within {self.plan.timeout} s after they"
-                    " had applied what they have, and had stopped"
+                    f"too few replicas connected within {self.plan.timeout} s after they had"
+                    " applied their backlog"
                 )
             time.sleep(PAUSE)
 
@@ -200,7 +201,7 @@ class FailoverTarget(Participant):
         if durability:
             self.run_statements(drain.careful_steps(durability))
             os.sync()
-            self.log_event("careful_again", "all that was applied is on the disk")
+            self.log_event("careful_again", "everything applied is on disk")
 
     def result(self, outcome: str, reason: str = "") -> dict[str, object]:
         """What became of it, and of which change of the old source's semi-sync this server knows
@@ -269,7 +270,9 @@ class FailoverTarget(Participant):
             self.close()
 
     def undo(self) -> dict[str, object]:
-        return self.result(UNKNOWN, "a failover is not undone later: run failover.yml again")
+        return self.result(
+            UNKNOWN, "a failover cannot be rolled back later: run failover.yml again"
+        )
 
     # Rollback
 
@@ -290,7 +293,7 @@ class FailoverTarget(Participant):
             self.be_careful()
             self.run_statements(self.way_back())
         except (ServerError, AbortError) as error:
-            return self.result(UNKNOWN, f"{reason}. The way back failed on {self.host}: {error}")
+            return self.result(UNKNOWN, f"{reason}. The rollback failed on {self.host}: {error}")
         finally:
             time.sleep(TOLD)
             self.close()

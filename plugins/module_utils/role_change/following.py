@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
     AbortError,
     Participant,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SEE_ITS_RESULT
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
 
 # Seconds between two checks of which server became the source.
@@ -58,9 +59,9 @@ class Following:
         if seen.flags["ready"]:
             return True
         if seen.flags["back"]:
-            raise AbortError(f"{target} went back; it says why")
+            raise AbortError(f"{target} rolled back; {SEE_ITS_RESULT}")
         if not seen.runs and self.armed:
-            raise AbortError(f"the part on {target} has ended; it says why")
+            raise AbortError(f"the process on {target} has ended; {SEE_ITS_RESULT}")
         self.armed = seen.runs
         return False
 
@@ -116,9 +117,9 @@ class Following:
         if left and not (channel and channel["sql_running"] == "Yes"):
             stopped = position.stopped(channel) or "its applier stands still"
             raise AbortError(
-                f"{part.host} has received {left} transactions of {host} that it does not"
-                f" apply ({stopped}), and would throw them away with a new connection. See to its"
-                " applier, and START SLAVE"
+                f"{part.host} received {left} transactions of {host} that it does not apply"
+                f" ({stopped}), and would discard them with a new connection. Repair its applier,"
+                " and run START SLAVE"
             )
         part.run_statements([role_statements.start_replica(names)])
 

@@ -176,6 +176,6 @@ def stand_still(server: Server, names: Names, seconds: float) -> str:
         alike, last = (alike + 1 if alike and seen == last else 1), seen
         # A position that settles at the last moment counts as settled.
         if alike < READINGS and time.monotonic() >= deadline:
-            raise FrozenError("its position does not stand still although it is frozen")
+            raise FrozenError("its position still changes although writers are kept out")
         time.sleep(READING_PAUSE)
     return str(last)

@@ -295,8 +295,8 @@ class Participant(ABC):
             has = lock_holder.holder(self.control, self.plan.user)
             words = f"{lock_holder.RUN_LOCK}{f' ({has.words})' if has else ''}"
             raise AbortError(
-                f"another switchover is under way on {self.host}: it holds the lock {words}. Wait"
-                " until it has ended"
+                f"another role change is in progress on {self.host}: it holds the lock {words}."
+                " Wait until it ends"
             )
 
     def has_run_lock(self, seconds: float) -> bool:
@@ -356,7 +356,7 @@ class Participant(ABC):
         """
         seen = wait_until(holds, seconds, PAUSE)
         if not seen:
-            raise AbortError(f"{what} did not come within {seconds:.0f} s")
+            raise AbortError(f"timed out after {seconds:.0f} s waiting for {what}")
         return seen
 
     def close(self) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # Modes of a plan, and the parts of hosts.
 SWITCH, FINISH, UNDO, APPLY, RENEW = "switch", "finish", "undo", "apply", "renew"
 SOURCE, TARGET, REPLICA, FORMER = "source", "target", "replica", "former"
+# Ends the reason of a part that another part made fail: the controller shows that one's reason.
+SEE_ITS_RESULT = "see its result"
 
 
 # Parts of several plans

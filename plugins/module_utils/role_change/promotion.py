@@ -103,7 +103,7 @@ class Promotion:
             steps = role_statements.promote_steps(part.names)
             frozen = part.frozen()
             part.run_statements(steps if frozen else steps[1:])
-            part.wait_for("enough replicas", BACK, self.enough_clients)
+            part.wait_for("enough replicas to connect", BACK, self.enough_clients)
             if frozen:
                 self.open()
             return part.result(DONE, first_commit())

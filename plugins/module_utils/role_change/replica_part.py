@@ -49,7 +49,7 @@ class ReplicaPart(Participant):
         try:
             self.following.announce()
             wait = 2 * MEET + 2 * self.plan.catch_up + self.plan.drain + self.plan.timeout
-            ready = f"{self.target}'s word that it has everything"
+            ready = f"{self.target} to report that it has applied everything"
             self.wait_for(ready, wait, self.following.is_ready)
             self.following.move(self.target)
         except (AbortError, ServerError) as error:
@@ -79,7 +79,7 @@ class ReplicaPart(Participant):
             time.sleep(LOOK)
         return self.result(
             UNKNOWN,
-            f"it is not known who became the source: {words}. {self.host} follows"
+            f"it is not known which host became the source: {words}. {self.host} follows"
             f" {self.target}. Run switchover.yml again",
         )
 

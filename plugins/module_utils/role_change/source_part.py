@@ -40,7 +40,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
     Participant,
     global_text,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    SEE_ITS_RESULT,
+    SwitchoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.watchdog import BACK, MEET
 from ansible_collections.dbre.semisync.plugins.module_utils.server.connection import Server
 from ansible_collections.dbre.semisync.plugins.module_utils.server.errors import ServerError
@@ -107,11 +110,13 @@ class SourcePart(Participant):
         self.locks.acquire("frozen")
         self.log_event("frozen", self.position)
         limit = self.plan.timeout
-        self.wait_for(f"{self.target}'s word that it has everything", limit, self.is_ready)
+        self.wait_for(
+            f"{self.target} to report that it has applied everything", limit, self.is_ready
+        )
         self.attach()
-        self.wait_for(f"{self.target}'s question whether it may open", self.left(), self.is_asked)
+        self.wait_for(f"{self.target} to ask for permission to open", self.left(), self.is_asked)
         self.grant()
-        self.wait_for(f"{self.target} as the open source", self.left(), self.is_open)
+        self.wait_for(f"{self.target} to open", self.left(), self.is_open)
         self.frozen_until = time.monotonic()
         self.log_event("open_seen")
 
@@ -125,14 +130,14 @@ class SourcePart(Participant):
         def both() -> bool:
             seen = self.look(self.target, "armed", "back")
             if seen.flags["back"]:
-                raise AbortError(f"{self.target} went back; it says why")
+                raise AbortError(f"{self.target} rolled back; {SEE_ITS_RESULT}")
             return seen.flags["armed"]
 
         begin = time.monotonic()
         self.there = locks.Locks(lambda: self.connect(self.target), self.token)
         self.there.acquire(self.presence(self.host))
         self.wait_for(
-            f"{self.target}'s word that all are there and it has caught up",
+            f"{self.target} to report that all hosts are ready and it has caught up",
             MEET + self.plan.catch_up,
             both,
         )
@@ -145,8 +150,8 @@ class SourcePart(Participant):
         if left and then == "refuse":
             self.point("S2", False, client_sessions.sessions_text(left), "no long transaction")
             raise AbortError(
-                f"{self.host} has transactions that are open for longer than"
-                f" {client_sessions.LONG} s, {self.plan.drain} s after they were waited for:"
+                f"{self.host} still has transactions that are open for more than"
+                f" {client_sessions.LONG} s, after waiting {self.plan.drain} s:"
                 f" {client_sessions.sessions_text(left)}. End them, wait longer"
                 " (semisync_switchover_drain), or say semisync_switchover_long_transactions=kill"
             )
@@ -208,7 +213,10 @@ class SourcePart(Participant):
             "none waits, the position stands still",
         )
         if waiting:
-            raise AbortError(f"{waiting} sessions wait for an acknowledgement although frozen")
+            raise AbortError(
+                f"{waiting} sessions still wait for an acknowledgement although writers are kept"
+                " out"
+            )
 
     def own_connections(self) -> list[Server]:
         return [self.control, self.monitor, *self.locks.connections, *self.locks.spares]
@@ -230,9 +238,9 @@ class SourcePart(Participant):
         """
         seen = self.look(self.target, "back", *names)
         if seen.flags["back"]:
-            raise AbortError(f"{self.target} went back; it says why")
+            raise AbortError(f"{self.target} rolled back; {SEE_ITS_RESULT}")
         if not seen.runs and seen.read_only:
-            raise AbortError(f"the part on {self.target} has ended before it opened")
+            raise AbortError(f"the process on {self.target} ended before it opened")
         return seen
 
     def attach(self) -> None:
@@ -272,8 +280,8 @@ class SourcePart(Participant):
         now = self.look_here()
         if self.gtids(now.position) != self.gtids(self.position):
             raise AbortError(
-                f"{self.host} was written to after it was frozen, by an account that"
-                f" read_only does not keep out: {self.position} became {now.position}"
+                f"{self.host} was written to while writers were kept out, by an account that"
+                f" read_only does not stop: {self.position} became {now.position}"
             )
         self.report_stage("granted")
         self.granted = True
@@ -305,15 +313,15 @@ class SourcePart(Participant):
         try:
             self.reopen(deadline)
         except (ServerError, OSError) as error:
-            return self.result(UNKNOWN, f"{reason}. The way back failed on {self.host}: {error}")
+            return self.result(UNKNOWN, f"{reason}. The rollback failed on {self.host}: {error}")
         return self.result(UNDONE, f"{reason}{self.unsaid}")
 
     def stays(self) -> str:
         """The state in which this server is left if the target's state is unknown."""
         if self.frozen():
             return (
-                f"{self.host} stays read-only: no server may take writes until it is known"
-                " whether the other did"
+                f"{self.host} stays read-only: no server may take writes until it is known whether"
+                " the other one did"
             )
         return f"{self.host} takes writes, as before"
 
@@ -340,13 +348,13 @@ class SourcePart(Participant):
             # The only part that could open the target holds this lock.
             if self.plan.mode == "undo" and not self.plan.without_target:
                 if not locks.flags_of_part(server, self.token, (UNDOING,), position).flags[UNDOING]:
-                    raise AbortError(f"the part on {self.target} has not come so far")
+                    raise AbortError(f"the process on {self.target} has not reached that step")
                 self.answer()
             elif not locks.take(server, lock_holder.RUN_LOCK, 1):
                 raise AbortError(f"the part on {self.target} has not ended")
             if not locks.flags_of_part(server, self.token, (), position).read_only:
                 return OPENED, f"{self.target} takes writes"
-            return CLOSED, f"{self.target} is read-only, and has nothing of its own"
+            return CLOSED, f"{self.target} is read-only, and has no errant transactions"
 
         words = ""
         while True:
@@ -354,7 +362,7 @@ class SourcePart(Participant):
                 state, words = attempt()
                 return state, words
             except (ServerError, AbortError) as error:
-                words = f"{self.target} does not say whether it was opened: {error}"
+                words = f"it cannot be read whether {self.target} was opened: {error}"
             if not self.granted:
                 # It waits for an answer that never comes.
                 return CLOSED, words
@@ -385,7 +393,7 @@ class SourcePart(Participant):
 
         limit = min(CLIENTS, max(0.0, deadline - time.monotonic()))
         try:
-            self.wait_for("the replicas", limit, enough)
+            self.wait_for("enough replicas to acknowledge", limit, enough)
         except AbortError:
             self.log_event("too_few", f"{self.semisync()['clients']} replicas acknowledge")
         if self.scheduler_was_on and self.plan.events:
@@ -404,8 +412,8 @@ class SourcePart(Participant):
             self.write(journal.UNDONE)
         except ServerError as error:
             self.unsaid = (
-                f"; {self.host} takes writes, but the journal says still that the"
-                f" switchover began: {error}. Run switchover.yml again, which writes it down"
+                f"; {self.host} takes writes, but the journal still says that the switchover began:"
+                f" {error}. Run switchover.yml again, which records it"
             )
 
     # After an interrupted run
@@ -449,7 +457,7 @@ class SourcePart(Participant):
             settled = self.channel() is None or not self.frozen()
             alone = self.plan.without_target and settled
             self.begun, self.granted = True, not alone
-            result = self.roll_back("an interrupted switchover is undone")
+            result = self.roll_back("an interrupted switchover is rolled back")
             if result["outcome"] == UNDONE:
                 self.wait_for_target()
             return result
@@ -468,7 +476,7 @@ class SourcePart(Participant):
         """Until its part has seen the answer, which goes with this part."""
         with contextlib.suppress(AbortError, ServerError):  # what it undid stays undone
             self.wait_for(
-                f"the end of the part on {self.target}",
+                f"the part on {self.target} to end",
                 ANSWERED,
                 lambda: not self.look(self.target, UNDOING).flags[UNDOING],
             )

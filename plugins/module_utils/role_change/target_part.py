@@ -28,7 +28,10 @@ from ansible_collections.dbre.semisync.plugins.module_utils.role_change.particip
     AbortError,
     Participant,
 )
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SwitchoverPlan
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (
+    SEE_ITS_RESULT,
+    SwitchoverPlan,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.promotion import (
     TOLD,
     Promotion,
@@ -93,13 +96,13 @@ class TargetPart(Participant):
         if own:
             raise AbortError(
                 f"{self.target} has transactions that {self.source} lacks: {own}. A switchover"
-                " would give them to everybody. Find out what they are, and seed it again or take"
-                " them over yourself"
+                " would send them to every server. Find out what they are, then seed it again, or"
+                f" apply them on {self.source} yourself"
             )
         missing = gtids.missing(self.names.engine, before.position, self.applied())
         begin = time.monotonic()
         self.wait_for(
-            f"{self.target} at the position of {self.source}",
+            f"{self.target} to reach the position of {self.source}",
             self.plan.catch_up,
             lambda: self.has_applied(before.position),
         )
@@ -119,11 +122,11 @@ class TargetPart(Participant):
             AbortError: the source rolled back, or a step timed out.
         """
         wait = MEET + self.plan.catch_up + self.plan.drain + self.plan.timeout
-        seen = self.wait_for("the freeze", wait, self.frozen_there)
+        seen = self.wait_for(f"{self.source} to keep writers out", wait, self.frozen_there)
         self.log_event("frozen_seen", seen.position)
         self.deadline = time.monotonic() + self.plan.timeout
         self.wait_for(
-            "the last transaction",
+            f"{self.target} to apply the last transaction",
             self.left(),
             lambda: self.has_applied(seen.position),
         )
@@ -134,10 +137,10 @@ class TargetPart(Participant):
         self.run_statements(role_statements.promote_steps(self.names))
         self.locks.acquire("ready")
         self.log_event("ready")
-        self.wait_for("enough replicas", self.left(), self.enough)
+        self.wait_for("enough replicas to connect", self.left(), self.enough)
         self.locks.acquire("asks")
         self.log_event("asks")
-        self.wait_for(f"the word of {self.source}", self.left(), self.is_granted)
+        self.wait_for(f"permission from {self.source}", self.left(), self.is_granted)
         # The source has granted the role, and grants it to no other.
         self.promotion.open()
 
@@ -152,13 +155,13 @@ class TargetPart(Participant):
         """
         seen = self.look(self.source, *names)
         if not seen.runs:
-            raise AbortError(f"the part on {self.source} has ended; it says why")
+            raise AbortError(f"the process on {self.source} has ended; {SEE_ITS_RESULT}")
         return seen
 
     def frozen_there(self) -> locks.Seen | None:
         here = self.presence(self.source)
         if not self.look_here(here).flags[here]:
-            raise AbortError(f"the part on {self.source} has ended; it says why")
+            raise AbortError(f"the process on {self.source} has ended; {SEE_ITS_RESULT}")
         seen = self.there("frozen")
         return seen if seen.flags["frozen"] else None
 
@@ -201,11 +204,11 @@ class TargetPart(Participant):
             if not self.promotion.promoted:
                 return self.result(REFUSED, reason)
             self.run_statements(role_statements.return_steps(self.names))
-            self.wait_for("the channel", BACK, self.replicates)
+            self.wait_for("the channel to run", BACK, self.replicates)
         except (ServerError, AbortError) as error:
             return self.result(
                 UNKNOWN if self.promotion.promoted else REFUSED,
-                f"{reason}. The way back failed on {self.host}: {error}",
+                f"{reason}. The rollback failed on {self.host}: {error}",
             )
         finally:
             time.sleep(TOLD)
@@ -238,8 +241,8 @@ class TargetPart(Participant):
             # The source may open: this part holds the lock, and does not. One that came up again
             # by itself is open already, and has yet to ask.
             self.locks.acquire(UNDOING)
-            self.wait_for(f"the part on {self.source}", MEET + BACK, self.is_heard)
-            self.wait_for(f"{self.source} as the open source", BACK, self.is_open_there)
+            self.wait_for(f"the part on {self.source} to respond", MEET + BACK, self.is_heard)
+            self.wait_for(f"{self.source} to open", BACK, self.is_open_there)
             return self.result(UNDONE)
         except (AbortError, ServerError) as error:
             return self.result(UNKNOWN, str(error))

@@ -42,7 +42,7 @@ class Watchdog:
             detached.start_detached(
                 lambda: serve(read_end, part, recover, seconds),
                 [read_end],
-                "the part of a change of roles was killed, and then",
+                "the process of a role change was killed, and then",
             )
         finally:
             os.close(read_end)
@@ -84,7 +84,7 @@ def serve(
         if isinstance(done, dict):
             words = f"{done.get('outcome')} {done.get('reason') or ''}"
             detached.complain(
-                f"the part of a change of roles was killed; brought into order: {words}"
+                f"the process of a role change was killed; its watchdog's result: {words}"
             )
 
 

@@ -121,5 +121,5 @@ def swap(replica: Any, copy: folders.Folders, datadir: str) -> None:
         copy.swap_back()
         replica.systemctl("start")
         replica.marker.write(state="copying")
-        raise SeedError(f"{error}. The old data directory is back") from error
+        raise SeedError(f"{error}. The old data directory was restored") from error
     replica.marker.write(stage="follows")

@@ -47,7 +47,7 @@ def unfit_tables(method: str, tables: list[str]) -> str:
     what = (
         "clone leaves them empty"
         if method == "clone"
-        else "a dump would read them at another moment than the others"
+        else "a dump would read them at a different moment than the others"
     )
     return (
         f"tables that are not InnoDB: {', '.join(tables[:5])}{' …' if len(tables) > 5 else ''};"

@@ -163,7 +163,7 @@ def send_copy(
         stream.finish(caller, problem)
     except OSError as error:
         raise stream.StreamError(
-            f"the replica went away after {copying.amount(sent)}: {error}"
+            f"the replica disconnected after {copying.amount(sent)}: {error}"
         ) from error
     return sent, problem
 
@@ -255,7 +255,7 @@ def ending(path: str) -> str:
     if not result.get("finished") and not result.get("failed"):
         return ""
     words = [result.get("msg"), result.get("module_stderr"), result.get("stderr")]
-    return next((str(text).strip() for text in words if text), "it ended without a word")
+    return next((str(text).strip() for text in words if text), "it ended without a message")
 
 
 def offered(module: AnsibleModule) -> dict[str, object]:
@@ -271,7 +271,7 @@ def offered(module: AnsibleModule) -> dict[str, object]:
 
     listens, ended = wait_until(look, params["wait"], POLL_SECONDS, enough=any)
     if not listens:
-        late = f"its sender does not listen on port {params['port']} after {params['wait']} s"
+        late = f"its sender is not listening on port {params['port']} after {params['wait']} s"
         raise stream.StreamError(
             f"the source cannot send its data by {params['method']}: {ended or late}"
         )

@@ -151,7 +151,7 @@ def accept(
         with contextlib.suppress(queue.Empty):
             caller: ssl.SSLSocket = known.get(timeout=ROUND_SECONDS)
             return caller
-    raise StreamError(f"the replica did not come for its data within {int(seconds)} s")
+    raise StreamError(f"the replica did not fetch its data within {int(seconds)} s")
 
 
 class Caller(threading.Thread):
@@ -250,7 +250,7 @@ def connect(
         except OSError as error:
             if time.monotonic() > deadline:
                 raise NoAnswerError(
-                    f"the source does not answer at {host} port {port}: {error}; open the port"
+                    f"the source does not respond at {host} port {port}: {error}; open the port"
                     " between the hosts, or set semisync_seed_port or semisync_seed_method"
                 ) from error
             time.sleep(POLL_SECONDS)

@@ -49,7 +49,7 @@ def answers_within(seconds: float) -> Iterator[None]:
         return
 
     def give_up(_number: int, _frame: object) -> None:
-        words = f"no answer within {seconds:g} s, although the connection was taken"
+        words = f"no response within {seconds:g} s, although the connection was accepted"
         raise ServerError(Exception(SERVER_LOST, words))
 
     before = signal.signal(signal.SIGALRM, give_up)

@@ -133,7 +133,8 @@ def explain_reached(error: ServerError, where: object, who: object) -> str:
     if error.number in TOO_MANY_CONNECTIONS:
         return (
             f"the server at {where} runs, and has no connection left for {who}: {error}. Nothing"
-            " else is known of it. End some, or raise max_connections, and run again."
+            " else could be read. End some connections, or raise max_connections, and run this"
+            " again."
         )
     if error.number == LOCKED:
         return (

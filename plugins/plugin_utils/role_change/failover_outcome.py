@@ -296,7 +296,7 @@ def failover_failure(kept: Certificate, parts: Parts) -> str:
             f" its own host. {kept['reason']}"
         )
     if kept["outcome"] in (UNDONE, REFUSED):
-        return f"{where}: everything was undone, no replica took over: {kept['reason']}"
+        return f"{where}: everything was rolled back, no replica took over: {kept['reason']}"
     if kept["outcome"] != DONE:
         return (
             f"{where}: it is not known whether {target} took over: {kept['reason']}. First check"

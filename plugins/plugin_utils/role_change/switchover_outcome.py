@@ -16,6 +16,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.replication.journal 
     UNDONE,
     UNKNOWN,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SEE_ITS_RESULT
 from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks import check, checkpoints
 from ansible_collections.dbre.semisync.plugins.plugin_utils.checks.check import Check
@@ -36,8 +37,6 @@ FORMAT = 1
 # The mode of a run that only settles a switchover that has moved the role.
 SETTLE = "settle"
 SILENT = "its process ended without reporting"
-# A part that was told by another.
-HEARSAY = "says why"
 # Smaller clock differences are not corrected: a host sees another's flag within this time.
 SEEN_SECONDS = 0.05
 TITLES = {
@@ -68,7 +67,7 @@ def outcome(plan: SwitchoverRun, parts: Parts) -> tuple[str, str]:
         for host, reason in ((host, reason_of(result)) for host, result in parts.items())
         if reason
     ]
-    telling = [words for words in reasons if HEARSAY not in words] or reasons
+    telling = [words for words in reasons if SEE_ITS_RESULT not in words] or reasons
     why = "; ".join(telling)
     if DONE in (target.get("outcome"), source.get("outcome")):
         return DONE, why

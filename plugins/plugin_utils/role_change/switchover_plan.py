@@ -173,7 +173,7 @@ def interrupted_problems(
     if running:
         has = looks[running[0]].get("lock_of") or "it"
         return [
-            f"{running[0]}: another switchover is under way: {has} holds the lock"
+            f"{running[0]}: another role change is in progress: {has} holds the lock"
             f" {lock_holder.RUN_LOCK}; wait until it has ended"
         ]
     hosts = {member.host for member in members}

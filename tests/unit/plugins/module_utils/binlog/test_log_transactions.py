@@ -122,10 +122,10 @@ def one(number, *statements):
         (log(b"SET @@SESSION.GTID_NEXT= 'ANONYMOUS'/*!*/;\n"), "without GTIDs"),
         (log(one(1, b"XA START X'61',X'',1", b"XA END X'61',X'',1")), "XA transaction"),
         (log(one(1, b"BEGIN", b"INSERT"), one(2, b"BEGIN", b"COMMIT")), ":1 has no end"),
-        (log(b"INSERT INTO t VALUES (1)\n/*!*/;\n"), "no transaction"),
+        (log(b"INSERT INTO t VALUES (1)\n/*!*/;\n"), "outside any transaction"),
         (log(one(1, b"CREATE TABLE t", b"INSERT INTO t VALUES (1)")), "after its end"),
-        ([*log(one(1, b"BEGIN"))[:-1], b"INSERT\n"], "a statement has no end"),
-        (log(one(1, b"BEGIN", b"COMMIT AND CHAIN")), "not known"),
+        ([*log(one(1, b"BEGIN"))[:-1], b"INSERT\n"], "a statement is incomplete"),
+        (log(one(1, b"BEGIN", b"COMMIT AND CHAIN")), "an unknown statement"),
     ],
 )
 def test_what_is_not_understood_is_refused(lines, words):

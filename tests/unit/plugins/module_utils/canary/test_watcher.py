@@ -45,7 +45,7 @@ def test_a_process_that_was_asked_is_gone(name):
     watcher.ask(name, 5)
     time.sleep(0.1)
     result = watcher.ask(name, 1)
-    assert result["arrived"] is False and "nothing watches for the row" in result["msg"]
+    assert result["arrived"] is False and "the process that watches for the row" in result["msg"]
 
 
 def test_asking_has_an_end(name):

@@ -169,9 +169,9 @@ def test_where_no_process_can_be_started_the_caller_hears_of_it(tmp_path, monkey
         return real()
 
     monkeypatch.setattr(os, "fork", fork)
-    with pytest.raises(OSError, match="no process could be started"):
+    with pytest.raises(OSError, match="no detached process could be started"):
         detached.start_detached((tmp_path / "worked").touch, [])
-    with pytest.raises(OSError, match="no process could be started"):
+    with pytest.raises(OSError, match="no detached process could be started"):
         detached.start_and_wait(lambda _starting: (tmp_path / "worked").touch(), [])
     assert not (tmp_path / "worked").exists()
 

@@ -57,7 +57,7 @@ def test_a_file_is_not_replaced_through_a_link(tmp_path):
     folder = tmp_path / "home"
     folder.mkdir()
     (folder / "my.cnf").symlink_to(victim)
-    with pytest.raises(OSError, match="is no plain file"):
+    with pytest.raises(OSError, match="is not a regular file"):
         file_writing.replace(str(folder / "my.cnf"), "new")
     assert victim.read_text() == "secret"
     assert [entry.name for entry in folder.iterdir()] == ["my.cnf"]

@@ -148,7 +148,7 @@ def test_a_file_that_no_server_reads_is_not_written_because_a_process_names_it(p
     with open(f"{place}/crontab", "w") as stream:
         stream.write("* * * * * root true\n")
     found = options_of(place, f"--defaults-file={place}/crontab")
-    assert "has no group of options of a server" in found["unsafe"]
+    assert "has no option group of a server" in found["unsafe"]
     with open(f"{place}/my.cnf", "w") as stream:
         stream.write("[client]\n[mysqld@one]\n")
     assert options_of(place, f"--defaults-file={place}/my.cnf")["unsafe"] == ""

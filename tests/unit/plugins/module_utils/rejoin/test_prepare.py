@@ -133,7 +133,7 @@ def test_a_dead_source_starts_read_only_whoever_starts_it(dead, tmp_path):
 
 def test_nothing_is_written_where_it_runs_by_now_or_is_not_found(dead, tmp_path, monkeypatch):
     monkeypatch.setattr(prepare.log_access, "running", lambda _files: "its process 7 is there")
-    with pytest.raises(FailedError, match="runs by now"):
+    with pytest.raises(FailedError, match="is running by now"):
         prepare.hold(Module(), dead)
 
     def nowhere(*_words):

@@ -75,12 +75,12 @@ def test_transactions_without_a_gtid_are_waited_for():
 
 
 def test_transactions_that_do_not_end_are_named():
-    with pytest.raises(FailedError, match="8 transactions without a GTID are still under way"):
+    with pytest.raises(FailedError, match="8 transactions without a GTID are still in progress"):
         gtid_run.change_mode(Module("drained", wait=0), Server(anonymous=9))
 
 
 def test_transactions_that_nobody_counts_are_not_taken_for_none():
-    with pytest.raises(ValueError, match="nothing is known of transactions under way"):
+    with pytest.raises(ValueError, match="it is not known whether transactions are in progress"):
         gtid_run.change_mode(Module("drained"), Server(anonymous=None))
 
 

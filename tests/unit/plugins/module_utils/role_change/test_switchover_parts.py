@@ -335,7 +335,7 @@ def test_a_source_that_is_open_again_says_where_the_journal_does_not_have_it(mon
     play.act[("db2", "ready")] = world["db2"].crash
     play.run()
     assert play.outcomes()["db1"] == "undone" and world.writers() == ["db1"]
-    assert "the journal says still that the switchover began" in play.results["db1"]["reason"]
+    assert "the journal still says that the switchover began" in play.results["db1"]["reason"]
 
 
 @pytest.mark.parametrize("late", [("db1", "back"), ("db2", None)])
@@ -439,7 +439,7 @@ def test_a_second_run_is_refused_and_leaves_the_first_alone(monkeypatch):
     play = Play(world, monkeypatch)
     play.run()
     assert world.writers() == ["db1"]
-    assert "another switchover is under way" in play.results["db1"]["reason"]
+    assert "another role change is in progress" in play.results["db1"]["reason"]
     assert play.outcomes() == {"db1": "refused", "db2": "refused"}
 
 
@@ -449,7 +449,7 @@ def test_a_source_that_is_written_to_after_the_freeze_keeps_its_role(monkeypatch
     play.act[("db1", "attached")] = world["db1"].commit
     play.run()
     assert world.writers() == ["db1"], play.results
-    assert "was written to after it was frozen" in play.results["db1"]["reason"]
+    assert "was written to while writers were kept out" in play.results["db1"]["reason"]
 
 
 def test_transactions_of_the_targets_own_are_found_before_anybody_is_kept_out(monkeypatch):

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard acts where its part ends without a word, and only there."""
+"""The guard acts where its part ends without a message, and only there."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_a_program_that_fails_later_is_told_after_what_it_sent(tmp_path):
     [
         ({"finished": 1, "failed": True, "msg": "Unknown system variable 'x'"}, "variable 'x'"),
         ({"finished": True, "failed": True, "stderr": "Traceback"}, "Traceback"),
-        ({"failed": 1, "finished": 1}, "without a word"),
+        ({"failed": 1, "finished": 1}, "without a message"),
     ],
 )
 def test_a_sender_that_ended_is_not_waited_for_and_its_reason_is_told(job, result, words):
@@ -149,7 +149,7 @@ def test_a_sender_that_ended_is_not_waited_for_and_its_reason_is_told(job, resul
 @pytest.mark.parametrize("text", [WORKING, "", '{"star'])
 def test_a_sender_that_neither_listens_nor_ended_is_given_up(job, text):
     job.write_text(text)
-    with pytest.raises(stream.StreamError, match=r"does not listen on port \d+ after 0 s"):
+    with pytest.raises(stream.StreamError, match=r"is not listening on port \d+ after 0 s"):
         sender.offered(Module(free_port(), job, wait=0))
 
 
@@ -159,7 +159,7 @@ def test_another_program_at_the_port_is_not_the_sender(tmp_path, job):
         other.bind(("127.0.0.1", port))
         other.listen()
         # It takes the call and says nothing.
-        with within(5), pytest.raises(stream.StreamError, match="does not listen"):
+        with within(5), pytest.raises(stream.StreamError, match="is not listening"):
             sender.offered(Module(port, job, wait=0))
         # Nor is it waited for: no seeding has the port.
         with (

@@ -64,7 +64,7 @@ def test_every_statement_of_a_server_raises_it():
 def test_a_server_that_takes_connections_and_says_nothing_is_not_waited_for_for_ever():
     ours, silent = socket.socketpair()
     before = signal.getsignal(signal.SIGALRM)
-    refused = pytest.raises(ServerError, match="no answer within 1 s")
+    refused = pytest.raises(ServerError, match="no response within 1 s")
     with ours, silent, refused as caught, driver_errors(), answers_within(1):
         ours.recv(1)
     assert caught.value.number == SERVER_LOST

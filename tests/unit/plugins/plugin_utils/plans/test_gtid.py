@@ -277,7 +277,7 @@ def test_what_an_interrupted_conversion_left_stopped_is_started(changes, starts)
         ("0-9-900", "0-1-5", "gtid_slave_pos is '0-9-900'"),
         ("0-1-5", "0-1-5,2-7-9", "gtid_slave_pos is '0-1-5'"),
         ("0-1-5,2-7-9", "0-1-5", "gtid_slave_pos is"),
-        ("0-1-5", None, "is that file purged?"),
+        ("0-1-5", None, "that file may be purged"),
     ],
 )
 def test_a_mariadb_position_must_be_where_file_and_position_are(gtids, at_source, said):

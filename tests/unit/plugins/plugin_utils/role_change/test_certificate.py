@@ -248,8 +248,8 @@ def test_a_refusal_names_the_cases_and_what_to_say():
     "changes,said",
     [
         ({}, ""),
-        ({"outcome": "undone", "reason": "too slow"}, "everything was undone"),
-        ({"outcome": "refused", "reason": "another run"}, "everything was undone"),
+        ({"outcome": "undone", "reason": "too slow"}, "everything was rolled back"),
+        ({"outcome": "refused", "reason": "another run"}, "everything was rolled back"),
         ({"outcome": "unknown", "reason": "it is gone"}, "not known whether db2 took over"),
         ({"reason": "its first commit was not acknowledged"}, "took over, but"),
     ],

@@ -564,7 +564,7 @@ def test_the_report_keeps_the_certificate_and_fails_where_nobody_took_over(run):
     assert "quarantined" in "\n".join(run.said)
     run.values["db2"][DONE] = dict(done, outcome="undone", reason="too slow")
     result = run.step("report", "db1")
-    assert result["failed"] and "everything was undone" in result["msg"]
+    assert result["failed"] and "everything was rolled back" in result["msg"]
 
 
 def opened(run, by_us=True):

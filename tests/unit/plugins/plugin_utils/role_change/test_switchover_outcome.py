@@ -9,6 +9,7 @@ import json
 import os
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SEE_ITS_RESULT
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_outcome
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -59,7 +60,7 @@ def test_a_run_that_only_settles_asks_no_part():
 
 def test_whoever_only_heard_of_it_does_not_say_why():
     parts = {
-        "db1": said("refused", "db2 went back; it says why"),
+        "db1": said("refused", f"db2 rolled back; {SEE_ITS_RESULT}"),
         "db2": said("refused", "it has transactions that db1 lacks"),
     }
     assert switchover_outcome.outcome(PLAN, parts)[1] == "db2: it has transactions that db1 lacks"

@@ -376,7 +376,7 @@ def test_a_run_that_is_still_under_way_is_not_mended():
     members = cluster()
     seen = looks(members)
     seen["db1"]["running"] = True
-    assert "under way" in switchover_plan.interrupted_problems(members, ROW, seen)[0]
+    assert "in progress" in switchover_plan.interrupted_problems(members, ROW, seen)[0]
 
 
 def test_mending_goes_by_the_journal_and_not_by_what_is_asked_for():
