@@ -42,7 +42,7 @@ def of_source(evidence: Evidence) -> Iterator[str]:
     if not last_look.look_at_source(evidence).get("beat", {"named": True})["named"]:
         yield (
             f"no other replica acknowledged to {source} before, in place of one of the inventory:"
-            " its beats count them, and do not name them"
+            " its beats count more than can be known by name"
         )
     if survivors.is_mariadb(evidence):
         yield f"no commit that waited on {source} was ended by KILL after {at}"
@@ -109,8 +109,7 @@ def of_power(evidence: Evidence) -> Iterator[str]:
     sign = beats.had(evidence, source_log.salvaged_gtids(evidence))
     known = [] if last_look.unwatched(evidence) else [(look["at"], look.get("unsynced"))]
     if sign and "beat" not in look:
-        said = sign.beat["facts"]["sync_binlog"]
-        known.append((survivors.stamp(sign.at), None if said == "1" else str(said)))
+        known.append((survivors.stamp(sign.at), beats.unsynced(evidence)))
     for at, synced in known:
         if synced is not None:
             yield (
@@ -128,7 +127,7 @@ def of_filters(evidence: Evidence) -> Iterator[str]:
     if not watched:
         if not beats.had(evidence, source_log.salvaged_gtids(evidence)):
             return
-        known = beats.filters(beats.signs(evidence))
+        known = beats.filters(evidence, beats.signs(evidence))
     if known is None:
         source = source_of(evidence.members).host
         yield f"the binary log of {source} left no rows out, though its filters were not read"

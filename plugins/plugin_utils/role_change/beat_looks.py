@@ -155,10 +155,12 @@ class Clients(NamedTuple):
     Attributes:
         known: those of the inventory, by host.
         strangers: how many more there were.
+        named: whether each of them is known by its name.
     """
 
     known: dict[str, Identity]
     strangers: int
+    named: bool
 
 
 def clients(evidence: Evidence, sign: Sign) -> Clients:
@@ -176,7 +178,7 @@ def clients(evidence: Evidence, sign: Sign) -> Clients:
             for member in survivors.readable(evidence.members)
             if can_acknowledge(member) and has_all_of(member, sign)
         }
-        return Clients(known, left_over(evidence, number, known))
+        return Clients(known, left_over(evidence, number, known), False)
     named = {str(one) for one in sign.beat["facts"]["acknowledgers"] or ()}
     known = {
         host: who
@@ -188,7 +190,9 @@ def clients(evidence: Evidence, sign: Sign) -> Clients:
             known[member.host] = history.who(member)
     # Counted and named at two moments: neither may hide one that the other shows.
     others = named - {name for who in known.values() for name in names_of(who)}
-    return Clients(known, left_over(evidence, max(number, len(known) + len(others)), known))
+    number = max(number, len(known) + len(others))
+    left = left_over(evidence, number, known)
+    return Clients(known, left, number == len(known) + left)
 
 
 def left_over(evidence: Evidence, number: int, known: Mapping[str, Identity]) -> int:
@@ -247,12 +251,12 @@ def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
         "unit": kept.get("unit"),
         "files": kept.get("files") or history.NO_FILES,
         "sync_binlog": facts["sync_binlog"],
-        "unsynced": unsynced(seen, kept),
+        "unsynced": beats.unsynced(evidence) or kept.get("unsynced"),
         "gtid_strict_mode": kept.get("gtid_strict_mode"),
         "gtid": sign.beat["gtid"],
         "error_log": kept.get("error_log"),
         "events": kept.get("events"),
-        "binlog_filters": beats.filters(seen),
+        "binlog_filters": beats.filters(evidence, seen),
         "settings_row": facts["settings_row"] or 0,
         "degraded_since": None,
         "acknowledgers": attached.known,
@@ -262,16 +266,10 @@ def as_look(evidence: Evidence, seen: Sequence[Sign]) -> Look:
         "beat": {
             "number": sign.beat["number"],
             "exact": sign.exact,
-            "named": facts["acknowledgers"] is not None,
+            "named": attached.named,
         },
     }
     return spent_as(made, kept, sign)
-
-
-def unsynced(seen: Sequence[Sign], kept: Look) -> str | None:
-    """A sync_binlog other than 1 that a beat or a look has seen."""
-    said = [str(sign.beat["facts"]["sync_binlog"]) for sign in seen]
-    return next((one for one in said if one != "1"), kept.get("unsynced"))
 
 
 def spent_as(made: Look, kept: Look, sign: Sign) -> Look:

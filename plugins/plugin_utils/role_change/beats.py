@@ -211,12 +211,26 @@ def spoiled(evidence: Evidence) -> Iterator[str]:
             yield f"{member.host} has transactions that it wrote itself"
 
 
-def filters(seen: Sequence[Sign]) -> list[str] | None:
-    """What keeps rows out of the source's binary log, which only a start can change; None if no
-    beat of this one says it.
+def filters(evidence: Evidence, seen: Sequence[Sign]) -> list[str] | None:
+    """What keeps rows out of the source's binary log, which only a start can change. If no beat
+    could ask, filters that the look before has seen; None if it is not known: that there were none
+    then says nothing of now.
     """
     said = [sign.beat["facts"]["binlog_filters"] for sign in seen]
-    return next((one for one in said if one is not None), None)
+    known = next((one for one in said if one is not None), None)
+    if known is not None:
+        return known
+    before = last_look.look_at_source(evidence._replace(last=evidence.kept))
+    return before.get("binlog_filters") or None
+
+
+def unsynced(evidence: Evidence) -> str | None:
+    """A sync_binlog other than 1 that any beat of the source says; None if none does. One before
+    its newest start counts: a power cut in between may have taken transactions.
+    """
+    server = followed(evidence)
+    said = [str(one["facts"]["sync_binlog"]) for one in told(evidence) if one["server"] == server]
+    return next((one for one in said if one != "1"), None)
 
 
 def had(evidence: Evidence, salvaged: str = "") -> Sign | None:
@@ -230,7 +244,7 @@ def had(evidence: Evidence, salvaged: str = "") -> Sign | None:
     if has is None or next(spoiled(evidence), None):
         return None
     seen = signs(evidence)
-    if filters(seen):
+    if filters(evidence, seen):
         return None
     for sign in seen:
         if sign.beat["gtid"] and has.covers(has.parse(sign.beat["gtid"])):

@@ -94,26 +94,22 @@ def until(
     lapse: last_look.Window | None,
     rows: list[Check],
 ) -> Until:
-    """That moment; None if neither a look nor a beat shows it."""
+    """That moment; None if neither a look nor a beat shows it. What the candidate received counts
+    (C2, C3) if it is going to be applied (C6).
+    """
     if verdict == PROVEN:
         died = last_look.end_of(evidence)[0]
         return Until(survivors.stamp(evidence.now if died is None else died))
-    seen, sign = source_log.covered_at(evidence), beat_of(evidence, rows)
+    if any(premises.bars_a_moment(row) for row in rows):
+        return Until(None)
+    seen = source_log.covered_at(evidence)
+    sign = beats.had(evidence, source_log.salvaged_gtids(evidence))
     if verdict == WINDOW and lapse and lapse.begin > max(seen or 0, sign.at if sign else 0):
         return Until(survivors.stamp(lapse.begin))
     if sign and sign.at >= (seen or 0):
         at = clock.utc_milliseconds(sign.at)
         return Until(at, {"number": sign.beat["number"], "at": at, "exact": sign.exact})
     return Until(None if seen is None else survivors.stamp(seen))
-
-
-def beat_of(evidence: Evidence, rows: list[Check]) -> beats.Sign | None:
-    """The newest beat that the candidate certainly has, with all that the source had then: what it
-    received counts (C2, C3) if it is going to be applied (C6).
-    """
-    if any(premises.bars_a_beat(row) for row in rows):
-        return None
-    return beats.had(evidence, source_log.salvaged_gtids(evidence))
 
 
 def before_end(
@@ -137,7 +133,7 @@ def until_words(judged: Verdict | Certificate) -> str:
     if not moment:
         return ""
     left, fenced = judged.get("seconds_before_end"), judged.get("ended_by") == last_look.BY_FENCE
-    if left == 0:
+    if left == 0 and judged["verdict"] == PROVEN:
         latest = " at the latest" if fenced else ""
         return f"Nothing that the source confirmed before its end, at {moment}{latest}, is missing"
     words = f"Nothing that was confirmed before {moment} is missing"

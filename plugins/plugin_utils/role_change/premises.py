@@ -127,9 +127,9 @@ def is_about_applying(reason: str) -> bool:
     return any(reason.startswith(f"{one.id},") for one in REGISTRY if one.is_awaited)
 
 
-def bars_a_beat(row: Check) -> bool:
-    """Whether a row speaks against what a beat shows: that the candidate has, once all is applied,
-    what it received.
+def bars_a_moment(row: Check) -> bool:
+    """Whether a row speaks against what a beat or a look shows: that the candidate has, once all is
+    applied, what it received.
     """
     if of(row).of_receipt:
         return row["outcome"] == FAILED

@@ -231,6 +231,30 @@ def test_no_beat_proves_of_what_is_not_logged(newest, before, there):
     assert (words in judged(seen)["assumes"]) is (newest is before is None)
 
 
+def test_filters_that_a_look_has_seen_count_if_no_beat_could_ask():
+    kept = remnants.look("mysql", binlog_filters=["binlog_ignore_db = scratch"])
+    seen = killed(of("mysql", beat("mysql", 99, 10, binlog_filters=None), kept=kept))
+    assert beats.had(seen) is None
+    done = judged(seen)
+    assert done["verdict"] == NOT_PROVEN and "scratch" in done["reasons"][0]
+    # Of another server they say nothing, and without any a later start may have some.
+    other = {**kept, "server": OTHER}
+    assert beats.had(seen._replace(kept=other))
+    assert beats.had(seen._replace(kept={**kept, "binlog_filters": []}))
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_a_power_cut_before_a_start_may_have_taken_what_was_not_synced(unread):
+    # Its host lost its power between the two; then sync_binlog was 1.
+    rows = [beat("mysql", 99, 10), beat("mysql", 90, 300, boot="before", sync_binlog="100")]
+    seen = killed(of("mysql", *rows))
+    if unread:
+        seen.members[2].info = None
+    words = "lost no transaction to a power cut before"
+    assert any(words in one for one in judged(seen)["assumes"])
+    assert not any(words in one for one in judged(killed(of("mysql", rows[0])))["assumes"])
+
+
 def test_no_beat_proves_if_a_replica_has_transactions_of_its_own():
     evidence = of("mysql", beat("mysql", 3, 1))
     assert beats.had(evidence)
@@ -370,6 +394,17 @@ def test_a_replica_that_was_not_read_is_no_stranger_as_well(changes, enough, str
     assert any(case.name == "unread:others" for case in cases.of_reading(evidence)) is (
         not enough and strangers > 0
     )
+
+
+def test_that_an_unread_replica_is_the_one_without_a_name_is_assumed_aloud():
+    # A commit waits for two. If the second name is a stranger's, both may have acknowledged.
+    words = "no other replica acknowledged to db1 before, in place of one of the inventory"
+    names = [remnants.uuid("db2"), OTHER]
+    seen = killed(of("mysql", beat("mysql", 99, 10, wait_count=2, acknowledgers=names)))
+    seen.members[2].info = None
+    done = judged(seen)
+    assert done["verdict"] == PROVEN
+    assert any(words in one for one in done["assumes"])
 
 
 def test_a_replica_without_semi_sync_hides_no_stranger():
@@ -515,6 +550,15 @@ def test_a_machine_that_was_paused_proves_nothing_of_the_time_before(engine):
     done = judged(seen)
     assert (done["verdict"], done["window"]["from"]) == (WINDOW, survivors.stamp(NOW - 65))
     assert survivors.moment_of(done["proven_until"]) == NOW - 65
+
+
+def test_only_a_proof_says_that_nothing_is_missing_before_the_end():
+    # The host's clock is half a second ahead, so the beat is taken for as late as the end.
+    row = beat("mysql", 99, 11.5, wall=NOW - 11 + 0.2, status="OFF")
+    done = judged(fenced(of("mysql", row, exact=False), 11))
+    assert (done["verdict"], done["seconds_before_end"]) == (WINDOW, 0.0)
+    first = failover_outcome.failover_lines(done)[0]
+    assert "before its end" not in first and "The source ended at most 0.0 s later" in first
 
 
 def test_how_far_a_clock_may_be_ahead_is_said():

@@ -225,6 +225,8 @@ def test_filters_and_skips_are_not_everything():
     kept = certificate.record("shop", "feed", evidence, decision)
     assert outcome(kept, "C6") == {"failed"}
     assert kept["verdict"] == NOT_PROVEN
+    # A plan, which ends here, promises no moment either.
+    assert kept["proven_until"] is None
 
 
 def test_only_what_was_accepted_and_is_there_is_kept():
