@@ -21,6 +21,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.survivors import Evidence
 
+# Nothing sets a clock forward by more: a wrong time zone is less.
+DAY = 86400
+
 
 def listed(evidence: Evidence) -> list[str]:
     """What the verdict on a failover rests on without having been seen."""
@@ -48,6 +51,7 @@ def of_source(evidence: Evidence) -> Iterator[str]:
         yield f"no commit that waited on {source} was ended by KILL after {at}"
     yield from of_fence(evidence)
     yield from of_start(evidence)
+    yield from of_timer(evidence)
     told = last_look.log(evidence)
     if last_look.orderly(evidence):
         return
@@ -99,6 +103,23 @@ def of_clock(evidence: Evidence) -> Iterator[str]:
     source, seconds = source_of(evidence.members).host, slack(evidence) if by_look else 0
     most = f"more than {seconds} s ahead" if seconds else "ahead"
     yield f"the clock of the host of {source} is not {most} of the controller's"
+
+
+def of_timer(evidence: Evidence) -> Iterator[str]:
+    """About the clock that times a wait for an acknowledgement: set forward, it ends the wait
+    early. A host that was asked at the end would have shown it.
+    """
+    look, begin = last_look.look_at_source(evidence), last_look.begin(evidence)
+    source, calm = source_of(evidence.members).host, look.get("calm_at")
+    asked = (evidence.looks.get(source) or {}).get("monotonic") is not None
+    by_beat = "beat" in look and (asked or not look["beat"]["exact"])
+    if by_beat or not calm or begin is None or begin <= survivors.moment_of(look["at"]):
+        return
+    died = last_look.end_of(evidence)[0]
+    seconds = max(0, int(begin - (evidence.now if died is None else died)))
+    if seconds < DAY:
+        by = f"by more than {seconds} s " if seconds else ""
+        yield f"the clock of the host of {source} was not set forward {by}after {since(evidence)}"
 
 
 def of_power(evidence: Evidence) -> Iterator[str]:

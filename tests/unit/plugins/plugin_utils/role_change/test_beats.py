@@ -561,6 +561,26 @@ def test_only_a_proof_says_that_nothing_is_missing_before_the_end():
     assert "before its end" not in first and "The source ended at most 0.0 s later" in first
 
 
+def test_a_clock_that_ends_waits_when_it_is_set_forward_is_said():
+    # A wait for an acknowledgement is timed by the wall clock.
+    words = "the clock of the host of db1 was not set forward by more than 3540 s after 2026-11-18"
+    row = beat("mysql", 99, 60, timeout=3600000)
+    clocks = {"boot": BOOT, "monotonic": MONOTONIC, "wall": NOW, "asked_at": NOW}
+    before = of("mysql", row, exact=False)._replace(host_clock=clocks)
+    assert any(one.startswith(words) for one in judged(before)["assumes"])
+    kept = remnants.look("mysql", timeout="3600000", at=survivors.stamp(NOW - 60))
+    kept["calm_at"] = kept["at"]
+    assert any(one.startswith(words) for one in judged(of("mysql", kept=kept))["assumes"])
+    # Its host was asked after its end, and showed no such jump; or only that clock is there, and it
+    # is said that it is not ahead; or the timeout is days.
+    for seen in (
+        killed(of("mysql", row)),
+        of("mysql", row, exact=False),
+        of("mysql", kept={**kept, "timeout": "604800000"}),
+    ):
+        assert not any("set forward" in one for one in judged(seen)["assumes"])
+
+
 def test_how_far_a_clock_may_be_ahead_is_said():
     seen = of("mysql", beat("mysql", 99, 60, timeout=3600000), exact=False)
     done = judged(seen)
