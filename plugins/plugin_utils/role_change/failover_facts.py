@@ -135,13 +135,14 @@ def fence_seen(run: RunContext) -> Fenced | None:
 
 def hook_ended(run: RunContext) -> float:
     """When those tasks had ended on every host, at the latest: if the source had answered before,
-    every host was read again after that; else this step is the next.
+    every host was read again after that, and the last of these readings is certainly a new one;
+    else this step is the next.
     """
     there = [member.host for member in run.members if run.in_play(member.host)]
     asked = [(run.info_of(host).get("look") or {}).get("asked_at") for host in there]
     after = [moment for moment in asked if moment is not None]
     if run.result_of(FAILOVER_PLAN).get("lives") and after:
-        return min(after)
+        return max(after)
     return time.time()
 
 

@@ -401,7 +401,7 @@ def test_a_source_that_lives_is_ended_by_consent_and_a_hook_and_then_seen_dead(r
     assert kept["fenced"]["dead_at"] == survivors.stamp(remnants.NOW)
 
 
-@pytest.mark.parametrize("lives,ended", [(False, 0.001), (True, -3.999)])
+@pytest.mark.parametrize("lives,ended", [(False, 0.001), (True, -1.999)])
 def test_a_hook_had_ended_before_any_host_was_asked_or_judged_after_it(
     run, monkeypatch, lives, ended
 ):
