@@ -109,14 +109,12 @@ class TaskVars(TypedDict, total=False):
         inventory_hostname: whose task it is.
         hostvars: host -> its variables.
         groups: group -> its hosts.
-        group_names: the groups of this host.
         ansible_play_hosts, ansible_play_hosts_all: those on which no task failed, and all.
     """
 
     inventory_hostname: str
     hostvars: Mapping[str, Mapping[str, object]]
     groups: Mapping[str, Sequence[str]]
-    group_names: Sequence[str]
     ansible_play_hosts: Sequence[str]
     ansible_play_hosts_all: Sequence[str]
     semisync_cluster: str

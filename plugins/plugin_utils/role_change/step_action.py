@@ -17,6 +17,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils import (
 )
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
     failover,
+    first_look,
     rejoin,
     switchover,
 )
@@ -37,9 +38,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.unreachable import R
 DATED = ("look", "freeze")
 # Steps that only read a host: a module of their own does that, which carries less.
 LOOKS = ("look", "reach")
-# The inventory's group of the host that a failover expects to be dead, and for how many seconds it
-# waits for a connection to it. Replicas, slow or not, are waited for as long as in any other run.
-SOURCES, PATIENCE = "semisync_source", 3
+# For how many seconds a failover waits for a connection to the host that it expects to be dead.
+# Replicas, slow or not, are waited for as long as in any other run.
+PATIENCE = 3
 
 
 def do(run: RunContext) -> dict[str, object]:
@@ -56,9 +57,10 @@ def do(run: RunContext) -> dict[str, object]:
     return switchover.STEPS[run.step](switchover.Switchover(run))
 
 
-def expected_dead(operation: str, step: object, variables: TaskVars) -> bool:
+def expected_dead(run: RunContext) -> bool:
     """Whether a step queries a host that the run expects to be unreachable."""
-    return (operation, step) == (FAILOVER, "look") and SOURCES in variables.get("group_names", ())
+    first = (run.options.operation, run.step) == (FAILOVER, "look")
+    return first and first_look.was_source(run)
 
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:
@@ -94,8 +96,6 @@ class RoleChange(Reaching):
         variables: TaskVars = task_vars or {}
         operation = self._task.args.get("operation") or self.OPERATION
         not_meant = rejoin.NOT_MEANT if operation == REJOIN else switchover.NOT_MEANT
-        if expected_dead(operation, self._task.args.get("step"), variables):
-            self.expect_within(PATIENCE)
         try:
             own = self.wanted(variables)
 
@@ -104,7 +104,10 @@ class RoleChange(Reaching):
             ) -> dict[str, object]:
                 return self.on_host(plan, variables, module, **more)
 
-            result.update(do(RunContext(self._task, operation, variables, own, on_host)))
+            context = RunContext(self._task, operation, variables, own, on_host)
+            if expected_dead(context):
+                self.expect_within(PATIENCE)
+            result.update(do(context))
         except (NotMeantError, cluster.HeldError) as error:
             result.update(skipped=True, skip_reason=str(error), **not_meant)
         except cluster.RefusedError as error:

@@ -4,21 +4,32 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import step_action
 
 
+def on_host(host, last, operation="failover", step="look"):
+    return SimpleNamespace(
+        options=SimpleNamespace(operation=operation),
+        step=step,
+        host=host,
+        last_look=lambda: last,
+        task_vars={"groups": {"semisync_source": ["db1"], "semisync_replica": ["db2", "db3"]}},
+    )
+
+
+@pytest.mark.parametrize("last,dead", [(None, "db1"), ({"host": "db2"}, "db2")])
+def test_the_first_look_of_a_failover_waits_less_for_the_source_of_the_last_look(last, dead):
+    found = [
+        host for host in ("db1", "db2", "db3") if step_action.expected_dead(on_host(host, last))
+    ]
+    assert found == [dead]
+
+
 @pytest.mark.parametrize(
-    "operation,step,group,expected",
-    [
-        ("failover", "look", "semisync_source", True),
-        ("failover", "look", "semisync_replica", False),
-        ("failover", "salvage", "semisync_source", False),
-        ("switchover", "look", "semisync_source", False),
-        ("rejoin", "look", "semisync_source", False),
-    ],
+    "operation,step", [("failover", "salvage"), ("switchover", "look"), ("rejoin", "look")]
 )
-def test_only_the_first_look_of_a_failover_expects_its_source_to_be_dead(
-    operation, step, group, expected
-):
-    assert step_action.expected_dead(operation, step, {"group_names": [group]}) is expected
+def test_no_other_step_expects_a_host_to_be_dead(operation, step):
+    assert not step_action.expected_dead(on_host("db1", None, operation, step))
