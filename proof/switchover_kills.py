@@ -20,11 +20,13 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import SEE_ITS_RESULT
-
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
+sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab"), str(PROJECT / ".config/collections")]
 
+
+from ansible_collections.dbre.semisync.plugins.module_utils.role_change.plan import (  # noqa: E402
+    SEE_ITS_RESULT,
+)
 
 import kill_harness  # noqa: E402
 from support.acknowledged import (  # noqa: E402
