@@ -393,7 +393,8 @@ class Cycle:
         ]
         there = bool(gaps) and self.record["verdict"] != REFUSED
         gap, end = max(gaps, default=(0.0, 0.0))
-        if there and self.until:
+        # The clients of a source that lives go on there.
+        if there and self.until and not self.fault.lives:
             self.record["until"] = round(end - gap - moment_of(self.until), 2)
         self.record["without"] = round(gap, 1) if there else None
         self.record["to_first"] = round(end - started, 1) if there else None

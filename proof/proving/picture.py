@@ -1,4 +1,4 @@
-"""The table of faults as a picture for the README: readable on a light page and on a dark one."""
+"""The tables of faults as pictures for the README: readable on a light page and on a dark one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import c
 
 from proving.cycle import REFUSED, lies
 from proving.faults import FAULTS
-from proving.table import grouped, spread, total
+from proving.table import grouped, spread, total, untils
 from proving.verdicts import NEEDLESS
 
 Record = dict[str, Any]
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = PROJECT / "docs" / "images" / "failover.svg"
+WITH_BEATS = PICTURE.with_name("heartbeat.svg")
 WIDTH, LINE, TOP, LEFT = 1120, 20, 64, 16
 # Where each column is; those of numbers end there.
 FAULT, SERVER = LEFT, 410
@@ -65,22 +66,27 @@ def kind_of(number: int, allowed: bool) -> str:
     return "fair" if allowed else "bad"
 
 
-def heads() -> list[str]:
+def heads(usual: bool) -> list[str]:
     upper = [(FAULT, "fault", False), (SERVER, "server", False), (CYCLES, "cycles", True)]
     upper += [
         (CONFIRMED, "confirmed", True),
         (LOST, "lost", True),
         (UNEXPECTED, "unexpected", True),
     ]
-    upper += [(VERDICTS, "certificates", False), (SECONDS, "s without", True)]
+    last, under = "s without", "writes: median, worst"
+    if usual:
+        upper[-1] = (UNEXPECTED, "early", True)
+        last, under = "s proven until", "before the last row"
+    upper += [(VERDICTS, "certificates", False), (SECONDS, last, True)]
     made = [put(across, TOP - 32, words, "ink head", end) for across, words, end in upper]
-    return [*made, put(SECONDS, TOP - 16, "writes: median, worst", "faint", True)]
+    return [*made, put(SECONDS, TOP - 16, under, "faint", True)]
 
 
 def line_of(down: float, version: str, made: list[Record]) -> list[str]:
     """One server's cycles of one fault."""
     fault = FAULTS[made[0]["case"]]
-    lost, unexpected = total(made, "lost"), total(made, "unexpected")
+    lost = total(made, "lost")
+    second = total(made, "early" if fault.usual else "unexpected")
     liars = sum(map(lies, made))
     counts = collections.Counter(SHORT[record["verdict"]] for record in made)
     words = ", ".join(f"{number} {name}" for name, number in counts.most_common())
@@ -90,19 +96,23 @@ def line_of(down: float, version: str, made: list[Record]) -> list[str]:
         put(CYCLES, down, len(made), end=True),
         put(CONFIRMED, down, f"{total(made, 'confirmed'):,}".replace(",", "\u202f"), end=True),
         put(LOST, down, lost, kind_of(lost, made[0]["server"] in fault.may_lose), True),
-        put(UNEXPECTED, down, unexpected, kind_of(unexpected, False), True),
+        put(UNEXPECTED, down, second, kind_of(second, False), True),
         put(VERDICTS, down, words, "bad" if liars else "ink"),
-        put(SECONDS, down, spread(made, "without"), "faint", True),
+        put(SECONDS, down, untils(made) if fault.usual else spread(made, "without"), "faint", True),
     ]
 
 
-def picture(records: list[Record]) -> str:
-    """The SVG; faults that were never made are not in it."""
+def picture(records: list[Record], usual: bool = False) -> str:
+    """The SVG; faults that were never made are not in it.
+
+    Args:
+        usual: whether of the faults with the settings that people have, or of the others.
+    """
     groups: dict[str, list[tuple[str, list[Record]]]] = collections.defaultdict(list)
     for case, version, made in grouped(records):
-        if case in FAULTS and not FAULTS[case].usual:
+        if case in FAULTS and FAULTS[case].usual is usual:
             groups[case].append((version, made))
-    parts, down = heads(), TOP + LINE
+    parts, down = heads(usual), TOP + LINE
     for case, lines in groups.items():
         ends = f'x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{down - 18}" y2="{down - 18}"'
         parts.append(f'<line {ends} class="line"/>')
@@ -117,5 +127,7 @@ def picture(records: list[Record]) -> str:
     return "\n".join([root, style(), box, *parts, "</svg>"]) + "\n"
 
 
-def write(records: list[Record], path: pathlib.Path = PICTURE) -> None:
-    path.write_text(picture(records), encoding="utf-8")
+def write(records: list[Record]) -> None:
+    """Both, for the README."""
+    PICTURE.write_text(picture(records), encoding="utf-8")
+    WITH_BEATS.write_text(picture(records, usual=True), encoding="utf-8")

@@ -287,6 +287,13 @@ def test_the_picture_tells_what_must_not_be_from_what_was_to_be_expected():
     assert ("7", "bad") not in kinds(record(case="phantom", lost=7))
 
 
+def test_faults_with_the_usual_settings_have_a_picture_of_their_own():
+    one = record(case="usual-cut", lost=7, early=1, until=1.5, verdict=certificate.WINDOW)
+    assert "usual" not in picture.picture([one]) and "1.5, 1.5" not in picture.picture([one])
+    made = picture.picture([record(), one], usual=True)
+    assert "1.5, 1.5" in made and ">1 but for a window<" in made and ">12.0, 12.0<" not in made
+
+
 UNJUDGED = {"judged": False, "why": "no answer", "seconds": 9.0}
 
 
@@ -362,6 +369,7 @@ def test_the_committed_cycles_are_whole_and_the_tables_are_theirs():
     assert evidence.RECORDS.read_text(encoding="utf-8") == evidence.text_of(records)
     assert table.document(records) in evidence.DOCUMENT.read_text(encoding="utf-8")
     assert picture.PICTURE.read_text(encoding="utf-8") == picture.picture(records)
+    assert picture.WITH_BEATS.read_text(encoding="utf-8") == picture.picture(records, usual=True)
 
 
 def test_cycles_are_added_to_those_that_are_there(tmp_path):
