@@ -46,7 +46,7 @@ def switched_off(scene: Scene) -> dict[str, Any]:
     off = f"! pgrep -f umid={scene.source.name} && date +%s.%N >{shlex.quote(str(said))}"
     task = {
         "name": "The power switch says that the host is off",
-        "ansible.builtin.command": ["sh", "-c", off],
+        "ansible.builtin.command": {"argv": ["sh", "-c", off]},
         "delegate_to": "localhost",
         "vars": {"ansible_connection": "local", "ansible_become": False},
         "run_once": True,
