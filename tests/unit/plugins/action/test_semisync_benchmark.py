@@ -237,7 +237,7 @@ def test_a_restore_that_is_missing_leaves_its_point_unknown(cluster, restored):
         cluster.hostvars["db1"]["restored"] = restored
     rows = {row["id"]: row for row in cluster.call("db1", "finish")["checkpoints"]}
     assert rows["P8.5"]["outcome"] == "unknown"
-    assert "did not say whether netem is gone" in rows["P8.5"]["reason"]
+    assert "did not report whether netem is gone" in rows["P8.5"]["reason"]
 
 
 def test_a_replica_whose_address_is_not_known_is_not_left_out_of_a_delay(cluster):
