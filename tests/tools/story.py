@@ -39,7 +39,7 @@ HOSTS = ("source", "replica1", "replica2")
 NUMBER, RETRY, PATIENCE, COMMIT = 10, 0.1, 2, 0.01
 BEGUN, ENDED, CAUGHT_UP, AFTERWARDS = 60, 30, 30, 3
 LOOKS = 5
-PROMISE = ("-e", "semisync_promise=lossless")
+ASKED = ("-e", "semisync_promise=lossless", "-e", "semisync_heartbeat_seconds=1")
 PREPARE = (
     "CREATE DATABASE IF NOT EXISTS app; DROP TABLE IF EXISTS app.written; CREATE TABLE app.written"
     " (id BIGINT AUTO_INCREMENT PRIMARY KEY, client INT NOT NULL, number INT NOT NULL)"
@@ -176,7 +176,7 @@ class Story:
         """Run one, and see how long it takes."""
         begin = time.time()
         path = PROJECT / ("site.yml" if name == "site" else f"playbooks/{name}.yml")
-        words = ["ansible-playbook", "-i", str(self.inventory), str(path), *PROMISE, *arguments]
+        words = ["ansible-playbook", "-i", str(self.inventory), str(path), *ASKED, *arguments]
         if subprocess.run(words, cwd=PROJECT, check=False).returncode:
             raise StoryError(f"{name}.yml failed; what it said is above")
         self.moments.update({f"{name} begin": begin, f"{name} end": time.time()})
