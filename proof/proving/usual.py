@@ -11,7 +11,8 @@ import time
 from typing import Any
 
 from proving import looks
-from proving.scene import EVERY, Fault, Scene, nothing
+from proving.scene import EVERY, Attempt, Done, Fault, Scene, nothing
+from support.consents import Consents
 
 BEATS = "important.semisync_heartbeat"
 # Seconds until a source that was started beats, between a death and its failover, and between a
@@ -116,6 +117,23 @@ def throw_away(scene: Scene) -> None:
     scene.cut(scene.source)
 
 
+def with_consents(takeover: Any) -> Any:
+    """It, with whatever the runs before have refused by name accepted."""
+
+    def take_over(scene: Scene, attempt: Attempt) -> Done:
+        given = Consents()
+
+        def consenting(*arguments: str, **more: Any) -> Done:
+            done = attempt(*arguments, *given.arguments, **more)
+            given.hear(done)
+            return done
+
+        done: Done = takeover(scene, consenting)
+        return done
+
+    return take_over
+
+
 def faults(made: dict[str, Fault]) -> dict[str, Fault]:
     """These, and with these settings some of those that there are."""
 
@@ -140,7 +158,8 @@ def faults(made: dict[str, Fault]) -> dict[str, Fault]:
                             **lossy),
         "usual-two": like("two", mostly="close", **lossy),
         "usual-back": like("back", mostly="close", **lossy),
-        "usual-candidate": like("candidate", mostly="close"),
+        "usual-candidate": like("candidate", mostly="close", accept=(),
+                                takeover=with_consents(made["candidate"].takeover)),
         "usual-lossless": like("cut", before=promise, variables=lossless, mostly="proven",
                                words="power cut of the source, which promises lossless"),
         "usual-off": new("semi-sync is switched off by hand 5 s before the source's power cut",
