@@ -116,8 +116,7 @@ def part_from_replicas(scene: Scene) -> None:
     scene.died = time.time()
     # A session that waited in vain returns, and the other session stays.
     scene.source.sql(f"SET GLOBAL max_connections = {MANY}")
-    routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
-    scene.source.shell(" && ".join(routes))
+    scene.black_out()
     scene.gone.append(scene.source)
 
 

@@ -53,6 +53,11 @@ def degrade(scene: Scene) -> None:
     """Both replicas receive nothing any more, and the source goes on alone."""
     for host in scene.machines.replicas:
         stop_receiving(scene, host)
+    until_alone(scene)
+
+
+def until_alone(scene: Scene) -> None:
+    """Wait until the source goes on by itself, and for a while after that."""
     until_status(scene, "OFF")
     time.sleep(ALONE)
 
@@ -126,10 +131,8 @@ def shorten_by_playbook(scene: Scene) -> None:
 def cut_off_and_cut(scene: Scene) -> None:
     """No packet of the source reaches a replica any more; it goes on alone, and loses its power."""
     scene.grow_up()
-    routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
-    scene.source.shell(" && ".join(routes))
-    until_status(scene, "OFF")
-    time.sleep(ALONE)
+    scene.black_out()
+    until_alone(scene)
     scene.cut(scene.source)
 
 

@@ -121,6 +121,11 @@ class Scene:
             eventually(partial(holds, said), said.read_text, BEGUN)
         time.sleep(HELD_BEFORE)
 
+    def black_out(self) -> None:
+        """Let no packet of the source reach a replica any more."""
+        routes = [f"ip route add blackhole {host.address}" for host in self.machines.replicas]
+        self.source.shell(" && ".join(routes))
+
     def grow_up(self) -> None:
         """Until then routers are not told that it is the source, where no other host answers it."""
         time.sleep(max(0.0, self.machines.since + YOUNG - time.monotonic()))

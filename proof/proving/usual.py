@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 import time
 from typing import Any
 
@@ -18,9 +17,6 @@ BEATS = "important.semisync_heartbeat"
 # Seconds until a source that was started beats, between a death and its failover, and between a
 # change of settings and the end.
 BEATEN, LATE, BEFORE = 60, 60, 5
-# Seconds of a source that is cut off: clients that wait for what becomes of their row, and how long
-# it confirms alone. It gives its replicas up by itself.
-MIXED, GIVEN_UP, ALONE = "3,60", 40, 6
 SHORTER = 1000
 
 
@@ -42,10 +38,9 @@ def kept_late(strike: Any) -> Any:
 
 
 def switched_off(scene: Scene) -> dict[str, Any]:
-    """A power switch as the user's hook: it says that the host is off, and when it was asked."""
-    said = scene.machines.folder / "fenced-at"
+    """A power switch as the user's hook: it says that the host is off."""
     # The letter in brackets keeps this command from finding itself.
-    off = f"! pgrep -f [u]mid={scene.source.name} && date +%s.%N >{shlex.quote(str(said))}"
+    off = f"! pgrep -f [u]mid={scene.source.name}"
     task = {
         "name": "The power switch says that the host is off",
         "ansible.builtin.command": {"argv": ["sh", "-c", off]},
@@ -69,25 +64,6 @@ def promise(scene: Scene) -> None:
     assert done.returncode == 0, f"site.yml: {done.stdout[-600:]}"
 
 
-def cut(scene: Scene) -> None:
-    scene.cut(scene.source)
-
-
-def black_out(scene: Scene) -> None:
-    """No packet of the source reaches a replica any more."""
-    scene.grow_up()
-    scene.source.sql(f"SET GLOBAL max_connections = {looks.MANY}")
-    routes = [f"ip route add blackhole {host.address}" for host in scene.machines.replicas]
-    scene.source.shell(" && ".join(routes))
-
-
-def give_up(scene: Scene) -> None:
-    """Wait until the source goes on by itself, and for a while after that."""
-    status = f"SHOW GLOBAL STATUS LIKE '{scene.machines.statuses['status']}'"
-    scene.source.until(status, "OFF", GIVEN_UP)
-    time.sleep(ALONE)
-
-
 def switch_off_and_cut(scene: Scene) -> None:
     scene.source.sql(f"SET GLOBAL {scene.machines.variables['enabled']} = 0")
     time.sleep(BEFORE)
@@ -98,20 +74,20 @@ def shorten_and_cut(scene: Scene) -> None:
     """By hand; then it is cut off, goes on alone, and loses its power."""
     scene.source.sql(f"SET GLOBAL {scene.machines.variables['timeout']} = {SHORTER}")
     time.sleep(BEFORE)
-    black_out(scene)
-    give_up(scene)
-    scene.cut(scene.source)
+    looks.cut_off_and_cut(scene)
 
 
-def part_for_long(scene: Scene) -> None:
-    """Longer than the source waits: it goes on alone, and so do its clients."""
-    scene.died = time.time()
-    black_out(scene)
-    give_up(scene)
-    scene.gone.append(scene.source)
+def until_alone(strike: Any) -> Any:
+    """It, and until the source has gone on by itself for a while."""
+
+    def strike_for_long(scene: Scene) -> None:
+        strike(scene)
+        looks.until_alone(scene)
+
+    return strike_for_long
 
 
-def throw_away(scene: Scene) -> None:
+def cut_before_catching_up(scene: Scene) -> None:
     """The only acknowledger loses what it received, and the source dies before it has it again."""
     looks.lose_relay_log(scene)
     scene.cut(scene.source)
@@ -152,10 +128,11 @@ def faults(made: dict[str, Fault]) -> dict[str, Fault]:
         "usual-fenced": like("cut", variables=switched_off, mostly="proven",
                              words="power cut of the source, failover at once with a power switch"
                              " as the fence"),
-        "usual-cut": like("cut", strike=kept_late(cut), takeover=looks.accepting, mostly="close",
+        "usual-cut": like("cut", strike=kept_late(looks.cut), takeover=looks.accepting,
+                          mostly="close",
                           words="power cut of the source, failover a minute later"),
-        "usual-apart": like("apart-long", strike=part_for_long, patience=MIXED, before=nothing,
-                            **lossy),
+        "usual-apart": like("apart-long", strike=until_alone(made["apart"].strike),
+                            patience=made["apart"].patience, before=nothing, **lossy),
         "usual-two": like("two", mostly="close", **lossy),
         "usual-back": like("back", mostly="close", **lossy),
         "usual-candidate": like("candidate", mostly="close", accept=(),
@@ -167,5 +144,6 @@ def faults(made: dict[str, Fault]) -> dict[str, Fault]:
         "usual-timeout": new("the timeout is made 1 s by hand; the source is cut off, confirms"
                              " alone, and loses its power", shorten_and_cut, **alone),
         "usual-thrown": new("the acknowledger loses its relay log; the source's power cut before it"
-                            " has caught up", throw_away, before=looks.throw_away, **alone),
+                            " has caught up", cut_before_catching_up, before=looks.throw_away,
+                            **alone),
     }  # fmt: skip

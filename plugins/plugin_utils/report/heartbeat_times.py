@@ -91,7 +91,7 @@ def of_rows(beats: KeptBeats | None, known: Mapping[str, str]) -> Iterable[BeatT
         return
     for span in beats["spans"]:
         host = known.get(span["server"], span["server"])
-        words = f"{host} beats: {span['rows']} row{'' if span['rows'] == 1 else 's'}"
+        words = f"{host} beats: {plural(span['rows'], 'row')}"
         yield BeatTime(host, span["begin"], span["end"], BEATS, words)
     for gap in beats["gaps"]:
         host = known.get(gap["server"], gap["server"])

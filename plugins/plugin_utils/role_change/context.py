@@ -157,7 +157,7 @@ READERS = {
     LAST_WORDS: ("plan",),
     INFO: ("option_file", "journal_schema"),
 }
-HOSTS = ("step", "operation", "option_file", "journal_schema", "plan", "password", "tail")
+STEP_OPTIONS = ("step", "operation", "option_file", "journal_schema", "plan", "password", "tail")
 
 
 def options_of(arguments: Mapping[str, object], operation: str) -> Options:

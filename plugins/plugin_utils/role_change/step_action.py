@@ -24,9 +24,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import (
 from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
     CONTROLLERS,
     FAILOVER,
-    HOSTS,
     READERS,
     REJOIN,
+    STEP_OPTIONS,
     SWITCHOVER,
     NotMeantError,
     RunContext,
@@ -65,11 +65,11 @@ def expected_dead(run: RunContext) -> bool:
 
 def arguments_of(module: str, given: Mapping[str, object]) -> dict[str, object]:
     """What a module gets of a task's options and of what is added to them."""
-    takes = READERS.get(module, HOSTS)
+    takes = READERS.get(module, STEP_OPTIONS)
     return {
         name: value
         for name, value in given.items()
-        if name not in CONTROLLERS and (name in takes or name not in HOSTS)
+        if name not in CONTROLLERS and (name in takes or name not in STEP_OPTIONS)
     }
 
 

@@ -282,11 +282,11 @@ def test_a_module_gets_the_options_that_it_has(name):
         f"ansible_collections.dbre.semisync.plugins.modules.{name[14:]}"
     )
     has = set(yaml.safe_load(module.DOCUMENTATION)["options"])
-    given = {**dict.fromkeys(context.HOSTS), "info_from": "x", "login_user": "root"}
+    given = {**dict.fromkeys(context.STEP_OPTIONS), "info_from": "x", "login_user": "root"}
     gets = set(step_action.arguments_of(name, given))
     assert gets <= has | {"login_user"} and "login_user" in gets
     # What only another module has is not given, and what this one needs is.
-    assert has & set(context.HOSTS) <= gets
+    assert has & set(context.STEP_OPTIONS) <= gets
 
 
 def test_the_source_s_log_is_where_the_last_look_saw_it():
