@@ -11,8 +11,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.answer import answer_layout
 from ansible_collections.dbre.semisync.plugins.module_utils.host import (
     files,
-    process,
     server_files,
+    server_options,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import ack_wait
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.state import read_once
@@ -44,7 +44,7 @@ def with_host_facts(module: AnsibleModule, info: State, measure_backlog: bool) -
     # After the state, with its GTIDs: see there.
     measured = ack_wait.read_ack_wait(module, info)
     applies = backlog_of(module) if measure_backlog and info["channel"] else None
-    on_host = process.server_on_host(
+    on_host = server_options.server_on_host(
         module,
         variables,
         params["option_file"],

@@ -19,7 +19,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.binlog import (
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.log_files import LogFiles
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.logged_gtids import History
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog.printing import Part, printed
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import server_options
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import lost_power, offline_server
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import gtids
 from ansible_collections.dbre.semisync.plugins.module_utils.replication.gtid_type import Gtids
@@ -114,7 +114,7 @@ def offline_facts(
     module: AnsibleModule, plan: FormerLookPlan, there: offline_server.OfflineServer
 ) -> FormerLook:
     """Facts about a server that does not run, apart from its log."""
-    options = process.read_options(module, there.server, plan.option_file or None)
+    options = server_options.read_options(module, there.server, plan.option_file or None)
     kind = gtids.kind_of(plan.engine)
     return {
         "unit": there.unit,

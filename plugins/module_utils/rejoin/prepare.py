@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ansible_collections.dbre.semisync.plugins.module_utils.binlog import log_access
-from ansible_collections.dbre.semisync.plugins.module_utils.host import command, process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import command, server_options
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 from ansible_collections.dbre.semisync.plugins.module_utils.host.unit_exit import service_name
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import offline_server
@@ -172,7 +172,7 @@ def hold(module: AnsibleModule, plan: HoldPlan) -> dict[str, object]:
         there = offline_server.find(module, plan.units, plan.program)
         if log_access.running(there.files()):
             module.fail_json(msg="its server is running by now: nothing is written there")
-        ours = process.read_options(module, there.server, plan.option_file or None)
+        ours = server_options.read_options(module, there.server, plan.option_file or None)
         if module.check_mode:
             return {"changed": True, "fence": ""}
         path = read_only_dropin.put(

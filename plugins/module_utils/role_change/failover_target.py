@@ -12,7 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import process, server_options
 from ansible_collections.dbre.semisync.plugins.module_utils.replication import (
     journal,
     journal_writing,
@@ -95,7 +95,7 @@ class FailoverTarget(Participant):
         """The path and the kind of the collection's lines on this host."""
         if self.lines_at is None:
             server = process.running(self.monitor.variables())
-            place = process.our_place(self.module, server, self.plan.option_file or None)
+            place = server_options.our_place(self.module, server, self.plan.option_file or None)
             self.lines_at = (place.path, place.kind)
         return self.lines_at
 

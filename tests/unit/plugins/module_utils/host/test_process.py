@@ -7,7 +7,11 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import option_files, process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+    option_files,
+    process,
+    server_options,
+)
 
 # /proc/PID/cgroup of a server in a container, under the hybrid hierarchy and under cgroup v2.
 HYBRID = """9:name=systemd:/docker/4bc2ef558ff913f6
@@ -57,7 +61,7 @@ def test_the_unit_is_read_from_the_process_itself(cgroup, unit):
     ],
 )
 def test_a_reader_of_option_files_is_given_the_servers_own_choice(cmdline, arguments):
-    assert process.defaults_arguments(cmdline) == arguments
+    assert server_options.defaults_arguments(cmdline) == arguments
 
 
 @pytest.fixture
@@ -144,7 +148,7 @@ def test_another_servers_program_on_the_path_is_not_taken_for_the_running_one(tm
     _dummy, module = files(tmp_path, "[mysqld]\n")
     module.programs["mysqld"] = "/usr/sbin/mysqld"
     variables = {"pid_file": "db1.pid", "datadir": str(tmp_path), "basedir": "/gone"}
-    read = process.server_on_host(module, variables)
+    read = server_options.server_on_host(module, variables)
     assert (read["pid"], read["program"]) == (os.getpid(), None)
     assert "/gone/bin/mysqld" in read["option_files"]["unknown"]
     assert read["option_files"]["options"] == {}
@@ -154,7 +158,9 @@ def test_another_servers_program_on_the_path_is_not_taken_for_the_running_one(tm
 def test_a_server_whose_process_is_not_seen_has_unknown_options(tmp_path):
     _dummy, module = files(tmp_path, "[mysqld]\n")
     module.programs["mysqld"] = "/usr/sbin/mysqld"
-    read = process.server_on_host(module, {"pid_file": "/run/db1.pid", "datadir": "/nowhere"})
+    read = server_options.server_on_host(
+        module, {"pid_file": "/run/db1.pid", "datadir": "/nowhere"}
+    )
     assert read["pid"] is None and read["unit"] is None
     assert "/run/db1.pid" in read["option_files"]["unknown"]
 
@@ -171,7 +177,7 @@ def test_tools_lie_beside_the_server_before_they_lie_on_the_path(tarball):
 
 @pytest.mark.parametrize("name", ["report_password", "init_connect", "ssl_key", "user", "password"])
 def test_options_that_may_hold_secrets_do_not_leave_the_host(name):
-    assert not process.wanted(name)
+    assert not server_options.wanted(name)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +194,7 @@ def test_options_that_may_hold_secrets_do_not_leave_the_host(name):
     ],
 )
 def test_options_that_are_compared_do(name):
-    assert process.wanted(name)
+    assert server_options.wanted(name)
 
 
 class Module:
@@ -246,7 +252,7 @@ def files(tmp_path, text, name="my.cnf"):
 
 def test_options_come_from_the_servers_own_reader(tmp_path):
     path, module = files(tmp_path, "[mysqld]\n")
-    found = process.read_options(module, server("--defaults-group-suffix=@one"))
+    found = server_options.read_options(module, server("--defaults-group-suffix=@one"))
     assert found["options"] == {"server_id": "7"}
     assert found["reader"] == "/usr/sbin/mysqld --defaults-group-suffix=@one --print-defaults"
     assert (found["kind"], found["path"], found["exists"], found["ours"]) == (
@@ -262,16 +268,16 @@ def test_our_block_is_found_in_the_users_file(tmp_path):
         tmp_path,
         "[mysqld]\nport = 1\n# BEGIN dbre.semisync\n[mysqld]\na = 1\n# END dbre.semisync\n",
     )
-    assert process.read_options(module, server())["ours"] == "[mysqld]\na = 1\n"
+    assert server_options.read_options(module, server())["ours"] == "[mysqld]\na = 1\n"
 
 
 def test_our_drop_in_is_found_in_the_include_directory(tmp_path):
     (tmp_path / "my.cnf.d").mkdir()
     _dummy, module = files(tmp_path, f"[client-server]\n!includedir {tmp_path}/my.cnf.d\n")
-    found = process.read_options(module, server())
+    found = server_options.read_options(module, server())
     assert (found["kind"], found["exists"], found["ours"]) == ("drop-in", False, None)
     (tmp_path / "my.cnf.d" / option_files.DROP_IN).write_text("[mysqld]\n")
-    found = process.read_options(module, server())
+    found = server_options.read_options(module, server())
     assert (found["path"], found["exists"], found["ours"]) == (
         str(tmp_path / "my.cnf.d" / option_files.DROP_IN),
         True,
@@ -281,7 +287,7 @@ def test_our_drop_in_is_found_in_the_include_directory(tmp_path):
 
 def test_a_server_started_with_one_file_gets_its_lines_there(tmp_path):
     path, module = files(tmp_path, "[mysqld]\n", "own.cnf")
-    found = process.read_options(module, server(f"--defaults-file={path}"))
+    found = server_options.read_options(module, server(f"--defaults-file={path}"))
     assert (found["kind"], found["path"]) == ("block", str(path))
     assert not [argv for argv in module.ran if argv[-1] == "--help"]
 
@@ -291,7 +297,7 @@ def test_files_that_include_each_other_are_read_once(tmp_path):
     path, module = files(
         tmp_path, f"!include {tmp_path}/extra.cnf\n!include {tmp_path}/missing.cnf\n"
     )
-    found = process.find_place(module, [], [], {})
+    found = server_options.find_place(module, [], [], {})
     assert found == {"kind": "block", "path": str(path)}
 
 
@@ -302,7 +308,7 @@ def test_the_running_program_reads_the_option_files(tmp_path, proc, tarball):
     (tmp_path / "db1.pid").write_text(str(os.getpid()))
     proc[os.getpid()] = ([path, "--basedir=/usr/local/mysql", "--server-id", "9"], None)
     variables = {"pid_file": "db1.pid", "datadir": str(tmp_path), "basedir": str(basedir)}
-    read = process.server_on_host(module, variables)
+    read = server_options.server_on_host(module, variables)
     assert (read["pid"], read["program"]) == (os.getpid(), path)
     assert read["option_files"]["options"] == {"server_id": "7"}
     assert read["option_files"]["command_line"] == {"server_id": "9"}
@@ -321,7 +327,7 @@ def test_a_file_of_the_users_choice(tmp_path, name, text, kind, ours):
     _dummy, module = files(tmp_path, "[mysqld]\n")
     if text is not None:
         (tmp_path / name).write_text(text)
-    found = process.read_options(module, server(), str(tmp_path / name))
+    found = server_options.read_options(module, server(), str(tmp_path / name))
     assert (found["kind"], found["path"], found["ours"]) == (kind, str(tmp_path / name), ours)
 
 
@@ -329,7 +335,7 @@ def test_a_file_of_the_users_choice_that_we_made_stays_ours(tmp_path):
     _dummy, module = files(tmp_path, "[mysqld]\n")
     written = option_files.HEADER + "[mysqld]\nserver_id = 7\n"
     (tmp_path / "mine.cnf").write_text(written)
-    found = process.read_options(module, server(), str(tmp_path / "mine.cnf"))
+    found = server_options.read_options(module, server(), str(tmp_path / "mine.cnf"))
     assert (found["kind"], found["ours"]) == ("drop-in", written)
 
 
@@ -344,7 +350,7 @@ def test_a_file_of_the_users_choice_that_we_made_stays_ours(tmp_path):
 def test_options_are_unknown_where_their_reader_fails(tmp_path, answer, said):
     _dummy, module = files(tmp_path, "[mysqld]\n")
     module.printed[1] = ("--print-defaults", answer)
-    read = process.read_options(module, server())
+    read = server_options.read_options(module, server())
     assert "/usr/sbin/mysqld --print-defaults" in read["unknown"] and said in read["unknown"]
     assert read["options"] == {}
 
@@ -355,9 +361,9 @@ def test_options_are_unknown_where_a_file_is_closed_to_us(tmp_path, monkeypatch)
     def refuse(name):
         raise PermissionError(13, "Permission denied", name)
 
-    monkeypatch.setattr(process, "read_text", refuse)
-    monkeypatch.setattr(process, "readers_environment", lambda pid: {})
-    assert process.read_options(module, server())["unknown"] == (
+    monkeypatch.setattr(server_options, "read_text", refuse)
+    monkeypatch.setattr(server_options, "readers_environment", lambda pid: {})
+    assert server_options.read_options(module, server())["unknown"] == (
         f"{path} cannot be read: Permission denied"
     )
 
@@ -365,6 +371,6 @@ def test_options_are_unknown_where_a_file_is_closed_to_us(tmp_path, monkeypatch)
 def test_the_reader_is_given_what_the_servers_environment_chooses(tmp_path, monkeypatch):
     _dummy, module = files(tmp_path, "[mysqld]\n")
     text = "HOME=/root\0MYSQL_HOME=/srv/one\0MYSQL_GROUP_SUFFIX=@one\0"
-    monkeypatch.setattr(process, "read_text", lambda name: text)
-    assert process.read_options(module, server())["group"] == "mysqld@one"
+    monkeypatch.setattr(server_options, "read_text", lambda name: text)
+    assert server_options.read_options(module, server())["group"] == "mysqld@one"
     assert module.environment == {"MYSQL_HOME": "/srv/one", "MYSQL_GROUP_SUFFIX": "@one"}

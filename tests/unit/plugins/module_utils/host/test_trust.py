@@ -10,7 +10,11 @@ import subprocess
 import tempfile
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process, trust
+from ansible_collections.dbre.semisync.plugins.module_utils.host import (
+    process,
+    server_options,
+    trust,
+)
 from ansible_collections.dbre.semisync.plugins.module_utils.host.clock import wait_until
 
 MYSQL = 54321
@@ -131,7 +135,7 @@ def test_a_process_that_the_server_user_names_runs_nothing_as_root(place):
             stream.write(str(sleeper.pid))
         assert wait_until(lambda: process.command_line(sleeper.pid)[:1] == [planted], 30, 0.05)
         variables = {"pid_file": f"{home}/pid", "datadir": home, "basedir": home}
-        process.server_on_host(Module(), variables)
+        server_options.server_on_host(Module(), variables)
     finally:
         sleeper.kill()
         sleeper.wait()
@@ -141,7 +145,7 @@ def test_a_process_that_the_server_user_names_runs_nothing_as_root(place):
 
 def options_of(place, *arguments, option_file=None):
     server = process.Running(None, ["mysqld", *arguments], None, [], "")
-    return process.read_options(Module(), server, option_file)
+    return server_options.read_options(Module(), server, option_file)
 
 
 def test_a_file_that_no_server_reads_is_not_written_because_a_process_names_it(place):

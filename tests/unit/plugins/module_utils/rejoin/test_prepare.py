@@ -12,7 +12,7 @@ import subprocess
 import types
 
 import pytest
-from ansible_collections.dbre.semisync.plugins.module_utils.host import process
+from ansible_collections.dbre.semisync.plugins.module_utils.host import process, server_options
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import offline_server, prepare
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import read_only_dropin
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import OptionFile
@@ -117,7 +117,7 @@ def fixture_dead(tmp_path, datadir, monkeypatch):
     there = offline_server.OfflineServer("mysql", running, options)
     monkeypatch.setattr(offline_server, "find", lambda *_words: there)
     ours = {"path": str(tmp_path / "zz-dbre-semisync.cnf"), "kind": "drop-in", "group": "mysqld"}
-    monkeypatch.setattr(process, "read_options", lambda *_words: ours)
+    monkeypatch.setattr(server_options, "read_options", lambda *_words: ours)
     return HoldPlan(False, ["mysql"], "/usr/sbin/mysqld", "")
 
 
@@ -127,7 +127,9 @@ def test_a_dead_source_starts_read_only_whoever_starts_it(dead, tmp_path):
     assert done == {"changed": True, "fence": str(tmp_path / "zz-dbre-semisync-switchover.cnf")}
     assert "[mysqld]\nread_only = ON\n" in text and "rejoin.yml" in text
     assert set(read_only_dropin.CLOSED) <= set(text.splitlines())
-    assert prepare.unfence(Module(), OptionFile(**process.read_options(None))) == {"changed": True}
+    assert prepare.unfence(Module(), OptionFile(**server_options.read_options(None))) == {
+        "changed": True
+    }
     assert not (tmp_path / "zz-dbre-semisync-switchover.cnf").exists()
 
 
