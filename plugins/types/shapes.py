@@ -216,7 +216,7 @@ class LeftBehind(TypedDict):
 
 
 class OptionFiles(TypedDict):
-    """What the option files and the command line say, and our part in them (host/server_options.py)."""
+    """What the option files and the command line say, and our part (host/server_options.py)."""
 
     reader: str | None
     unknown: str
