@@ -291,3 +291,11 @@ def test_a_failover_gives_up_a_host_that_loses_its_power_meanwhile() -> None:
     (block,) = load(PROJECT / "roles/failover/tasks/main.yml")
     assert "semisync_run" in block["vars"]["ansible_control_path"], "connections of its own"
     assert "ServerAliveInterval" in block["vars"]["ansible_ssh_extra_args"]
+
+
+def test_a_run_with_nothing_to_do_loads_only_the_role_that_reads() -> None:
+    """Ansible loads an imported role, and what it imports, even if the play ends before it."""
+    parts = ("apply", "baseline")
+    tasks = [one for part in parts for one in mappings(load(PLAYBOOKS / "parts" / f"{part}.yml"))]
+    imported = [one["name"] for task in tasks if (one := task.get(ROLE_ACTIONS[1]))]
+    assert imported == ["dbre.semisync.preflight"]
