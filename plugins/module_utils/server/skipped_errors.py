@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ansible_collections.dbre.semisync.plugins.module_utils.server.values import canonical_value
 
 VARIABLES = ("slave_skip_errors", "replica_skip_errors", "slave_exec_mode", "replica_exec_mode")
@@ -14,3 +16,11 @@ COUNTERS = ("sql_slave_skip_counter", "sql_replica_skip_counter")
 def passes_over(value: int | str | None) -> bool:
     """Whether one of these variables lets it; one that the server does not have does not."""
     return value is not None and canonical_value(value) not in ("0", "", "strict")
+
+
+def that_let_it(variables: Mapping[str, int | str | None]) -> list[str]:
+    """The variables that let it. MySQL from 8.0.26 on has each by two names, of which this has the
+    new one.
+    """
+    let = [name for name, value in variables.items() if passes_over(value)]
+    return [name for name in let if name.replace("slave", "replica") not in {*let} - {name}]

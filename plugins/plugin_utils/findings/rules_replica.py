@@ -22,11 +22,9 @@ def off(value: str | None) -> bool:
 
 
 def skipping_findings(member: Member) -> list[Finding]:
-    said = [
-        f"{name} is {member.facts['variables'][name]}"
-        for name in skipped_errors.VARIABLES
-        if skipped_errors.passes_over(member.facts["variables"].get(name))
-    ]
+    known = member.facts["variables"]
+    asked = {name: known.get(name) for name in skipped_errors.VARIABLES}
+    said = [f"{name} is {known[name]}" for name in skipped_errors.that_let_it(asked)]
     return [finding("applier_skips", member, ", ".join(said))] if said else []
 
 

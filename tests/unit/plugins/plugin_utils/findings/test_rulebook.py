@@ -233,6 +233,13 @@ def test_what_endangers_a_replica(engine, kind, severity, change):
     assert its[kind] == (severity, "db2") and set(its) - {kind} <= {"restart_changes_it"}
 
 
+def test_a_variable_that_has_two_names_is_told_once():
+    members = samples.pair("mysql")
+    both = {"slave_skip_errors": "1062", "replica_skip_errors": "1062"}
+    members[1].info["variables"].update(both, slave_exec_mode="STRICT", replica_exec_mode="STRICT")
+    assert found(members)["applier_skips"]["evidence"] == "replica_skip_errors is 1062"
+
+
 def wait_point(info):
     semisync(info, "source", wait_point="AFTER_COMMIT")
     names = info["names"]["source"]["variables"]
