@@ -71,6 +71,7 @@ TABLE = {
         "If this server comes back after a failover, it takes writes beside the new source until"
         " the split brain is noticed.",
         SERVER_VARIABLES,
-        "Run site.yml, which writes read_only = ON into the option file of every lossless member.",
+        "Run site.yml, which writes read_only = ON into its option file on every lossless member."
+        " If another option file sets read_only to OFF after that, remove the line there.",
     ),
 }

@@ -106,8 +106,9 @@ TABLE = {
         " can write although read_only is ON.",
         EVENTS,
         "If the event is the source's, run on the replica: SET SESSION sql_log_bin = 0; ALTER"
-        " DEFINER = ... EVENT ... DISABLE ON SLAVE, with its present definer. rejoin.yml and"
-        " switchover.yml do this when they turn a server into a replica.",
+        " DEFINER = ... EVENT ... DISABLE ON SLAVE (from MySQL 8.2 on DISABLE ON REPLICA), with its"
+        " present definer. rejoin.yml and switchover.yml do this when they turn a server into a"
+        " replica.",
         severities="critical; warning while `event_scheduler` is not ON or `super_read_only` is ON",
     ),
 }
