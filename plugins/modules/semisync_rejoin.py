@@ -196,6 +196,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import (
     former_facts,
     prepare,
+    read_only_start,
     replay,
 )
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change.look_plan import PlanError
@@ -247,7 +248,7 @@ def main() -> None:
         rejoin_step(module, module.params["plan"] or {})
     except PlanError as error:
         module.fail_json(msg=f"what this host was given to do is not understood: {error}")
-    except (*replay.ERRORS, prepare.ReadyError, OSError) as error:
+    except (*replay.ERRORS, read_only_start.ReadyError, OSError) as error:
         module.fail_json(msg=str(error))
 
 
@@ -264,9 +265,9 @@ def rejoin_step(module: AnsibleModule, given: Mapping[str, object]) -> None:
     step = module.params["step"]
     if step == "hold" and given.get("opened"):
         opened = OpenedPlan.from_dict(given)
-        module.exit_json(**prepare.unfence(module, opened.option_file))
+        module.exit_json(**read_only_start.remove_option_file(module, opened.option_file))
     if step == "hold":
-        module.exit_json(**prepare.hold(module, HoldPlan.from_dict(given)))
+        module.exit_json(**read_only_start.hold(module, HoldPlan.from_dict(given)))
     login.require_driver(module)
     if step == "look" and given.get("part") == "source":
         RejoinLookPlan.from_dict(given)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare, read_only_start
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     lock_holder,
     locks,
@@ -101,7 +101,7 @@ def unfenced_first() -> None:
     close = prepare.close
 
     def closed(module: Any, plan: Any) -> Any:
-        prepare.unfence(module, plan.option_file)
+        read_only_start.remove_option_file(module, plan.option_file)
         return close(module, plan)
 
     put(prepare, "close", closed)

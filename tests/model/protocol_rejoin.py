@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare
+from ansible_collections.dbre.semisync.plugins.module_utils.rejoin import prepare, read_only_start
 from ansible_collections.dbre.semisync.plugins.module_utils.role_change import (
     read_only_dropin,
     role_statements,
@@ -47,7 +47,7 @@ class Ready:
         self.host = host
 
     def fail_json(self, msg: str) -> None:
-        raise prepare.ReadyError(msg)
+        raise read_only_start.ReadyError(msg)
 
 
 class Sequence(Run):
@@ -68,7 +68,7 @@ class Sequence(Run):
         try:
             steps(self.connect)
             self.results["rejoin"] = "done"
-        except (ServerError, prepare.ReadyError) as error:
+        except (ServerError, read_only_start.ReadyError) as error:
             self.results["rejoin"] = f"failed: {error}"
 
 
@@ -177,7 +177,7 @@ class Rejoin:
             module: Any = Ready(self.host)
             finishing = self.host not in away(self.world)
             if not finishing:
-                read_only_dropin.put(self.host, "drop-in", "mysqld", prepare.WORDS)
+                read_only_dropin.put(self.host, "drop-in", "mysqld", read_only_start.WORDS)
                 prepare.close(module, plan)
             assert self.judge(to).verdict == errant.CLEAN
             connection: Any = connect(self.host)
@@ -187,7 +187,7 @@ class Rejoin:
             connection.rows(role_statements.side_statement(NAMES, REPLICA, True))
             for statement, arguments in role_statements.redirect_steps(NAMES, to, 3306):
                 connection.rows(statement, arguments)
-            prepare.unfence(module, option_file)
+            read_only_start.remove_option_file(module, option_file)
             back: Any = connect(to)
             prepare.record(module, RejoinRecordPlan(entry, SCHEMA), back, NAMES)
 
