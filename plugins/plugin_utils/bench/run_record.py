@@ -84,7 +84,7 @@ def suite_of_run(
     suite: Suite,
     profile: str,
 ) -> SuiteOfRun:
-    """What is stored of a suite besides its cells."""
+    """What a stored run has of its suite besides the cells."""
     kept: SuiteOfRun = {
         "id": suite_id,
         "title": suite["title"],
@@ -148,8 +148,8 @@ def former_file_names(suite_id: str) -> list[str]:
 
 
 def unfinished(folder: str, fresh: Benchmark) -> tuple[str | None, Benchmark | None]:
-    """(run's name, what is kept) of the newest run of this suite, if it was interrupted; (None,
-    None) otherwise.
+    """(name, stored run) of the newest run of this suite, if it was interrupted and had the same
+    cells, hosts and repetitions; (None, None) otherwise.
 
     Args:
         folder: of the cluster.
@@ -182,7 +182,7 @@ def unfinished(folder: str, fresh: Benchmark) -> tuple[str | None, Benchmark | N
 
 
 def resume(fresh: Benchmark, known: Benchmark) -> Benchmark:
-    """The interrupted run, as it is resumed.
+    """The interrupted run with its measurements, to be resumed.
 
     Args:
         fresh: begin() of the suite as it is now.
@@ -206,7 +206,7 @@ def remove_former(path: str, suite_id: str) -> None:
 
 
 def done(result: Benchmark) -> set[tuple[str, int]]:
-    """(cell's id, repetition) of each stored run; one that does not count is repeated."""
+    """(cell's id, repetition) of each stored run that counts; the others are repeated."""
     return {
         (cell["id"], entry["number"])
         for cell in result["cells"]
@@ -231,7 +231,7 @@ def add(
 
     Args:
         run: an entry of semisync_load's runs.
-        seconds: that it took with everything around it.
+        seconds: how long it took, with preparation and cleanup.
     """
     cell = cell_of(result, cell_id)
     entry: Repetition = {
@@ -252,7 +252,7 @@ def spoil(
     number: int,
     reason: str,
 ) -> Benchmark:
-    """A run that was kept does not count after all: it keeps no figure."""
+    """Remove the figures of a stored run that, for this reason, does not count after all."""
     for entry in cell_of(result, cell_id)["repetitions"]:
         if entry["number"] == number and entry["valid"]:
             invalidate(entry, reason)
@@ -275,7 +275,7 @@ def invalidate(run: LoadRun | Repetition, reason: str) -> None:
 
 
 def not_counting(run: LoadRun, reason: str) -> LoadRun:
-    """A run without its figures, and why it does not count."""
+    """A copy of a run without its figures, and with the reason why it does not count."""
     copied = run.copy()
     invalidate(copied, reason)
     return copied
@@ -302,7 +302,7 @@ def lapsed_run(
     hosts: list[str],
     seconds: int,
 ) -> LoadRun:
-    """A run that does not count, because hosts rolled its settings back meanwhile."""
+    """A run that does not count, because hosts rolled back its settings meanwhile."""
     return not_counting(
         run,
         f"no sign of life from this controller reached {', '.join(hosts)} for {seconds} s, so the"
@@ -315,8 +315,8 @@ def with_known_trip(
     result: Benchmark,
     cell: Cell,
 ) -> LoadRun:
-    """A client host's run with the round trip that the source measured; it does not count if that
-    does not show the delay.
+    """A client host's run with the round trip that the source measured. It does not count if the
+    round trip does not show the delay.
     """
     run = run.copy()
     run["rtt_ms"] = known_trip(result, cell)
@@ -326,8 +326,8 @@ def with_known_trip(
 
 
 def known_trip(result: Benchmark, cell: Cell) -> float | None:
-    """The round trip that was measured on the source when the delay was set, in milliseconds; None
-    if it was not. A client host's own would be another.
+    """The round trip in milliseconds that the source measured when the delay was set; None if it
+    did not. The client host's own round trip is a different one.
     """
     environment = result["environment"]
     trips = list(environment["rtt_ms"].values())
@@ -386,7 +386,7 @@ def line(
 
 
 def finish(result: Benchmark, moment: datetime.datetime) -> Benchmark:
-    """Close the run: add to each published figure the one that was measured here."""
+    """Close the run, and add the measured figure to each published one."""
     result["complete"], result["ended"] = True, results.stamp(moment)
     analysis.analyse(result)
     cells = {cell["id"]: cell for cell in result["cells"]}

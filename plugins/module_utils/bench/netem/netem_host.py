@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""netem's input and output: everything that it reads from a host and runs on it."""
+"""The host of the module netem: everything that is read from it and run on it."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import (
 
 # What systemd shows of a timer.
 DESCRIPTION = "Rollback of the delay that dbre.semisync.netem added"
-# Seconds that a rollback which is just running gets to end.
+# How long a rollback that is already running may take.
 ROLLBACK_SECONDS = 20
 
 
 @contextlib.contextmanager
 def refusals() -> Iterator[None]:
-    """What the timer and ping do not do is a refusal of the module's."""
+    """Turn the errors of the timer and of ping into refusals of the module."""
     try:
         yield
     except (PingError, TimerError) as error:
@@ -118,13 +118,13 @@ class NetemHost:
         words: Sequence[str],
         said: str,
     ) -> str:
-        """A command that failed, as text."""
+        """Why a command failed, as text."""
         return explain_failure(list(words), said, text_if_any("/etc/os-release"), os.uname()[2])
 
-    # What is there.
+    # Reading the network.
 
     def read(self) -> NetState:
-        """What the host has."""
+        """The devices, qdiscs and filters of the host."""
         state: NetState = {
             "qdiscs": [tc_output.settled(qdisc) for qdisc in self.qdiscs()],
             "ifb": None,
@@ -151,21 +151,21 @@ class NetemHost:
         return state
 
     def links(self) -> dict[str, Link]:
-        """All devices by name. Their kind tells the module's own from another of that name."""
+        """All devices by name. The kind shows whether a device of the module's name is its own."""
         output = self.output("ip", "-json", "-details", "link")
         listed: list[Link] = tc_output.parse_json(output)
         return {link["ifname"]: link for link in listed}
 
     def filters(self, device: str, *place: str) -> list[Filter]:
-        """The filters of a device at a place, in tc's words."""
+        """The filters of a device at a place, as tc prints them."""
         return tc_output.parse_filters(self.output("tc", "filter", "show", "dev", device, *place))
 
     def qdiscs(self, *options: str) -> list[Qdisc]:
-        """All qdiscs, as tc tells them."""
+        """All qdiscs, as tc prints them."""
         return tc_output.parse_json(self.output("tc", "-json", *options, "qdisc", "show"))
 
     def counters(self) -> Counters:
-        """Packets that our netem dropped since it was added, and those it holds."""
+        """How many packets our netem has dropped since it was added, and how many it holds."""
         ours = our_netem({"qdiscs": self.qdiscs("-statistics")})
         return {
             "dropped": sum(qdisc.get("drops", 0) for qdisc in ours),
@@ -221,14 +221,14 @@ class NetemHost:
         speeds = []
         for device in devices:
             text = text_if_any(f"/sys/class/net/{device}/speed").strip()
-            # The file says -1, or cannot be read, where the driver does not know.
+            # The file has -1, or cannot be read, if the driver does not know the speed.
             speeds.append(
                 (int(text) * 10**6 if text.isdigit() and int(text) else None, links[device]["mtu"])
             )
         return speeds
 
     def missing(self) -> set[str]:
-        """What the kernel surely lacks besides netem: found out without loading anything.
+        """What the kernel certainly lacks besides netem; nothing is loaded to find out.
 
         Raises:
             RefusedError: it has no netem.
@@ -260,12 +260,12 @@ class NetemHost:
 
     def clients(self) -> dict[str | None, str]:
         """Where the connection that the module was started over comes from: address -> how that is
-        known.
+        known. Several, if it can be any of them.
         """
         address = safeguards.client(os.environ)
         if address:
             return {address: "SSH_CONNECTION"}
-        # sudo takes the variable away, the processes above still have it.
+        # sudo removes the variable; the parent processes still have it.
         pid, servers = os.getppid(), []
         while pid > 0:
             address = safeguards.client(
@@ -277,8 +277,7 @@ class NetemHost:
                 servers.append(pid)
             stat = text_if_any(f"/proc/{pid}/stat")
             pid = safeguards.parent(stat) if stat else 0
-        # A task that was put into the background has no parents left to ask: then any connection
-        # may be the one.
+        # A task in the background has lost its parents: it may be any connection of sshd.
         servers = servers or [
             int(name)
             for name in os.listdir("/proc")
@@ -299,7 +298,7 @@ class NetemHost:
         count: int,
         wanted: Delay,
     ) -> dict[str, Trip]:
-        """Each peer's round trips: see round_trips(). `wanted` is the delay that may be there."""
+        """Each peer's round trips: see round_trips(). `wanted` is the delay that may be active."""
         with refusals():
             return round_trips(
                 self.module,
@@ -308,11 +307,11 @@ class NetemHost:
                 safeguards.drain_seconds(wanted["delay_ms"], wanted["jitter_ms"]) + 1,
             )
 
-    # What it takes, and the timer.
+    # Requirements, and the timer that removes a delay.
 
     def require_timer(self) -> None:
         """Refuse if a delay could not be removed automatically."""
-        # A sleeping process could be killed unseen, and then nothing would ever end the delay.
+        # A sleeping process could be killed unnoticed, and then nothing would remove the delay.
         if not systemd_runs():
             raise RefusedError(
                 "systemd does not run on this host; without its timer, a delay would stay if this"
@@ -341,7 +340,7 @@ class NetemHost:
         wanted: Delay,
         states: list[NetState],
     ) -> str:
-        """Start a timer that takes off whatever these states have of ours, then stop older ones.
+        """Start a timer that removes what these states have of this module, then stop older ones.
 
         Returns:
             the timer's name, without suffix.
@@ -366,7 +365,7 @@ class NetemHost:
             self.timer.disarm()
 
     def await_rollback(self) -> None:
-        """Wait for a rollback that is just running: it would take off what comes now.
+        """Wait until a running rollback has ended: it would remove what is added now.
 
         Raises:
             RefusedError: it does not end.
@@ -377,14 +376,14 @@ class NetemHost:
         if running:
             raise RefusedError(explain_rollback(running, ROLLBACK_SECONDS))
 
-    # Changing it.
+    # Changing the network.
 
     def execute(
         self,
         plan: Plan,
         wanted: Delay,
     ) -> None:
-        """Run a plan's commands. What is to be deleted and is gone already is no error.
+        """Run a plan's commands. A deletion may fail: its object is gone already.
 
         Raises:
             RefusedError: a command fails.
@@ -401,7 +400,7 @@ class NetemHost:
                 raise RefusedError(self.explain(words, errors or output))
 
     def drain(self, wanted: Delay) -> None:
-        """Wait for the packets that our netem holds, which would be lost with it."""
+        """Wait until our netem has sent the packets that it holds, which would be lost with it."""
         wait_until(
             lambda: self.counters()["backlog"],
             safeguards.drain_seconds(wanted["delay_ms"], wanted["jitter_ms"]),
