@@ -52,11 +52,11 @@ class RefusedError(Exception):
 
 
 class HeldError(RefusedError):
-    """This host is no part of its cluster any more; see plans/quarantined_hosts.py."""
+    """This host no longer belongs to its cluster; see plans/quarantined_hosts.py."""
 
 
 class TaskVariables(Mapping[str, Any]):
-    """A task's variables, templated where they are read."""
+    """A task's variables, each templated when it is read."""
 
     def __init__(self, task_vars: Mapping[str, Any], templar: Any) -> None:
         self.task_vars, self.templar = task_vars, templar
@@ -114,8 +114,8 @@ def members(
 def apart(
     task_vars: Mapping[str, Any], cluster: list[Member]
 ) -> tuple[list[Member], list[quarantined_hosts.QuarantinedHost]]:
-    """held.apart(), where consent to overwrite a host's data ends its being held, and a verdict of
-    this run that it may come back.
+    """quarantined_hosts.apart(): a host is no longer held if its data may be overwritten, or if a
+    verdict of this run says that it may come back.
     """
     if not current_source.held_rows(cluster):
         return cluster, []
@@ -288,8 +288,8 @@ def refuse(
 
 
 def refused(text: str, host: str) -> dict[str, object]:
-    """The result of a task that fails with a refusal: it is said once in a run, by the first of the
-    cluster's hosts that comes to it, and the others name that one.
+    """The result of a task that fails with a refusal. The first host of the cluster that gets there
+    gives the reason, once in a run; the others name that host.
     """
     speaker_host = said_by(text, host)
     if speaker_host in (None, host):
@@ -302,10 +302,10 @@ def refused(text: str, host: str) -> dict[str, object]:
 
 
 def said_by(text: str, host: str) -> str | None:
-    """The host whose task has said a text before in this run; None if this one is the first, and
-    is to say it.
+    """The host whose task has already reported a text in this run; None if this host is the first,
+    which then reports it.
     """
-    # A folder of this run alone, which all of Ansible's workers have in common.
+    # A folder of this run only, which all of Ansible's workers share.
     path = os.path.join(
         constants.DEFAULT_LOCAL_TMP,
         f"semisync-said-{hashlib.sha256(text.encode('utf-8')).hexdigest()}",
@@ -356,8 +356,8 @@ def speaker(task_vars: Mapping[str, Any], cluster: list[Member]) -> str | None:
 
 
 def speaks(task_vars: Mapping[str, Any], cluster: list[Member], task: object) -> bool:
-    """Whether this host is the one that acts for its cluster in this task. Where the one that did
-    has failed by what it said, no other speaks again: it would take that one for lost.
+    """Whether this host acts for its cluster in this task. If the host that acted has failed with
+    its message, no other one acts again: it would take that host for lost.
     """
     me = task_vars["inventory_hostname"]
     if me != speaker(task_vars, cluster):

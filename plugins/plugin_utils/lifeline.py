@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sign of life that a run gives its hosts: while ansible-playbook lives, a process of ours
-beside it begins the time of a host's rollback timers anew again and again, however long a step
-takes. So a timer needs no guess: it runs out LEASE seconds after the last sign.
+"""The sign of life that a run sends to its hosts: while ansible-playbook lives, a separate process
+keeps restarting the rollback timers of a host, however long a step takes. So a timer's length need
+not be guessed: it expires LEASE seconds after the last sign.
 
-Only the controller knows whether it lives. A module's process on a host goes on when its controller
-is killed: over docker exec it sees nothing of that, over SSH only when it writes.
+Only the controller knows whether it lives. A module's process on a host continues when its
+controller is killed: over docker exec it does not notice, over SSH only when it writes.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from typing import Any
 from ansible_collections.dbre.semisync.plugins.module_utils.host import detached
 from ansible_collections.dbre.semisync.plugins.module_utils.host.timer import parse_units
 
-# Seconds after the last sign of life in which a host's timers run out, and between two signs.
+# Seconds after the last sign of life until a host's timers expire, and between two signs.
 LEASE, EVERY = 60, 20
 # Seconds that one sign may take, and that a run waits for the first.
 PATIENCE = 15
-# Seconds between two looks at the run itself.
+# Seconds between two checks of the run itself.
 LOOK = 1
-# Where Linux says what has become of a process.
+# Where Linux shows the state of a process.
 STAT = "/proc/%s/stat"
 
 
 def clock() -> float:
-    """Seconds that pass also while this machine is suspended, where its system can tell."""
+    """Seconds that also count while this machine is suspended, if its system can tell."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def run_lives(main: int) -> bool:
-    """Whether the run that started this worker lives still.
+    """Whether the run that started this worker still lives.
 
     Args:
         main: os.getppid() when the worker began its task; a worker outlives a run that is killed.
@@ -46,8 +46,8 @@ def run_lives(main: int) -> bool:
 
 
 def birth(pid: int) -> str | None:
-    """What tells a process from a later one with its number; None of one that has ended or is
-    stopped, and so does nothing for its run.
+    """What tells a process from a later one with the same number; None if it has ended or is
+    stopped, so that it does nothing for its run.
     """
     try:
         os.kill(pid, 0)

@@ -23,19 +23,19 @@ class Member:
     Args:
         host: inventory name.
         side: source or replica; the inventory's group until its server was read.
-        info: result of semisync_info, or None if it could not be had.
+        info: result of semisync_info; None if the host could not be read.
         error: why there is no info, or "".
         address: how replicas reach this host.
         explicit_id: semisync_server_id of this host, 0 for automatic.
-        settings: what is wanted of it, where that was asked for.
+        settings: what the inventory requires of it, if the caller needs that.
 
     Attributes:
-        group: source or replica, by the inventory's group: how its cluster began.
-        unread: of one without info: the kind of failure, as semisync_info has it, or "unreachable";
-            empty if nothing was said.
-        replaced: whether all its data are to be replaced, whatever it holds: rejoin.yml's way seed.
-        missed: what the journal says of the failover that this replica missed, whose source it
-            follows still; None if it missed none.
+        group: source or replica by the inventory's groups, which say how the cluster began.
+        unread: why there is no info: the kind of failure by semisync_info, or "unreachable"; empty
+            if that is not known.
+        replaced: whether all its data will be replaced, as by rejoin.yml's method seed.
+        missed: the journal's row of a failover that this replica missed, so that it still follows
+            the former source; None if it missed none.
     """
 
     def __init__(

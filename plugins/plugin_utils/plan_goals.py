@@ -40,11 +40,11 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
     try:
         name, members = cluster.members(variables.task_vars, info_from, own=own)
     except cluster.HeldError:
-        # It was said, and the others are planned without it.
+        # The reason was reported, and the others are planned without it.
         return {"side": HELD, "changes": False, "server_changes": False, "cluster_changes": False}
     alone = bool(options.get("alone"))
     if alone:
-        # Its failover went on without those that it could not read.
+        # Its failover continued without the hosts that it could not read.
         members = [member for member in members if member.info is not None]
     me = variables.task_vars["inventory_hostname"]
     cluster.refuse(
@@ -70,7 +70,7 @@ def plan_apply(variables: TaskVariables, info_from: str, options: Options) -> Re
 
 
 def plan_removal(variables: TaskVariables, info_from: str, _options: Options) -> Result:
-    """What has to be undone, with a warning of what stays."""
+    """What has to be undone, with a warning about what remains."""
     # Not at the top: Ansible compiles it at each import, and most runs do not need it.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import removal
 

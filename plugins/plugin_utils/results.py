@@ -149,8 +149,8 @@ def find_run(folder: str, name: str | None = None) -> str:
 
 
 def keep_rows(path: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Put checkpoints into a run's checkpoints.json, in place of those of the same identifier and
-    host.
+    """Write checkpoints to a run's checkpoints.json; they replace those with the same identifier
+    and host.
 
     Returns:
         all rows that are there now, in the procedure's order.

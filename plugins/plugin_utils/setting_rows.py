@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one table of public variables: what each may hold, and the name that decisions have for it.
+"""The table of all public variables: their allowed values, and their names in decisions.
 
-Types and choices are those of the roles' argument specs; what a type cannot say (ranges, forms)
-stands here alone.
+Types and choices are those of the roles' argument specs; only this table has what a type cannot
+say (ranges, forms).
 """
 
 from __future__ import annotations

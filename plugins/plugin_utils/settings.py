@@ -39,10 +39,10 @@ ROLES = os.path.join(
 )
 SHOWN_CHARACTERS = 60
 HIDDEN = "(hidden)"
-# What users may call variables of their own, such as those of hooks, beside all that do not begin
-# with ours.
+# How users may begin the names of variables of their own, such as those of hooks. Names that do not
+# begin with "semisync_" are free as well.
 USERS_OWN = "semisync_user_"
-# What playbooks ask for, and no role does.
+# Variables that only playbooks use, and no role.
 OF_PLAYBOOKS = ("semisync_baseline",)
 
 CHECKS = {
@@ -242,13 +242,13 @@ def unknown(names: Iterable[str]) -> list[str]:
 
 
 def of_another_host(own: Settings, mine: Settings, theirs: Settings) -> Settings:
-    """What is wanted of another host, as a task of this one knows it.
+    """The settings of another host, as far as a task of this host knows them.
 
     Args:
-        own: what the task has: the inventory's values, the roles' defaults, and what stands above
-            the inventory, such as a play's variables, which hold for all hosts.
-        mine: what the inventory says of this host.
-        theirs: what the inventory says of the other host.
+        own: the task's own: the inventory's values, the roles' defaults, and what overrides the
+            inventory, such as a play's variables, which apply to all hosts.
+        mine: the inventory's values for this host.
+        theirs: the inventory's values for the other host.
     """
     settings = Settings(theirs.items())
     for key, value in own.items():

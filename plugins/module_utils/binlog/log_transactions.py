@@ -95,7 +95,9 @@ class Statement(NamedTuple):
         return not self.written and self.text.startswith(b"BINLOG")
 
     def is_next_file(self) -> bool:
-        """True for the description that a file begins with; rows are told so too, within BEGIN."""
+        """Whether it is the description at the beginning of a file. Rows look the same, but are
+        within BEGIN.
+        """
         return not self.written and self.text.startswith((b"BINLOG", b"ROLLBACK"))
 
 

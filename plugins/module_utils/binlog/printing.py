@@ -46,14 +46,14 @@ def printed(
     read_lines: Callable[[disguise.Lines], Made],
     options: Sequence[str] = (),
 ) -> Made:
-    """What is made of the lines that a program prints; times in them are UTC.
+    """What `read_lines` makes of the lines that a program prints; their times are UTC.
 
     Args:
         options: the program's; GTIDs in them are left out.
 
     Raises:
-        SalvageError: it has not come to its end.
-        TailError: what it printed.
+        SalvageError: the output is incomplete.
+        TailError: the program failed; the text has what it printed.
     """
     hidden = disguise.Disguise(skips=any("-gtids=" in option for option in options))
     words = [
@@ -83,7 +83,7 @@ def of_files(
     """The lines of all files, an empty one after each.
 
     Raises:
-        SalvageError: it has not come to its end.
+        SalvageError: the output is incomplete.
         TailError: a file has what is not known.
         OSError: a file cannot be read.
     """

@@ -131,7 +131,7 @@ class Session:
 
     def is_rewritten(self, text: bytes) -> bool:
         """Whether a MySQL server may have put names in UTF-8 into a text of another character set,
-        as it does in definitions; neither is known of a letter then.
+        as it does in definitions. Then the character set of no letter is known.
         """
         return max(text, default=0) > 127 and self.charset not in UTF_8 and not OF_DATA.match(text)
 

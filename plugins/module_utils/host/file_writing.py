@@ -12,14 +12,14 @@ import stat
 
 
 def replace(path: str, text: str, mode: int | None = None) -> None:
-    """Write a file, whole or not at all; one that is there keeps its owner and mode.
+    """Write a file completely or not at all; an existing file keeps its owner and mode.
 
-    What lies in its folder may be another user's to rename: the folder is held open, and neither
-    the file nor what it is made of is reached through a link.
+    Another user may be able to rename what is in its folder. The folder is therefore held open, and
+    neither the file nor its temporary copy is reached through a link.
 
     Args:
-        path: its last word is no link.
-        mode: of a file that is new; None for a file that only its owner can read.
+        path: the file itself is not a link.
+        mode: of a new file; None for a file that only its owner can read.
 
     Raises:
         OSError: it cannot be written.

@@ -1,9 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files on a host that its server's variables name: the error log, whose present end is where a
-later read begins, and the certificates of authorities, the server's own and the copy of its
-source's.
+"""Files that a server's variables name: its error log, and certificates of authorities (its own,
+and the copy of its source's). The present end of the error log is where a later read begins.
 """
 
 from __future__ import annotations

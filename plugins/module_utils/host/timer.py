@@ -77,7 +77,7 @@ def arm_command(
         f"--on-active={int(seconds)}s",
         # systemd's own accuracy is a minute.
         "--timer-property=AccuracySec=100ms",
-        # Who starts the service by hand waits until the script has ended.
+        # A start by hand waits until the script has ended.
         "--property=Type=oneshot",
         "--collect",
         "/bin/sh",

@@ -18,7 +18,7 @@ SET = re.compile(
 )
 TRIPLE = re.compile(r"^(\d+)-(\d+)-(\d+)$", re.ASCII)
 SPACE = re.compile(r"\s")
-# So many texts are kept as values: a part that waits asks for the same few again and again.
+# How many parsed texts are cached: a part that waits parses the same few again and again.
 KEPT = 256
 
 

@@ -86,7 +86,7 @@ def parse_backup_position(text: str) -> str:
 def parse_dump_position(head: str, tail: str) -> str | None:
     """The MariaDB GTID position of a dump made with --master-data=2 --gtid, or None if it has none.
 
-    Before MDEV-15393 it is ahead of the data, since then at the very end.
+    Before MDEV-15393 it is before the data, since then at the very end.
 
     Args:
         head, tail: the dump's first and last bytes, as text. What is in between may contain

@@ -140,9 +140,9 @@ def gentle_start(
     """Changes that switch a source on without making its writers wait for a replica that is behind,
     and what to set then.
 
-    A source that is switched on waits at once for the acknowledgement of its newest commit, which a
-    replica that is behind gives late. With a short timeout it goes on asynchronously in the
-    meantime, and switches itself on when the replica is there.
+    A source waits for the acknowledgement of its newest commit as soon as it is switched on, and a
+    replica that is behind acknowledges late. With a short timeout the source continues
+    asynchronously in the meantime, and semi-sync resumes when the replica has caught up.
 
     Args:
         names: the server's.

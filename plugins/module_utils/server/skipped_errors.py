@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What lets an applier pass over what it cannot apply."""
+"""The variables with which an applier skips what it cannot apply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNTERS = ("sql_slave_skip_counter", "sql_replica_skip_counter")
 
 
 def passes_over(value: int | str | None) -> bool:
-    """Whether one of these variables lets it; one that the server does not have does not."""
+    """Whether a value of one of these variables makes the applier skip; a missing one does not."""
     return value is not None and canonical_value(value) not in ("0", "", "strict")
 
 

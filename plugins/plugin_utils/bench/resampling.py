@@ -83,8 +83,8 @@ def ratio(values: list[float], baseline: list[float]) -> tuple[float, float, flo
 def difference(values: list[float], baseline: list[float]) -> str:
     """none, higher or lower: a sample's median compared with a baseline.
 
-    It is none if the median lies inside the baseline's own spread, or where the ratio's interval
-    holds 1.
+    It is none if the median is within the baseline's own spread, or if the ratio's interval
+    contains 1.
     """
     value, low, high = ratio(values, baseline)
     spread = [min(baseline) / median(baseline), max(baseline) / median(baseline)]

@@ -260,8 +260,8 @@ def server_part(
 
 
 def spending(member: Member, drift: Drift, reasons: list[str]) -> Spending:
-    """`spends`, see spends(), and `settles`: whether the journal must record such a change as made,
-    one of this run or one that an interrupted run began.
+    """`spends`, see spends(), and `settles`: whether the journal must record as made such a change
+    of this run, or one that an interrupted run began.
     """
     words = spends(member, drift, reasons)
     begun = member.side == "source" and member.facts.get("settings_open")

@@ -34,11 +34,12 @@ def apart(
 ) -> tuple[list[Member], list[QuarantinedHost]]:
     """(the members of a cluster, those that are held).
 
-    A host that is read-only and follows a member that is not held was brought back by hand.
+    A read-only host that follows a member which is not held was brought back by hand, and is not
+    held either.
 
     Args:
         members: the inventory's.
-        given_up: hosts whose data may be replaced, so that they need not be held.
+        given_up: hosts whose data may be replaced, which therefore need not be held.
     """
     rows = current_source.held_rows(members)
     known = [
