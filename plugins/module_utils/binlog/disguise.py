@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A binary log's events as mysqlbinlog is given them: nothing in them that a client chose is
-printed as it is. Each text of a client is a number there, and is put back afterwards from the file.
+"""A binary log's events in disguise: mysqlbinlog prints nothing that a client chose. Each text of a
+client is replaced by a number before, and put back from the file afterwards.
 
 So what is printed can be cut into statements, and no client has a say in where.
 """
@@ -86,7 +86,7 @@ class Variable(NamedTuple):
 
 
 class Disguise:
-    """What was taken out of events, by numbers. One thread takes out, another puts back.
+    """The texts that were replaced, by their numbers. One thread replaces, another puts back.
 
     Args:
         skips: whether mysqlbinlog was called with options that leave transactions out.
@@ -196,7 +196,7 @@ class Disguise:
         text: bytes,
         rewritten: bool,
     ) -> bytes:
-        """The number of a client's statement, as a statement."""
+        """A statement that has only the number of a client's statement."""
         problem = session.problem(text)
         if event.kind == events.EXECUTE_LOAD:
             problem = "a statement that loads a file which is not available here"
@@ -306,11 +306,11 @@ class Disguise:
         self.taken.clear()
 
     def forget(self) -> None:
-        """Forget all that was still to be put back."""
+        """Forget every text that was not put back yet."""
         self.taken = deque(maxlen=0)
 
     def variable(self, printed: bytes) -> bytes:
-        """The client's variable that stands for one that is printed, with its value.
+        """The client's variable for a printed placeholder, with its value.
 
         Raises:
             EventError: it is not the next one.

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Transactions as people read them, out of what mysqlbinlog prints with its rows decoded: when,
-which tables, how many rows, and the first of them.
+"""Transactions as people read them, from the output of mysqlbinlog with decoded rows: when, which
+tables, how many rows, and the first of them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Phantoms:
         self.hides = False
 
     def read(self, lines: Lines) -> Phantoms:
-        """Read what a program prints with OPTIONS.
+        """Read the output of a program that ran with OPTIONS.
 
         Raises:
             TailError: it is not understood.
@@ -93,7 +93,7 @@ class Phantoms:
         }
 
     def finished(self) -> None:
-        """The transaction that something else follows."""
+        """End the transaction: something else follows."""
         if self.now is None:
             return
         self.count += 1
@@ -127,7 +127,7 @@ class Phantoms:
             self.now["transactional"] = True
 
     def row(self, current: ErrantTransaction, line: bytes) -> None:
-        """One line of a row, or the line above it."""
+        """Take one line of a row, or the line above it."""
         match = ROW.match(line)
         if match:
             table = match.group(2).decode("utf-8", "replace").replace("`", "")

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The events of a binary log file, by their lengths, each with its checksum proven; a compressed
-one is unpacked.
+"""The events of a binary log file: found by their lengths, checked by their checksums, and unpacked
+if they are compressed.
 
 The forms are those of MySQL's and MariaDB's own sources (libs/mysql/binlog/event, sql/log_event.h).
 """
@@ -193,7 +193,7 @@ def read_events(
 
 
 def packed(data: bytes, place: int) -> tuple[int, int]:
-    """(a number in the form of the protocol, where the next thing is).
+    """(a number as the protocol encodes it, the offset after it).
 
     Raises:
         EventError: there is none.

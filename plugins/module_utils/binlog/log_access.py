@@ -58,7 +58,7 @@ def failure(error: Exception) -> dict[str, str]:
 def readable_files(
     module: AnsibleModule, known: LogFiles
 ) -> tuple[list[str], list[log_file.Whole]]:
-    """(the log's files from the one on that the candidate was reading, how far each is whole).
+    """(the log's files, from the one that the candidate was reading, how far each is whole).
 
     Raises:
         SalvageError: something is in the way.
@@ -79,7 +79,7 @@ def readable_files(
 
 
 def wanted_files(known: LogFiles) -> list[str]:
-    """The log's files from the first that is wanted on.
+    """The log's files, from the first that is wanted.
 
     Raises:
         SalvageError: that one is gone, or there is no log.
@@ -137,7 +137,7 @@ def listed(known: LogFiles) -> list[str]:
 
 
 def since(files: list[str], first: str) -> list[str]:
-    """The files from the named one on; all of them if the name is empty.
+    """The files, from the named one; all of them if the name is empty.
 
     Raises:
         SalvageError: that one is gone.

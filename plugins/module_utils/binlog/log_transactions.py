@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The transactions of binary log files, out of what mysqlbinlog prints of them: each with its GTID
-and the statements that carry it out again.
+"""The transactions of binary log files, from the output of mysqlbinlog: each with its GTID and the
+statements that execute it again.
 
 A statement is bytes: what a client wrote need not be text of any one character set.
 """
@@ -108,7 +108,7 @@ def is_set(text: bytes) -> bool:
 def printed_statements(
     lines: disguise.Lines, comment: Callable[[bytes], object] | None = None
 ) -> Iterator[Statement]:
-    """The statements that mysqlbinlog prints, with what clients wrote in its place again.
+    """The statements that mysqlbinlog prints, with the clients' texts put back.
 
     Args:
         comment: takes each line of its comments, in their order among the statements.
@@ -278,7 +278,7 @@ class Reader:
             self.whole = True
 
     def finished(self, cut: bool = False) -> Iterator[Transaction]:
-        """The transaction that something else follows.
+        """End the transaction, and yield it if it is wanted: something else follows.
 
         Args:
             cut: whether the log may end here.

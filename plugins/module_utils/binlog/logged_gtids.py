@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The GTIDs of binary log files, out of what mysqlbinlog prints of them: what was there before the
-first file, what each has, and whether the numbers of a server grow.
+"""The GTIDs of binary log files, from the output of mysqlbinlog: those before the first file, those
+in each file, and whether the numbers of a server grow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MARIADB_BEGIN = re.compile(rb"#\d{6} .*\tGtid list \[")
 
 
 class History:
-    """What is known of a binary log when its files were printed one after the other.
+    """What is known about a binary log after its files were printed one after the other.
 
     Args:
         kind: of the server that wrote them.
@@ -76,7 +76,7 @@ class History:
             self.whole = True
 
     def finished(self) -> None:
-        """The transaction that something else follows, or the log's end."""
+        """End the transaction: something else follows, or the log ends."""
         if self.now and self.whole:
             self.gtids.append(self.now)
         elif self.now:

@@ -1,8 +1,8 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which rows two servers have both written since they parted, out of what mysqlbinlog prints of the
-rows of either. Where they have none in common, what one wrote can be carried out on the other.
+"""The rows that two servers have both written since their histories parted, from the output of
+mysqlbinlog for each. If there are none, the transactions of one can be executed on the other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 class Rows:
-    """Rows out of the comments that `mysqlbinlog --verbose` prints.
+    """Rows from the comments that `mysqlbinlog --verbose` prints.
 
     Args:
         take: is given each of them, when its last line was seen.
@@ -102,7 +102,7 @@ class Written:
         ]
 
     def meets(self, row: Row) -> str:
-        """What the other one's row is of what this one has written, in words, or ""."""
+        """How the other server's row conflicts with what this one has written, or ""."""
         if row.table not in self.primary:
             return ""
         schema, name = split(row.table)
@@ -115,7 +115,7 @@ class Written:
         return ""
 
     def named(self, statement: bytes) -> bool:
-        """Whether a statement of the other one speaks of one of the tables, or of its schema."""
+        """Whether a statement of the other server names one of the tables, or its schema."""
         try:
             words = statement.decode("utf-8")
         except UnicodeDecodeError:
@@ -125,7 +125,7 @@ class Written:
 
 
 def keys(row: Row, primary: list[str]) -> list[tuple[str, ...]]:
-    """The primary keys that a row had and has; what an image lacks it does not change."""
+    """The primary keys of a row before and after; a value that an image lacks is unchanged."""
     return [
         tuple(image[column] for column in primary)
         for image in row.images
@@ -134,7 +134,7 @@ def keys(row: Row, primary: list[str]) -> list[tuple[str, ...]]:
 
 
 class Meeting:
-    """What the other one wrote of the same rows, out of all that it printed.
+    """What the other server wrote to the same rows, from everything that was printed.
 
     Attributes:
         met: the first of them, in words.

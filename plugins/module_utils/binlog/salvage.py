@@ -117,7 +117,7 @@ def pack(transactions: list[log_transactions.Transaction]) -> str:
 
 
 def unpack(payload: str) -> list[log_transactions.Transaction]:
-    """The reverse."""
+    """Decode the text of pack()."""
     reader = zlib.decompressobj()
     # As JSON a byte takes six characters at most.
     text = reader.decompress(base64.b64decode(payload), 6 * MOST_BYTES)

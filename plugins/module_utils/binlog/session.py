@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, dbre.semisync contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the events of a binary log say of the sessions that their statements were given in."""
+"""What the events of a binary log say about the sessions that executed their statements."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ INVOKER_SAID = re.compile(rb"\b(CURRENT_USER|SESSION_USER|SYSTEM_USER|USER\s*\()
 
 
 class Session:
-    """What an event says of its session.
+    """What an event says about its session.
 
     Raises:
         EventError: the event is cut off.
@@ -94,7 +94,7 @@ class Session:
         state: bytes,
         place: int,
     ) -> int:
-        """Where the next one is; 0 if this one is not known."""
+        """Take one value; return the offset of the next, or 0 if this one is not known."""
         if code in FIXED:
             if code == CHARSET:
                 (self.charset,) = struct.unpack_from("<H", state, place)
@@ -122,7 +122,7 @@ class Session:
         return 0
 
     def problem(self, text: bytes) -> str:
-        """Why a statement cannot be carried out again as it was."""
+        """Why a statement cannot be executed again as it was."""
         if not self.invoker or not self.invoker[0] or DEFINED.match(text):
             return ""
         if INVOKER_SAID.search(text) or (OF_INVOKER.search(text) and not OF_ACCOUNTS.match(text)):

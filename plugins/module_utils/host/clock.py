@@ -19,8 +19,8 @@ def wait_until(
     pause: float,
     enough: Callable[[Any], Any] = bool,
 ) -> Any:
-    """Look until it is enough, or time is up. The last look begins after that: a slow one shows an
-    earlier moment.
+    """Call until the result is enough, or time is up. The last call begins after that, because a
+    slow one shows an earlier moment.
 
     Args:
         look: called at least once.
