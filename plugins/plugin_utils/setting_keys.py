@@ -60,6 +60,7 @@ SwitchKey = Literal[
     "wait_no_replica",
     "verify_canary",
     "verify_read",
+    "restart_back",
     "failover_salvage",
     "failover_fast_apply",
     "rejoin_keep",
@@ -98,6 +99,8 @@ TextKey = Literal[
     "drill_replica",
     "switchover_to",
     "switchover_long_transactions",
+    "restart_to",
+    "restart_only",
     "failover_to",
     "rejoin",
     "rejoin_way",
@@ -107,6 +110,7 @@ TextKey = Literal[
 ]
 ListKey = Literal[
     "http_allow",
+    "restart_accept",
     "failover_accept",
     "rejoin_accept",
 ]

@@ -208,6 +208,11 @@ ROWS = (
     number("semisync_switchover_drain", 0, DAY, "seconds"),
     choice("semisync_switchover_long_transactions", "refuse", "kill"),
     number("semisync_switchover_max_lag", 0, DAY, "seconds"),
+    # restart
+    text("semisync_restart_to"),
+    switch("semisync_restart_back"),
+    choice("semisync_restart_only", "all", "pending"),
+    texts("semisync_restart_accept", r"[a-z_]+", "names of cases, such as unprotected"),
     # failover
     text("semisync_failover_to"),
     texts(

@@ -357,13 +357,22 @@ class RunContext:
     def token(self) -> str:
         """This run's token: the same on all hosts of the cluster, different in each run."""
         made = secrets.token_hex(4)
-        path = local_file(f"token-{self.name.encode().hex()[:100]}")
         try:
             # The first process sets it.
-            os.symlink(made, path)
+            os.symlink(made, self.token_file)
         except FileExistsError:
-            return os.readlink(path)
+            return os.readlink(self.token_file)
         return made
+
+    def forget_token(self) -> None:
+        """Have the next role change of this run take another token."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.token_file)
+
+    @property
+    def token_file(self) -> str:
+        """The link that all of this run's processes read the token from."""
+        return local_file(f"token-{self.name.encode().hex()[:100]}")
 
     def hand_over(self, name: str, payload: str) -> None:
         """Hand client rows to a task on another host, without writing them to results or logs."""

@@ -1,0 +1,149 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run of restart.yml keeps of its cluster until it is done, so that the next run finishes
+one that was interrupted: how each server was before, and what the run was doing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ansible_collections.dbre.semisync.plugins.types.shapes import Info
+
+# The file in the cluster's folder of results.
+FILE = "restart_begun.json"
+
+
+class Before(TypedDict):
+    """A server before the run.
+
+    Attributes:
+        pid: of its process; None if it is not on its host.
+        uptime: seconds since it started.
+        version: as three numbers.
+        unit: its systemd unit.
+        log: the path of its error log; empty if that is its unit's journal.
+    """
+
+    pid: int | None
+    uptime: int
+    version: str
+    unit: str
+    log: str
+
+
+class Mark(TypedDict):
+    """A run that is not done.
+
+    Attributes:
+        began: when, as UTC.
+        source: the host that was the source.
+        target: the replica that becomes the source meanwhile; empty if the role does not move.
+        back: whether the role returns.
+        hosts: those to restart, as they were.
+        working: the host whose server the run was restarting; empty if none.
+        moving: the host to which the run was moving the role; empty if none.
+    """
+
+    began: str
+    source: str
+    target: str
+    back: bool
+    hosts: dict[str, Before]
+    working: str
+    moving: str
+
+
+class Wish(NamedTuple):
+    """What the run is asked for.
+
+    Attributes:
+        target: the replica that becomes the source meanwhile; empty for the first.
+        back: whether the role returns.
+        accepted: names of cases that are accepted.
+        consent: whether clients may be disturbed.
+        units: host -> its semisync_service, if that is set.
+    """
+
+    target: str
+    back: bool
+    accepted: list[str]
+    consent: bool
+    units: Mapping[str, str]
+
+
+def before(info: Info, unit: str) -> Before:
+    """How a server is now."""
+    log = info["variables"].get("log_error") or ""
+    return {
+        "pid": info["pid"],
+        "uptime": info["uptime"]["seconds"],
+        "version": info["version"],
+        "unit": unit,
+        "log": log if log.startswith("/") else "",
+    }
+
+
+def was_restarted(known: Before, info: Info) -> bool:
+    """Whether a server was started since then. No clock is compared: that of a host may be set."""
+    if known["pid"] and info["pid"] and known["pid"] != info["pid"]:
+        return True
+    return info["uptime"]["seconds"] < known["uptime"]
+
+
+def made(
+    began: str, source: str, target: str, wish: Wish, members: list[Member], hosts: list[str]
+) -> Mark:
+    """The mark of a run that begins.
+
+    Args:
+        hosts: those to restart.
+    """
+    return {
+        "began": began,
+        "source": source,
+        "target": target,
+        "back": bool(target) and wish.back,
+        "hosts": {
+            member.host: before(member.facts, unit_of(member, wish))
+            for member in members
+            if member.host in hosts
+        },
+        "working": "",
+        "moving": "",
+    }
+
+
+def unit_of(member: Member, wish: Wish) -> str:
+    """The systemd unit of a member's server; empty if unknown."""
+    return wish.units.get(member.host) or (member.info and member.info["unit"]) or ""
+
+
+def is_down(member: Member) -> bool:
+    """Whether a member was reached, and its server does not run or is about to start or stop."""
+    return member.info is None and member.unread in ("stopped", "silent")
+
+
+def pending(mark: Mark, members: list[Member]) -> list[str]:
+    """The hosts that the run has left to restart, or to bring back, in the members' order."""
+    return [
+        member.host
+        for member in members
+        if member.host in mark["hosts"]
+        and (
+            member.host == mark["working"]
+            or member.info is None
+            or not was_restarted(mark["hosts"][member.host], member.facts)
+        )
+    ]
+
+
+def understood(kept: Mapping[str, object] | None) -> Mark | None:
+    """The mark in a file's content; None if there is none."""
+    return cast(Mark, kept) if kept and set(Mark.__annotations__) <= set(kept) else None

@@ -1,0 +1,119 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The order in which the servers of a cluster are restarted: replicas first, one after another,
+then the source's role moves, and the former source is last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import mark
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.mark import Mark
+
+# What a run does first.
+NOTHING, MEND, ROLL = "none", "mend", "roll"
+
+
+class Order(NamedTuple):
+    """What a run does.
+
+    Attributes:
+        source: the source now.
+        replicas: those to restart first, in turn.
+        target: to which the role moves then; empty if it stays.
+        last: whether the source is restarted after that, as a replica.
+        back: to which the role returns; empty if it stays.
+    """
+
+    source: str
+    replicas: list[str]
+    target: str
+    last: bool
+    back: str
+
+    @property
+    def empty(self) -> bool:
+        return not (self.replicas or self.last or self.back)
+
+
+def ordered(
+    members: list[Member],
+    known: Mark,
+) -> Order:
+    """What is left of a run, in its order: the host that an earlier run left in the middle of its
+    turn is first.
+    """
+    source = source_of(members).host
+    left = mark.pending(known, members)
+    replicas = [host for host in left if host != source]
+    replicas.sort(key=lambda host: host != known["working"])
+    last = source in left
+    target = chosen_target(members, known["target"]) if last else ""
+    returns = known["back"] and (target or source) != known["source"]
+    return Order(source, replicas, target, last, known["source"] if returns else "")
+
+
+def chosen_target(members: list[Member], wanted: str) -> str:
+    """The replica that takes the role over: the one that is named if it is one, else the first."""
+    replicas = [member.host for member in replicas_of(members)]
+    return wanted if wanted in replicas else next(iter(replicas), "")
+
+
+def wait_count(source: Member) -> int:
+    """Of how many replicas a commit waits for an acknowledgement."""
+    running = source.facts["semisync"]["source"]["variables"]
+    return int(running.get("wait_for_replica_count") or 1)
+
+
+def lines(
+    name: str,
+    members: list[Member],
+    order: Order,
+    known: Mark,
+    resumed: bool,
+) -> list[str]:
+    """The plan as text."""
+    if order.empty:
+        return [f"Nothing to restart in cluster {name}"]
+    went_on = f"; it goes on with the run that began at {known['began']}" if resumed else ""
+    said = [f"Restart of the servers of cluster {name}, one after another{went_on}"]
+    everyone = [member.host for member in members]
+    steps = [
+        f"{host}: restart, while {words_of(acknowledging(everyone, order.source, host))}"
+        for host in order.replicas
+    ]
+    if order.last:
+        steps += [
+            f"the source's role moves from {order.source} to {order.target}",
+            f"{order.source}: restart as a replica, while"
+            f" {words_of(acknowledging(everyone, order.target, order.source))}",
+        ]
+    if order.back:
+        steps.append(f"the source's role returns to {order.back}")
+    said += [f"  {number}. {words}" for number, words in enumerate(steps, 1)]
+    said.append("  Each is waited for until it has caught up and acknowledges again")
+    return said
+
+
+def acknowledging(
+    everyone: list[str],
+    source: str,
+    away: str,
+) -> list[str]:
+    """Who may acknowledge while a host is away."""
+    return [host for host in everyone if host not in (source, away)]
+
+
+def words_of(hosts: list[str]) -> str:
+    if not hosts:
+        return "no replica acknowledges"
+    return f"{' and '.join(hosts)} acknowledge{'s' if len(hosts) == 1 else ''}"

@@ -1,0 +1,152 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must hold before the first server of a cluster is restarted. Each refusal names the host,
+what was found, and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
+    Member,
+    replicas_of,
+    source_of,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source, problems
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import mark, order
+
+if TYPE_CHECKING:
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.mark import Mark, Wish
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.order import Order
+
+# The case in which no replica acknowledges while another is restarted.
+UNPROTECTED = "unprotected"
+CASES = (UNPROTECTED,)
+
+
+def reading_refusals(members: list[Member], known: Mark | None) -> list[str]:
+    """Hosts that could not be read, but for the one whose server an earlier run stopped; and
+    servers that contradict each other.
+    """
+    working = known["working"] if known else ""
+    left = [one for one in members if not (one.host == working and mark.is_down(one))]
+    wrong = problems.reading_problems(left) or problems.engines_problems(left)
+    decided = current_source.decide(members)
+    if known and known["moving"] and decided.interrupted:
+        return wrong
+    return wrong or problems.source_problems(members)
+
+
+def restart_refusals(members: list[Member], known: Mark, ordered: Order, wish: Wish) -> list[str]:
+    """Everything else that is wrong with a restart."""
+    if ordered.empty:
+        return []
+    return [
+        *unknown_cases(wish),
+        *target_refusals(members, known, wish),
+        *unit_refusals(members, known),
+        *source_refusals(members, known),
+        *replica_refusals(members, known),
+        *unprotected(members, ordered, wish),
+        *consent_refusals(wish),
+    ]
+
+
+def consent_refusals(wish: Wish) -> list[str]:
+    """The consent that is missing; in check mode none is."""
+    if wish.consent:
+        return []
+    return [
+        "a restart ends the clients' connections to each server, and the role's move keeps writers"
+        " out for about a second; say -e semisync_allow_disruption=true"
+    ]
+
+
+def unknown_cases(wish: Wish) -> list[str]:
+    return [
+        f"semisync_restart_accept has {name!r}, which is no case; there is: {', '.join(CASES)}"
+        for name in wish.accepted
+        if name not in CASES
+    ]
+
+
+def target_refusals(members: list[Member], known: Mark, wish: Wish) -> list[str]:
+    """Why the host that is named cannot take the role over; a switchover has its own premises."""
+    replicas = [member.host for member in members if member.host != known["source"]]
+    if not wish.target or wish.target in replicas:
+        return []
+    return [
+        f"semisync_restart_to is {wish.target}, which is no replica of this cluster; there is:"
+        f" {', '.join(replicas)}"
+    ]
+
+
+def unit_refusals(members: list[Member], known: Mark) -> list[str]:
+    """Servers that systemd does not restart."""
+    return [
+        f"{member.host}: its server belongs to no systemd unit, by which it could be restarted; set"
+        " semisync_service"
+        for member in members
+        if member.host in known["hosts"] and not known["hosts"][member.host]["unit"]
+    ]
+
+
+def source_refusals(members: list[Member], known: Mark) -> list[str]:
+    """A source whose commits are not acknowledged. While an earlier run's server is away this may
+    be so, and its turn waits until it is not.
+    """
+    source = source_of(members)
+    status = source.facts["semisync"]["source"]["status"]
+    if known["working"] or status["status"] == "ON":
+        return []
+    return [
+        f"{source.host}: its semi-sync status is {status['status'] or 'unknown'}, so commits are"
+        " not acknowledged already; run verify.yml to see why, and repair that first"
+    ]
+
+
+def replica_refusals(members: list[Member], known: Mark) -> list[str]:
+    """Replicas that do not follow or do not acknowledge, but for the one that an earlier run
+    restarted.
+    """
+    wrong = []
+    for member in replicas_of(members):
+        if member.host == known["working"]:
+            continue
+        status = member.facts["semisync"]["replica"]["status"]["status"]
+        if not channels.running(member.channel):
+            wrong.append(
+                f"{member.host}: its channel does not run"
+                f" ({channels.describe_channel(member.channel)}); repair replication, or run"
+                " site.yml"
+            )
+        elif status != "ON":
+            wrong.append(
+                f"{member.host}: it does not acknowledge, its semi-sync status is"
+                f" {status or 'unknown'}; run site.yml"
+            )
+        elif not member.link["gtid"]:
+            wrong.append(
+                f"{member.host}: it follows by file and position; run gtid.yml first, so that the"
+                " role can move"
+            )
+    return wrong
+
+
+def unprotected(members: list[Member], ordered: Order, wish: Wish) -> list[str]:
+    """The case in which commits wait while a server is restarted, unless it is accepted."""
+    source = source_of(members)
+    count, left = order.wait_count(source), len(replicas_of(members)) - 1
+    if left >= count or UNPROTECTED in wish.accepted or not (ordered.replicas or ordered.last):
+        return []
+    timeout = int(source.facts["semisync"]["source"]["variables"]["timeout"] or 0) / 1000
+    return [
+        f"while a replica is restarted, {left or 'none'} {'are' if left > 1 else 'is'} left to"
+        f" acknowledge, and a commit waits for {count}: every commit waits until it is back, or"
+        f" for {timeout:g} s, and continues without protection after that. Add a replica"
+        f" ({'lower semisync_wait_for_replica_count, ' if count > 1 else ''}or accept it with -e"
+        f" semisync_restart_accept={UNPROTECTED})"
+    ]

@@ -1,0 +1,261 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The steps of restart.yml on the controller, in their order (roles/restart). Between them the role
+restarts servers, and moves the source's role by roles/switchover as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ansible_collections.dbre.semisync.plugins.plugin_utils import cluster, results
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import rules_server
+from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member, source_of
+from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import current_source
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change import switchover_plan
+from ansible_collections.dbre.semisync.plugins.plugin_utils.role_change.context import (
+    SWITCHOVER_LOOK,
+    RunContext,
+    plain,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling import (
+    mark,
+    order,
+    restart_premises,
+)
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.mark import Mark, Wish
+from ansible_collections.dbre.semisync.plugins.plugin_utils.rolling.order import (
+    MEND,
+    NOTHING,
+    ROLL,
+    Order,
+)
+
+# What is kept in a run's folder when it is done.
+RECORD = "restart.json"
+# The result on a host without a part in it.
+NOT_MEANT: dict[str, object] = {
+    "mode": NOTHING,
+    "judges": False,
+    "last": False,
+    "returns": False,
+    "turn": -1,
+    "turns": 0,
+}
+# The variable in which the role registers the plan.
+PLAN = "__semisync_restart"
+UNFINISHED = "The run is not done: correct this and run it again, which does what is left"
+
+
+def wish_of(run: RunContext) -> Wish:
+    """What the inventory and the command line ask for."""
+    units = {
+        member.host: str(run.variables_of(member.host).get("semisync_service") or "")
+        for member in run.members
+    }
+    own = run.own
+    return Wish(
+        own["restart_to"],
+        own["restart_back"],
+        own["restart_accept"],
+        own["allow_disruption"] or run.check_mode,
+        units,
+    )
+
+
+def wanted_hosts(run: RunContext) -> list[str]:
+    """The hosts that a run which begins restarts."""
+    only_pending = run.own["restart_only"] == "pending"
+    return [
+        member.host
+        for member in run.members
+        if not only_pending or (member.info and rules_server.restart_findings(member))
+    ]
+
+
+def plan(run: RunContext) -> dict[str, object]:
+    """Judge the premises, and plan or refuse; nothing is kept yet."""
+    run.take_members()
+    known = mark.understood(run.kept(mark.FILE))
+    run.refuse(run.inventory_problems() or restart_premises.reading_refusals(run.members, known))
+    if known and is_moving(run, known):
+        return planned(run, known, order.ordered(run.members, known), MEND)
+    wish = wish_of(run)
+    begun = known or begin_mark(run, wish)
+    ordered = order.ordered(run.members, begun)
+    run.refuse(restart_premises.restart_refusals(run.members, begun, ordered, wish))
+    if run.speaks():
+        run.say(order.lines(run.name, run.members, ordered, begun, known is not None))
+    return planned(run, begun, ordered, NOTHING if ordered.empty and not known else ROLL)
+
+
+def is_moving(
+    run: RunContext,
+    known: Mark,
+) -> bool:
+    """Whether an earlier run may have left a switchover that is neither done nor undone."""
+    return bool(known["moving"]) and known["moving"] in [one.host for one in run.members]
+
+
+def begin_mark(
+    run: RunContext,
+    wish: Wish,
+) -> Mark:
+    """The mark of a run that begins now."""
+    hosts, source = wanted_hosts(run), source_of(run.members).host
+    target = order.chosen_target(run.members, wish.target) if source in hosts else ""
+    return mark.made(results.stamp(results.now()), source, target, wish, run.members, hosts)
+
+
+def planned(
+    run: RunContext,
+    known: Mark,
+    ordered: Order,
+    mode: str,
+) -> dict[str, object]:
+    """The plan as the role reads it: of the cluster, and of this host."""
+    mine = known["hosts"].get(run.host)
+    turns = ordered.replicas
+    return {
+        "changed": False,
+        "mode": mode,
+        "cluster": run.name,
+        "hosts": [member.host for member in run.members],
+        "source": ordered.source,
+        "moving": known["moving"],
+        "target": ordered.target,
+        "back": ordered.back,
+        "last": ordered.last,
+        "returns": bool(ordered.back),
+        "judges": mode == ROLL and bool(ordered.target or ordered.back),
+        "turn": turns.index(run.host) if run.host in turns else -1,
+        "turns": len(turns),
+        "clients": len(run.members) - 1,
+        "unit": mine["unit"] if mine else "",
+        "log": mine["log"] if mine else "",
+        "restarts": restarts(run, known),
+        "timeout": run.own["restart_timeout"],
+        "catch_up": run.own["catch_up_timeout"],
+        "mark": known,
+    }
+
+
+def restarts(
+    run: RunContext,
+    known: Mark,
+) -> bool:
+    """Whether this host's server is to be restarted; one that an interrupted run has restarted
+    already is only waited for.
+    """
+    mine, before = run.mine, known["hosts"].get(run.host)
+    if before is None:
+        return False
+    return mine.info is None or not mark.was_restarted(before, mine.info)
+
+
+def mend(run: RunContext) -> dict[str, object]:
+    """Whether the switchover that an earlier run began has anything left to do."""
+    run.take_members()
+    known = mark.understood(run.kept(mark.FILE))
+    to = known["moving"] if known else ""
+    looks = {one.host: run.result_of(SWITCHOVER_LOOK, one.host) for one in run.members}
+    row = current_source.decide(run.members).row
+    mode = switchover_plan.mode_of(run.members, row, looks, to)
+    arrived = mode == switchover_plan.SWITCH and source_of(run.members).host == to
+    return {
+        "changed": False,
+        "mends": bool(to) and not arrived,
+    }
+
+
+def note(run: RunContext) -> dict[str, object]:
+    """Keep what the run does next, before it does it: which host it restarts (`working`), or to
+    which it moves the role (`moving`). The first note begins the run. Hosts that note the same at
+    the same time write the same.
+    """
+    run.take_members()
+    known = mark.understood(run.kept(mark.FILE)) or begun_here(run)
+    if known and not run.check_mode:
+        known["working"] = str(run.task.args.get("working") or "")
+        known["moving"] = str(run.task.args.get("moving") or "")
+        run.keep(mark.FILE, {**known})
+        # It is one switchover's, and a run may have two.
+        run.forget_token()
+    return {"changed": False}
+
+
+def begun_here(run: RunContext) -> Mark | None:
+    """The mark that this run's plan made."""
+    made = run.variables_of(run.host).get(PLAN)
+    kept = made.get("mark") if isinstance(made, Mapping) else None
+    return mark.understood(plain(kept)) if isinstance(kept, Mapping) else None
+
+
+def done(run: RunContext) -> dict[str, object]:
+    """See that all is done, keep the record, and forget the mark.
+
+    Raises:
+        RefusedError: something is left.
+    """
+    run.take_members()
+    known = mark.understood(run.kept(mark.FILE))
+    if known is None or run.check_mode:
+        return {
+            "changed": False,
+        }
+    left = left_undone(run.members, known)
+    if left:
+        raise cluster.RefusedError(f"Cluster {run.name!r}: {'; '.join(left)}. {UNFINISHED}")
+    if run.speaks():
+        results.write_json(run.run_file(RECORD), record_of(run.name, run.members, known))
+        run.keep_look(run.members)
+        run.forget(mark.FILE)
+        run.say([f"All servers of cluster {run.name} that had to be are restarted"])
+    return {"changed": True}
+
+
+def left_undone(
+    members: list[Member],
+    known: Mark,
+) -> list[str]:
+    """What is not as it should be at the end."""
+    unread = [f"{one.host}: {one.error}" for one in members if one.info is None]
+    if unread:
+        return unread
+    rested: Mark = {**known, "working": ""}
+    return [
+        f"{host}: its server was not restarted" for host in mark.pending(rested, members)
+    ] + restart_premises.replica_refusals(members, rested)
+
+
+def record_of(
+    name: str,
+    members: list[Member],
+    known: Mark,
+) -> dict[str, object]:
+    """What a run leaves in its folder."""
+    return {
+        "cluster": name,
+        "began": known["began"],
+        "ended": results.stamp(results.now()),
+        "source_before": known["source"],
+        "source": source_of(members).host,
+        "servers": [
+            {
+                "host": member.host,
+                "version_before": known["hosts"][member.host]["version"],
+                "version": member.facts["version"],
+            }
+            for member in members
+            if member.host in known["hosts"]
+        ],
+    }
+
+
+STEPS: dict[str, Callable[[RunContext], dict[str, object]]] = {
+    "plan": plan,
+    "mend": mend,
+    "note": note,
+    "done": done,
+}

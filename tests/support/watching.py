@@ -1,0 +1,85 @@
+"""What writers and a watcher see while the servers of a cluster are restarted one after another."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from support.live_hosts import Host
+
+SIDES = {"mysql": "source", "mariadb": "master"}
+UNITS = {"mysql": "mysql", "mariadb": "mariadb"}
+
+
+def protection(host: Host) -> tuple[str, int] | None:
+    """(semi-sync's status, replicas that acknowledge) of a server that takes writes; None of one
+    that does not.
+    """
+    said = host.sql(
+        "SELECT @@GLOBAL.read_only; SHOW GLOBAL STATUS WHERE Variable_name IN"
+        f" ('Rpl_semi_sync_{SIDES[host.server]}_status',"
+        f" 'Rpl_semi_sync_{SIDES[host.server]}_clients')",
+        check=False,
+    ).stdout.split()
+    if said[:1] not in (["0"], ["OFF"]) or len(said) < 5:
+        return None
+    values = dict(zip(said[1::2], said[2::2], strict=True))
+    return (
+        values[f"Rpl_semi_sync_{SIDES[host.server]}_status"],
+        int(values[f"Rpl_semi_sync_{SIDES[host.server]}_clients"]),
+    )
+
+
+class Watcher:
+    """Looks at all servers again and again, until it is stopped.
+
+    Attributes:
+        seen: (seconds since 1970, host, status, replicas that acknowledge) of each that took
+            writes.
+    """
+
+    def __init__(self, hosts: list[Host], pause: float = 0.3) -> None:
+        self.hosts, self.pause = hosts, pause
+        self.seen: list[tuple[float, str, str, int]] = []
+        self.ended = threading.Event()
+        self.threads = [threading.Thread(target=self.watch, args=(host,)) for host in hosts]
+
+    def watch(self, host: Host) -> None:
+        while not self.ended.wait(self.pause):
+            found = protection(host)
+            if found:
+                self.seen.append((time.time(), host.name, *found))
+
+    def start(self) -> Watcher:
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def stop(self) -> list[tuple[float, str, str, int]]:
+        """The looks at a server that took writes and was not protected."""
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+        assert self.seen
+        return [look for look in self.seen if look[2] != "ON" or look[3] < 1]
+
+
+def starts(host: Host) -> int:
+    """How often systemd has started a server since its host was."""
+    unit = UNITS[host.server]
+    lines = host.shell(f"journalctl --no-pager --output=json --unit={unit}").stdout
+    # SD_MESSAGE_UNIT_STARTED.
+    return lines.count("39f53479d3a045ac8e11786248231fbf")
+
+
+def longest_wait(known: dict[str, Any]) -> float:
+    """Seconds that a client waited longest for a row."""
+    return max(seconds for _wall, seconds in known["waits"])
+
+
+def left_alone(host: Host) -> int:
+    """How many commits a server has confirmed without an acknowledgement since it started."""
+    return int(
+        host.value(f"SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_{SIDES[host.server]}_no_tx'").split()[1]
+    )

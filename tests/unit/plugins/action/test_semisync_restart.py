@@ -1,0 +1,92 @@
+# Copyright: (c) 2026, dbre.semisync contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.dbre.semisync.plugins.action.semisync_restart import ActionModule
+from ansible_collections.dbre.semisync.tests.unit import samples
+from ansible_collections.dbre.semisync.tests.unit.actions import runner
+
+GIVEN = {
+    "semisync_allow_disruption": True,
+    "semisync_restart_back": True,
+    "semisync_restart_accept": "unprotected",
+}
+
+
+@pytest.fixture(name="step")
+def fixture_step(monkeypatch, tmp_path):
+    """Runs a step on one host of a captured pair."""
+    run = runner(ActionModule, monkeypatch, tmp_path)
+
+    def do(step, me="db1", **named):
+        arguments = {
+            "step": step,
+            "info_from": "info",
+            "results_dir": str(tmp_path / "results"),
+            **{key: named.pop(key) for key in ("working", "moving") if key in named},
+        }
+        return run(me, arguments, **{**GIVEN, **named})
+
+    return do
+
+
+def pair():
+    members = samples.pair("mysql")
+    for member in members:
+        member.info.update(unit="mysql", pid=7)
+    return members
+
+
+def kept(tmp_path):
+    file = tmp_path / "results" / "default" / "restart_begun.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def test_a_run_keeps_how_far_it_is_and_forgets_it_when_it_is_done(step, tmp_path):
+    members = pair()
+    planned = step("plan", "db2", members=members)
+    assert (planned["mode"], planned["turn"], planned["turns"]) == ("roll", 0, 1)
+    assert (planned["target"], planned["back"], planned["restarts"]) == ("db2", "db1", True)
+    assert kept(tmp_path) is None
+    step("note", "db2", members=members, working="db2", __semisync_restart=planned)
+    assert kept(tmp_path)["working"] == "db2"
+    assert kept(tmp_path)["hosts"]["db2"]["pid"] == 7
+    # The run is not done while a server is as it was.
+    assert "db1: its server was not restarted" in step("done", members=members)["msg"]
+    members[1].info["pid"] = 8
+    assert step("plan", "db2", members=members)["restarts"] is False
+    step("note", members=members, moving="db2")
+    assert (kept(tmp_path)["working"], kept(tmp_path)["moving"]) == ("", "db2")
+    assert step("plan", members=members)["mode"] == "mend"
+    step("note", members=members)
+    members[0].info["pid"] = 8
+    assert step("done", members=members)["changed"]
+    assert kept(tmp_path) is None
+    file = tmp_path / "results" / "default" / "latest" / "restart.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    assert [one["host"] for one in record["servers"]] == ["db1", "db2"]
+
+
+def test_in_check_mode_nothing_is_kept_and_no_consent_is_needed(step, tmp_path):
+    given = {"check_mode": True, "members": pair(), "semisync_allow_disruption": False}
+    planned = step("plan", **given)
+    assert planned["mode"] == "roll"
+    step("note", working="db2", __semisync_restart=planned, **given)
+    step("done", **given)
+    assert kept(tmp_path) is None
+    given["check_mode"] = False
+    assert "semisync_allow_disruption" in step("plan", **given)["msg"]
+
+
+def test_where_nothing_is_pending_nothing_is_done(step):
+    planned = step("plan", members=pair(), semisync_restart_only="pending")
+    assert (planned["mode"], planned["judges"]) == ("none", False)
+    members = pair()
+    members[1].info["semisync"]["replica"]["variables"]["trace_level"] = "16"
+    planned = step("plan", "db2", members=members, semisync_restart_only="pending")
+    assert (planned["mode"], planned["last"], planned["turn"]) == ("roll", False, 0)
