@@ -58,17 +58,9 @@ VARIABLES = (
 )
 
 
-@pytest.fixture(scope="module", name="hosts")
-def both_hosts():
-    yield from live_hosts.hosts(
-        ("source", "mysql", None), ("replica", "mysql", None), turn="live-benchmark"
-    )
-
-
 @pytest.fixture(scope="module")
-def pair(hosts, tmp_path_factory):
-    source, replica = hosts
-    source.stop_quickly()
+def pair(shared_pair, tmp_path_factory):
+    source, replica = shared_pair
     path = tmp_path_factory.mktemp("benchmark")
     file = live_hosts.inventory(path, {source: {}}, {replica: {}})
     done = live_hosts.playbook("site", file)

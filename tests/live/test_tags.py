@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.live_hosts import hosts, inventory, playbook, words
+from support.live_hosts import inventory, playbook, words
 
 LINES = "cat /etc/mysql/*.conf.d/zz-dbre-semisync.cnf"
 
@@ -69,34 +69,31 @@ def test_a_misspelt_variable_is_refused_with_the_nearest_that_there_is(tmp_path)
     assert "the nearest is semisync_timeout" in words(result)
 
 
-def test_each_part_of_site_can_be_run_by_its_tag_in_their_order(tmp_path):
-    for source, replica in hosts(
-        ("source", "mysql", ""), ("replica", "mysql", ""), turn="live-tags"
-    ):
-        source.stop_quickly()
-        file, pair = inventory(tmp_path, {source: {}}, {replica: {}}), (source, replica)
-        before = [host.fingerprint() for host in pair]
-        refused = playbook("site", file, "--tags", "replication")
-        said = words(refused)
-        assert refused.returncode != 0 and "leave the server part out" in said, said
-        assert [host.fingerprint() for host in pair] == before
+def test_each_part_of_site_can_be_run_by_its_tag_in_their_order(shared_pair, tmp_path):
+    source, replica = shared_pair
+    file, pair = inventory(tmp_path, {source: {}}, {replica: {}}), (source, replica)
+    before = [host.fingerprint() for host in pair]
+    refused = playbook("site", file, "--tags", "replication")
+    said = words(refused)
+    assert refused.returncode != 0 and "leave the server part out" in said, said
+    assert [host.fingerprint() for host in pair] == before
 
-        done = playbook("site", file, "--tags", "server")
-        assert done.returncode == 0, done.stdout
-        for host in pair:
-            assert "server_id" in host.shell(LINES).stdout
-        # No replica could acknowledge yet, and replication was not requested.
-        assert source.value("SELECT @@GLOBAL.rpl_semi_sync_source_enabled") == "0"
-        assert replica.value("SHOW REPLICA STATUS") == ""
+    done = playbook("site", file, "--tags", "server")
+    assert done.returncode == 0, done.stdout
+    for host in pair:
+        assert "server_id" in host.shell(LINES).stdout
+    # No replica could acknowledge yet, and replication was not requested.
+    assert source.value("SELECT @@GLOBAL.rpl_semi_sync_source_enabled") == "0"
+    assert replica.value("SHOW REPLICA STATUS") == ""
 
-        done = playbook("site", file, "--tags", "replication")
-        assert done.returncode == 0, done.stdout
-        assert replica.value("SHOW REPLICA STATUS") != ""
+    done = playbook("site", file, "--tags", "replication")
+    assert done.returncode == 0, done.stdout
+    assert replica.value("SHOW REPLICA STATUS") != ""
 
-        done = playbook("site", file)
-        assert done.returncode == 0, done.stdout
-        assert source.value("SELECT @@GLOBAL.rpl_semi_sync_source_enabled") == "1"
-        for name, tag in (("rotate", "rotate"), ("gtid", "gtid"), ("site", "verify")):
-            again = playbook(name, file, "--tags", tag)
-            assert again.returncode == 0, again.stdout
-            assert f"semisync_{tag}" in again.stdout or tag != "verify" or "P5" in again.stdout
+    done = playbook("site", file)
+    assert done.returncode == 0, done.stdout
+    assert source.value("SELECT @@GLOBAL.rpl_semi_sync_source_enabled") == "1"
+    for name, tag in (("rotate", "rotate"), ("gtid", "gtid"), ("site", "verify")):
+        again = playbook(name, file, "--tags", tag)
+        assert again.returncode == 0, again.stdout
+        assert f"semisync_{tag}" in again.stdout or tag != "verify" or "P5" in again.stdout

@@ -14,31 +14,41 @@ LIVE = pathlib.Path(__file__).parents[1] / "live"
 # About how long a file's tests take that are not long ones, on two cores with other steps beside
 # them. It decides what runs in which part and nothing else; what is not here is taken for short.
 SECONDS = {
-    "test_benchmark.py": 150,
-    "test_rollback.py": 148,
+    "test_rollback.py": 140,
     "test_existing_replication.py": 131,
-    "test_gtid.py": 130,
+    "test_gtid.py": 125,
+    "test_benchmark.py": 115,
     "test_layout.py": 93,
     "test_unread.py": 80,
     "test_tags.py": 60,
     "test_bad_input.py": 55,
     "test_rotation.py": 54,
-    "test_candidate.py": 49,
     "test_input.py": 41,
+    "test_candidate.py": 49,
     "test_packages.py": 21,
+    "test_quick_docker.py": 15,
 }
 SHORT = 5
+# Files that use the same hosts, in this order and in one part: see tests/live/conftest.py.
+TOGETHER = (("test_tags.py", "test_benchmark.py"),)
 
 
 def parts(files: list[str], count: int, known: dict[str, int] | None = None) -> list[list[str]]:
     """Share files out, the longest first, each to the part that has least so far."""
     seconds = SECONDS if known is None else known
+    groups = [[name for name in group if name in files] for group in TOGETHER]
+    alone = set(files) - {name for group in groups for name in group}
+    groups += [[name] for name in sorted(alone)]
     shared: list[list[str]] = [[] for _number in range(count)]
     loads = [0] * count
-    for name in sorted(files, key=lambda name: (-seconds.get(name, SHORT), name)):
+
+    def takes(group: list[str]) -> int:
+        return sum(seconds.get(name, SHORT) for name in group)
+
+    for group in sorted(groups, key=takes, reverse=True):
         least = loads.index(min(loads))
-        shared[least].append(name)
-        loads[least] += seconds.get(name, SHORT)
+        shared[least] += group
+        loads[least] += takes(group)
     return shared
 
 
@@ -69,3 +79,11 @@ def deselect(config: pytest.Config, items: list[Any]) -> None:
     others = [item for item in items if item.path.name not in mine]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in others]
+
+
+def bring_together(items: list[Any]) -> None:
+    """Order the tests of the files that use the same hosts."""
+    order = [name for group in TOGETHER for name in group]
+    its = [item for item in items if item.path.name in order]
+    rest = [item for item in items if item.path.name not in order]
+    items[:] = sorted(its, key=lambda item: order.index(item.path.name)) + rest

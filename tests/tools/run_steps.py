@@ -26,6 +26,16 @@ GRACE_SECONDS = 60
 QUICK = pathlib.Path(__file__).resolve().parent / "quick"
 
 
+def ticks() -> tuple[int, int]:
+    """The processors' time since the machine started, in all and idle; nothing if not known."""
+    try:
+        fields = pathlib.Path("/proc/stat").read_text(encoding="ascii").split("\n")[0].split()[1:]
+    except OSError:
+        return 0, 0
+    spent = [int(field) for field in fields[:8]]
+    return sum(spent), spent[3] + spent[4]
+
+
 def end(child: subprocess.Popen) -> None:
     """End a step and what it started, with time to clean up."""
     for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, None)):
@@ -106,7 +116,7 @@ def main() -> int:
         os.environ.update(NO_COLOR="1", ANSIBLE_NOCOLOR="1")
     os.environ["PATH"] = f"{QUICK}{os.pathsep}{os.environ['PATH']}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    steps, begin = Steps(options.lanes), time.monotonic()
+    steps, begin, before = Steps(options.lanes), time.monotonic(), ticks()
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as pool:
         try:
             pending = [
@@ -124,10 +134,10 @@ def main() -> int:
     for name, passed, seconds in results:
         print(f"{'passed' if passed else 'FAILED'}  {seconds:5.0f} s  {name}")
     failed = sum(not passed for dummy, passed, dummy2 in results)
-    print(
-        f"{len(results) - failed} passed, {failed} failed, {time.monotonic() - begin:.0f} s",
-        flush=True,
-    )
+    print(f"{len(results) - failed} passed, {failed} failed, {time.monotonic() - begin:.0f} s")
+    # With hardly any, more lanes gain nothing.
+    spent, idle = (now - then for now, then in zip(ticks(), before, strict=True))
+    print(f"processors idle: {100 * idle / spent:.0f} %" if spent else "", flush=True)
     return 1 if failed else 0
 
 

@@ -1,4 +1,5 @@
-"""Run `ansible-test sanity` on a copy of the checkout: every test, no ignore file.
+"""Run `ansible-test sanity` on what is built of the checkout: every test, no ignore file. What
+galaxy.yml leaves out (tests, lab, proof) has ruff, mypy and yamllint instead, by `make lint`.
 
 What runs on hosts is compiled and imported with the oldest Python that this ansible-core manages as
 well, if one is on this machine: on the PATH, or pyenv's.
@@ -11,11 +12,14 @@ and pip comes with Python.
 from __future__ import annotations
 
 import configparser
+import fnmatch
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import yaml
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "lab"))
@@ -37,13 +41,24 @@ def git(*arguments: str, cwd: Path) -> str:
     ).stdout
 
 
+def is_built(name: str, left_out: list[str]) -> bool:
+    """Whether ansible-galaxy takes a file: neither it nor one of its folders is left out."""
+    path = Path(name)
+    return not any(
+        fnmatch.fnmatch(str(part), pattern)
+        for part in (path, *path.parents[:-1])
+        for pattern in left_out
+    )
+
+
 def wanted() -> list[Path]:
-    """The files of the checkout: those in git, and new ones that git would take."""
+    """The files of the checkout that are built: those in git, and new ones that git would take."""
     listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=PROJECT)
+    left_out = yaml.safe_load((PROJECT / "galaxy.yml").read_text(encoding="utf-8"))["build_ignore"]
     return [
         Path(name)
         for name in sorted(set(listed.split("\0")))
-        if name and (PROJECT / name).is_file()
+        if name and (PROJECT / name).is_file() and is_built(name, left_out)
     ]
 
 

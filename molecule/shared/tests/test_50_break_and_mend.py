@@ -1,5 +1,5 @@
 """Break each checkpoint on the running pair: verify.yml must name exactly it, and site.yml must
-mend it.
+mend it. A case breaks one thing, or one on each host whose checkpoints have nothing in common.
 """
 
 from typing import NamedTuple
@@ -49,9 +49,12 @@ def until_nobody_listens(host):
 
 BREAKS = [
     Break(
-        "semi-sync off on the source",
-        (on("source", "SET GLOBAL rpl_semi_sync_{source}_enabled = OFF"),),
-        ("P3.3", "P3.4", "P5.2"),
+        "semi-sync off on the source, option line gone on the replica",
+        (
+            on("source", "SET GLOBAL rpl_semi_sync_{source}_enabled = OFF"),
+            without("replica", "rpl_semi_sync_{replica}_enabled"),
+        ),
+        ("P3.3", "P3.4", "P5.2", "P4.2"),
     ),
     Break(
         "semi-sync off on the replica",
@@ -85,14 +88,12 @@ BREAKS = [
         plugins_only=True,
     ),
     Break(
-        "option line gone on the source",
-        (without("source", "rpl_semi_sync_{source}_enabled"),),
-        ("P3.2",),
-    ),
-    Break(
-        "option line gone on the replica",
-        (without("replica", "rpl_semi_sync_{replica}_enabled"),),
-        ("P4.2",),
+        "option line gone on the source, SQL thread stopped on the replica",
+        (
+            without("source", "rpl_semi_sync_{source}_enabled"),
+            on("replica", "STOP {channel} SQL_THREAD"),
+        ),
+        ("P0", "P1.2", "P3.2"),
     ),
     Break(
         "IO thread stopped",
@@ -102,7 +103,6 @@ BREAKS = [
         # replica until then.
         either=("P5.1",),
     ),
-    Break("SQL thread stopped", (on("replica", "STOP {channel} SQL_THREAD"),), ("P0", "P1.2")),
 ]
 # P0 and P1.2 are points of the replica here, the others of the side they are named for.
 HOST_OF = {"P0": "replica", "P1": "replica", "P3": "source", "P4": "replica", "P5": "source"}
