@@ -8,6 +8,7 @@ from __future__ import annotations
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Kind, Variant
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals import (
     MIXED_PLUGINS,
+    NEXT_VERSION,
     OPTION_FILES,
     PLUGINS,
     ROLE_CHANGE,
@@ -15,7 +16,7 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.manuals imp
     STATUS,
     TIME_ZONES,
 )
-from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, WARNING
+from ansible_collections.dbre.semisync.plugins.plugin_utils.outcomes import CRITICAL, INFO, WARNING
 
 TABLE = {
     "source_not_read": Kind(
@@ -100,6 +101,21 @@ TABLE = {
         PLUGINS,
         "UNINSTALL PLUGIN and INSTALL PLUGIN register it (site.yml installs it), or add"
         " plugin_load_add to the option file.",
+    ),
+    "next_version": Kind(
+        INFO,
+        "A newer version refuses what this server has",
+        "the option files, the command line or SET PERSIST give an option that a newer version of"
+        " the server has removed, or a plugin has one of semi-sync's old names, which MySQL 9.5"
+        " removed, on a server that knows the new ones. The evidence has each with the first such"
+        " version. Accounts and data are not judged",
+        "A server does not start with an option that it does not know. If the option has the"
+        " prefix loose_, it starts and ignores it, so that semi-sync may be off. A server without"
+        " the plugin of the old name starts without semi-sync.",
+        NEXT_VERSION,
+        "Before the upgrade, remove the option, or replace it with what the manual names. Replace"
+        " the old plugins with the new ones, replicas first. For data and accounts, run MySQL"
+        " Shell's util.checkForServerUpgrade().",
     ),
     "server_id_clash": Kind(
         CRITICAL,

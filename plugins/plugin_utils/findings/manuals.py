@@ -31,4 +31,5 @@ PLUGINS = MYSQL + "plugin-loading.html"
 OPTION_FILES = MYSQL + "option-files.html"
 STATUS = MYSQL + "replication-administration-status.html"
 TIME_ZONES = MYSQL + "replication-features-timezone.html"
+NEXT_VERSION = (MYSQL + "upgrading-from-previous-series.html", MARIADB + "upgrading/")
 SERVER_ID = MYSQL + "replication-howto-repuniqueid.html"

@@ -14,6 +14,9 @@ from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import back
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.history import Rise
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kind import Finding
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.kinds import finding
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.next_version import (
+    next_version_findings,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings.rules_heartbeat import (
     heartbeat_findings,
 )
@@ -80,6 +83,7 @@ def evaluate(
     entries = unread_findings(members) + quarantine_findings(members, replicas, away or [])
     for member in read:
         entries += plugin_findings(member) + restart_findings(member)
+        entries += next_version_findings(member)
         entries += promotion_findings(member, read, wanted)
         if member.side == "source":
             entries += source_findings(member, replicas, count, past, since, wanted)
