@@ -629,6 +629,8 @@ def test_every_kind_has_a_case_here_or_is_found_above():
             "two_sources",
             "source_unclear",
             "change_interrupted",
+            # See test_next_version.py.
+            "next_version",
         }
         | set(kinds_lossless.TABLE)
         # See test_rules_heartbeat.py.
