@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.dbre.semisync.plugins.module_utils.server import channels
+from ansible_collections.dbre.semisync.plugins.module_utils.server import channels, values
+from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import (
+    next_start,
+    rules_server,
+)
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import (
     Member,
     replicas_of,
@@ -50,6 +54,12 @@ def restart_refusals(members: list[Member], known: Mark, ordered: Order, wish: W
         *unit_refusals(members, known),
         *source_refusals(members, known),
         *replica_refusals(members, known),
+        *[
+            words
+            for one in members
+            if one.host in ordered.replicas
+            for words in start_refusals(one)
+        ],
         *unprotected(members, ordered, wish),
         *consent_refusals(wish),
     ]
@@ -132,6 +142,32 @@ def replica_refusals(members: list[Member], known: Mark) -> list[str]:
             wrong.append(
                 f"{member.host}: it follows by file and position; run gtid.yml first, so that the"
                 " role can move"
+            )
+    return wrong
+
+
+def start_refusals(member: Member) -> list[str]:
+    """Why a replica would not be in its place after its restart: without semi-sync, or taking
+    writes. What the former source starts with is written when its role has moved.
+    """
+    if member.info is None:
+        return []
+    wrong = [
+        f"{member.host}: {entry['title']}: {entry['evidence']}. {entry['remedy']}"
+        for entry in rules_server.plugin_findings(member)
+    ]
+    enabled = member.facts["names"]["replica"]["variables"]["enabled"]
+    protects = [(enabled, member.facts["semisync"]["replica"]["variables"]["enabled"])]
+    protects += [("read_only", member.facts["variables"]["read_only"])] * (
+        not values.same_value(next_start.at_start(member.facts, "super_read_only")[0] or "", "ON")
+    )
+    for name, running in protects:
+        then, origin = next_start.at_start(member.facts, name)
+        if values.same_value(running or "", "ON") and not values.same_value(then or "", "ON"):
+            wrong.append(
+                f"{member.host}: {name} is ON, and after a restart it is {then or 'not known'}"
+                f" ({origin or 'the option files could not be read'}); write it to the option file,"
+                " or run site.yml"
             )
     return wrong
 

@@ -172,6 +172,26 @@ def by_position(members):
     members[2].channel["gtid"] = False
 
 
+def not_enabled_at_start(members):
+    enabled = members[1].info["names"]["replica"]["variables"]["enabled"]
+    members[1].info["option_files"]["options"][enabled] = "0"
+
+
+def not_loaded_at_start(members):
+    del members[1].info["plugins_registered"]["rpl_semi_sync_replica"]
+
+
+def writable_at_start(members):
+    members[2].info["option_files"]["options"].pop("read_only")
+
+
+def test_a_replica_that_starts_with_super_read_only_takes_no_writes():
+    members = cluster()
+    writable_at_start(members)
+    members[2].info["option_files"]["options"]["super_read_only"] = "ON"
+    assert refused(members) == []
+
+
 @pytest.mark.parametrize(
     "spoil,words",
     [
@@ -180,6 +200,12 @@ def by_position(members):
         (stopped, "db2: its channel does not run (IO thread No"),
         (asynchronous, "db2: it does not acknowledge"),
         (by_position, "db3: it follows by file and position"),
+        (
+            not_enabled_at_start,
+            "db2: rpl_semi_sync_replica_enabled is ON, and after a restart it is 0 (option file)",
+        ),
+        (not_loaded_at_start, "db2: The plugin would not be loaded at the next start"),
+        (writable_at_start, "db3: read_only is ON, and after a restart it is OFF"),
     ],
 )
 def test_what_a_cluster_may_not_be_like(spoil, words):
