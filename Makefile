@@ -171,7 +171,7 @@ behaviours: ## what the servers themselves do: their own test suites' assertions
 
 .PHONY: findings
 findings: ## every finding and exit status of verify.yml, on pairs that are brought into that state (ONLY)
-	@$(tools) python -m pytest tests/live/test_findings.py $(if $(ONLY),-k "$(ONLY)")
+	@$(tools) python -m pytest tests/live/test_findings*.py $(if $(ONLY),-k "$(ONLY)")
 
 .PHONY: test-interrupted
 test-interrupted: ## site.yml killed after each of its tasks in turn, then run again (SERVER or TARBALL); hours. DRAW=3: three at random; MINUTES, RESUME=1

@@ -2,9 +2,10 @@
 
 import pytest
 
-from support import live_hosts, only, parts
+from support import findings, live_hosts, only, parts
 
 pytest_addoption = parts.add_option
+pytest_runtest_call = findings.check_call
 
 
 def pytest_collection_modifyitems(config, items):

@@ -15,24 +15,22 @@ import time
 import pytest
 
 from support.acknowledged import RELEASES
-from support.backlogs import applier, drain, load, prepare, rows_of, wait_for
+from support.backlogs import (
+    applier,
+    drain,
+    load,
+    one_by_one,
+    prepare,
+    rows_of,
+    slow,
+    wait_for,
+)
 from support.dying import UNITS, certificate, forbid_restart, io_thread, kill
 from support.live_hosts import hosts, inventory, playbook, words
 
 # Thousands of transactions are applied one after another.
 pytestmark = pytest.mark.long
 
-ONE_BY_ONE = {
-    "mysql": "STOP REPLICA SQL_THREAD; SET GLOBAL replica_parallel_workers = 1;"
-    " START REPLICA SQL_THREAD",
-    "mariadb": "STOP SLAVE; SET GLOBAL slave_parallel_threads = 0; START SLAVE",
-}
-# The lab's disks are quick: each commit of the applier waits for five milliseconds.
-SLOW = {
-    "mysql": "SET GLOBAL binlog_group_commit_sync_delay = {delay}",
-    "mariadb": "SET GLOBAL binlog_commit_wait_usec = {delay},"
-    " GLOBAL binlog_commit_wait_count = 1000",
-}
 CAREFUL = "SELECT @@GLOBAL.sync_binlog, @@GLOBAL.innodb_flush_log_at_trx_commit"
 FIRST, SECOND = 2000, 4000
 
@@ -61,14 +59,10 @@ def fixture_cluster(request, tmp_path_factory):
         done = cluster.run("site")
         assert done.returncode == 0, done.stdout + done.stderr
         for replica in cluster.replicas:
-            replica.sql(ONE_BY_ONE[server])
+            one_by_one(replica)
             slow(replica, 5000)
         prepare(cluster.source)
         yield cluster
-
-
-def slow(replica, microseconds):
-    replica.sql(SLOW[replica.server].format(delay=microseconds))
 
 
 def backlog(cluster, rows):
