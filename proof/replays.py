@@ -49,11 +49,15 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def histories(opts: argparse.Namespace) -> list[dict[str, Any]]:
+    """All that there are, of both engines."""
+    every = json.loads(opts.histories.read_text(encoding="utf-8"))
+    return every["replays"] if isinstance(every, dict) else every
+
+
 def wanted(opts: argparse.Namespace, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The histories that are to be replayed."""
-    every = json.loads(opts.histories.read_text(encoding="utf-8"))
-    every = every["replays"] if isinstance(every, dict) else every
-    its = [one for one in every if one["server"] == opts.server]
+    its = [one for one in histories(opts) if one["server"] == opts.server]
     if opts.only:
         return [one for one in its if one["name"] in opts.only]
     done = {one["name"]: one["steps"] for one in known if not one["why"]}
@@ -107,6 +111,8 @@ def judged(cluster: Cluster, player: Player) -> dict[str, Any]:
 def main() -> int:
     opts = arguments()
     path = opts.records or document.RECORDS
+    with locked("judge-replays"):
+        document.keep(document.renumbered(document.read(path), histories(opts)), path)
     left = wanted(opts, document.read(path))
     until = time.monotonic() + 60 * opts.minutes
     folder = OUTPUT / f"replays-{opts.server}"

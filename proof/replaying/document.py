@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import pathlib
+from collections.abc import Mapping
 from typing import Any
 
 from model.kinds import PATTERNS
@@ -101,9 +102,27 @@ def add(record: Record, path: pathlib.Path = RECORDS) -> list[Record]:
     """A history's newest replay, in the place of the one before."""
     every = [one for one in read(path) if one["name"] != record["name"]]
     every = sorted([*every, record], key=lambda one: (one["server"], one["name"]))
-    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in every)
-    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    keep(every, path)
     return every
+
+
+def keep(records: list[Record], path: pathlib.Path = RECORDS) -> None:
+    """Write the records, one a line."""
+    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in records)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def renumbered(records: list[Record], histories: list[dict[str, Any]]) -> list[Record]:
+    """The records of histories that are still wanted, under today's names: a search that knows more
+    numbers them anew.
+    """
+
+    def key(one: Mapping[str, Any]) -> tuple[str, tuple[str, ...], str]:
+        return one["server"], tuple(one["steps"]), one["mistake"]
+
+    names = {key(one): one["name"] for one in histories}
+    kept = [{**one, "name": names[key(one)]} for one in records if key(one) in names]
+    return sorted(kept, key=lambda one: (one["server"], one["name"]))
 
 
 def stamp() -> str:

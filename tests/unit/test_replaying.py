@@ -84,3 +84,12 @@ def test_a_verdict_does_not_answer_for_what_it_assumes(steps, lies):
     record = document.record_of(made, dict(certificate("proven"), assumes=[ORDERLY, KILLED]), set())
     assert (record["lost"], record["lies"]) == ([1], lies)
     assert document.told_truth(dict(record, steps=steps)).startswith("no" if not lies else "**yes")
+
+
+def test_a_replay_is_kept_under_the_name_that_its_history_has_today():
+    def one(name, *steps, **more):
+        return {"server": "mysql", "name": name, "steps": [*steps], "mistake": "C1", **more}
+
+    records = [one("mysql-01", "look:a", seconds=9), one("mysql-02", "commit", seconds=8)]
+    histories = [one("mysql-01", "stop_source"), one("mysql-02", "look:a")]
+    assert document.renumbered(records, histories) == [one("mysql-02", "look:a", seconds=9)]
