@@ -212,15 +212,17 @@ def test_a_source_that_dies_and_comes_back(cluster):
     told = {("held", "source", "warning"), ("follows_held", "second", "critical")}
     assert status == 2 and told <= found, said
 
-    source.shell(f"systemctl start {UNITS[source.server]}")
+    play(cluster, "rejoin", "-e", f"semisync_rejoin={second.name}")
+
+    # Its journal lacks the failover: it would beat, and not be taken back with those rows.
+    source.shell(f"systemctl stop {BEAT}; systemctl start {UNITS[source.server]}")
     source.wait()
     source.sql("SET GLOBAL read_only = 0")
     status, found, said = cluster.verify()
     assert status == 2 and ("held_takes_writes", "source", "critical") in found, said
     source.sql("SET GLOBAL read_only = 1")
-    # The remedies.
-    for host in (second, source):
-        play(cluster, "rejoin", "-e", f"semisync_rejoin={host.name}")
+    play(cluster, "rejoin", "-e", f"semisync_rejoin={source.name}")
+    source.shell(f"systemctl start {BEAT}")
     for role in ("second", "source"):
         acknowledges = "SHOW GLOBAL STATUS LIKE 'rpl_semi_sync_{replica}_status'"
         cluster.eventually(role, acknowledges, "ON")
