@@ -15,8 +15,11 @@ import time
 import pytest
 
 from support import servers_page
+from support.acknowledged import Writers, judge, rows_of, same_data
 from support.eventually import eventually
-from support.live_hosts import PASSWORD, PROJECT, hosts, inventory, playbook, words
+from support.live_hosts import hosts, words
+from support.moves import SPEAK, quoted
+from support.tarball_cluster import FIRST_WITH_NEW_NAMES, FIRST_WITHOUT_OLD_NAMES, Cluster
 
 pytestmark = pytest.mark.own_target
 
@@ -24,20 +27,17 @@ TARBALLS = os.environ.get("TARBALLS", "").split()
 DOCUMENT = os.environ.get("SEMISYNC_SERVERS_DOCUMENT")
 CHOSEN = os.environ.get("STEPS", "").split()
 RESUME = bool(os.environ.get("RESUME"))
-LOGS = PROJECT / "tests" / "output" / "servers"
 # Characters of what a failed run said; the whole is in LOGS.
 SHOWN = 3000
+# Where a server has no such thing.
+NOTHING_OF_IT = "has no such thing"
 CONSENT = ("-e", "semisync_allow_disruption=true")
-OLD_LOGIN = {"semisync_replication_user": "old", "semisync_replication_password": "old"}
 NEW_PASSWORD = "another password"
-FIRST_WITH_GTID = (5, 6)
 FIRST_WITH_GTID_ONLINE = (5, 7)
 FIRST_WITH_WAIT_POINT = (5, 7)
-# The older words, which all of these versions understand up to 8.3.
-FOLLOW = (
-    "CHANGE MASTER TO MASTER_HOST='{}', MASTER_USER='old', MASTER_PASSWORD='old',"
-    " MASTER_LOG_FILE='{}', MASTER_LOG_POS={}, MASTER_CONNECT_RETRY=1; START SLAVE"
-)
+FIRST_WITH_SECURE_TRANSPORT = (5, 7)
+FIRST_WITH_CLONE = (8, 0, 17)
+SWITCHOVERS = 5
 BY_POSITION = (
     "STOP SLAVE; CHANGE MASTER TO MASTER_AUTO_POSITION = 0, MASTER_LOG_FILE = '{}',"
     " MASTER_LOG_POS = {}; START SLAVE"
@@ -48,103 +48,6 @@ WRITE = "INSERT INTO important.stuff (details) VALUES ('written by a test')"
 PLUGIN_ROW = "rpl_semi_sync_master"
 
 
-class Cluster:
-    """A source and two replicas of one version."""
-
-    def __init__(self, made, folder):
-        self.source, *self.replicas = made
-        self.version = self.source.value("SELECT VERSION()").partition("-")[0]
-        self.series = tuple(map(int, self.version.split(".")[:2]))
-        self.folder, self.variables = folder, {"semisync_replication_password": PASSWORD}
-        if not self.has_gtid:
-            self.variables.update(OLD_LOGIN)
-        self.inventory()
-
-    @property
-    def hosts(self):
-        return (self.source, *self.replicas)
-
-    @property
-    def has_gtid(self):
-        return self.series >= FIRST_WITH_GTID
-
-    def inventory(self, **variables):
-        """Write the inventory, with these variables from now on."""
-        self.variables.update(variables)
-        self.file = inventory(
-            self.folder,
-            {self.source: {}},
-            {host: {} for host in self.replicas},
-            **self.variables,
-        )
-
-    def play(self, name, *arguments):
-        """Run a playbook; what it says is kept."""
-        done = playbook(name, self.file, *arguments)
-        LOGS.mkdir(parents=True, exist_ok=True)
-        with (LOGS / f"{self.version}.log").open("a", encoding="utf-8") as log:
-            log.write(f"\n=== {name} {' '.join(arguments)}\n{done.stdout}{done.stderr}")
-        return done
-
-    def by_position(self):
-        """Replication by file and position, as its owner would have set it up."""
-        for number, host in enumerate(self.hosts, start=10):
-            host.shell(
-                f"printf 'server_id = {number}\\nlog_bin = ours-bin\\n' >> /etc/my.cnf"
-                " && systemctl restart mysql"
-            )
-            host.wait()
-        self.source.sql("GRANT REPLICATION SLAVE ON *.* TO old@'%' IDENTIFIED BY 'old'")
-        file, offset = self.place()
-        for host in self.replicas:
-            host.sql(FOLLOW.format(self.source.name, file, offset))
-        self.whole()
-
-    def restart(self, command):
-        """Run a command on every host and restart its server; the source first, so that its
-        replicas find it changed.
-        """
-        for host in self.replicas:
-            host.sql("STOP SLAVE")
-        for host in self.hosts:
-            host.shell(f"{command} && systemctl restart mysql")
-            host.wait()
-        self.whole()
-
-    def place(self):
-        """File and position of the source."""
-        return self.source.value("SHOW MASTER STATUS").split()[:2]
-
-    def status(self, replica):
-        """SHOW SLAVE STATUS of a replica."""
-        lines = replica.sql("SHOW SLAVE STATUS", form="--vertical").stdout.splitlines()
-        pairs = [line.partition(":") for line in lines]
-        return {name.strip(): value.strip() for name, _colon, value in pairs}
-
-    def whole(self):
-        """Wait until both replicas have what the source has, and every server its semi-sync that
-        has it enabled.
-        """
-
-        def runs():
-            place = self.place()
-            for status in map(self.status, self.replicas):
-                at = [status.get("Relay_Master_Log_File"), status.get("Exec_Master_Log_Pos")]
-                threads = [status.get(f"Slave_{name}_Running") for name in ("IO", "SQL")]
-                if at != place or threads != ["Yes", "Yes"]:
-                    return False
-            return all(self.semisync(host, "enabled") == self.semisync(host) for host in self.hosts)
-
-        eventually(runs, "both replicas follow the source")
-
-    def semisync(self, host, what="status"):
-        """A variable or status of semi-sync on its side; empty if there is none."""
-        side = "master" if host is self.source else "slave"
-        kind = "VARIABLES" if what == "enabled" else "STATUS"
-        said = host.value(f"SHOW GLOBAL {kind} LIKE 'rpl_semi_sync_{side}_{what}'").split()
-        return said[-1] if said else ""
-
-
 def passes(cluster, name, *arguments):
     """Run a playbook that is to succeed."""
     done = cluster.play(name, *arguments)
@@ -152,10 +55,10 @@ def passes(cluster, name, *arguments):
     return done
 
 
-def refuses(cluster, name, reason):
+def refuses(cluster, name, reason, *arguments):
     """Run a playbook that is to refuse, and to have touched nothing."""
     before = [host.fingerprint() for host in cluster.hosts]
-    done = cluster.play(name)
+    done = cluster.play(name, *arguments)
     assert done.returncode != 0 and reason in words(done), words(done)
     assert [host.fingerprint() for host in cluster.hosts] == before
     return servers_page.REFUSED
@@ -202,6 +105,46 @@ def benchmark(cluster, suite):
     verify(cluster)
 
 
+def accounts(cluster):
+    """The replication account with each plugin that this server has for passwords."""
+    asked = "SELECT PLUGIN_NAME FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND"
+    names = "'mysql_native_password', 'caching_sha2_password'"
+    found = cluster.source.value(f"{asked} PLUGIN_NAME IN ({names})").split()
+    password = quoted(cluster.variables["semisync_replication_password"])
+    user = cluster.variables.get("semisync_replication_user", "repl")
+    for plugin in sorted(found):
+        # A statement that 5.5 and 5.6 do not have: their one plugin is what the account has.
+        if len(found) > 1:
+            cluster.source.sql(
+                f"{SPEAK} ALTER USER {user}@'%' IDENTIFIED WITH {plugin} BY {password}"
+            )
+        connected_again(cluster)
+        again(cluster)
+        verify(cluster)
+    return f"{servers_page.PASSED}: {', '.join(sorted(found))}"
+
+
+def connected_again(cluster):
+    """Have the replicas log in once more."""
+    for host in cluster.replicas:
+        cluster.sql(host, "STOP SLAVE IO_THREAD; START SLAVE IO_THREAD")
+    cluster.whole()
+
+
+def secure_transport(cluster):
+    """Servers that take connections by TLS alone."""
+    if cluster.series < FIRST_WITH_SECURE_TRANSPORT:
+        return NOTHING_OF_IT
+    for host in cluster.hosts:
+        host.sql("SET GLOBAL require_secure_transport = ON")
+    connected_again(cluster)
+    again(cluster)
+    verify(cluster)
+    for host in cluster.hosts:
+        host.sql("SET GLOBAL require_secure_transport = OFF")
+    return None
+
+
 def rotate(cluster):
     cluster.inventory(semisync_replication_password=NEW_PASSWORD)
     passes(cluster, "rotate")
@@ -221,7 +164,7 @@ def gtid(cluster):
     cluster.whole()
     place = cluster.place()
     for host in cluster.replicas:
-        host.sql(BY_POSITION.format(*place))
+        cluster.sql(host, BY_POSITION.format(*place))
     cluster.whole()
     if cluster.series >= FIRST_WITH_GTID_ONLINE:
         for mode in ("ON_PERMISSIVE", "OFF_PERMISSIVE", "OFF"):
@@ -252,11 +195,55 @@ def candidate(cluster):
     assert said.count("has everything that any replica has received; all applied") == 2, said
 
 
+def switchovers(cluster):
+    """The role goes round under 50 writers, and comes back; not without GTIDs."""
+    if not cluster.has_gtid:
+        to = f"semisync_switchover_to={cluster.replicas[0].name}"
+        return refuses(cluster, "switchover", "run gtid.yml first to enable GTIDs", "-e", to)
+    made = list(cluster.hosts)
+    writers = Writers(made[-1], made)
+    writers.prepare(cluster.source)
+    same_data(made)
+    writers.start()
+    targets = [*made[1:], *made]
+    try:
+        for target in [*targets[: SWITCHOVERS - 1], cluster.source]:
+            passes(cluster, "switchover", "-e", f"semisync_switchover_to={target.name}")
+    finally:
+        known = writers.stop()
+    same_data(made)
+    for host in made:
+        assert not any(judge(known, rows_of(host)).values()), host.name
+    again(cluster)
+    verify(cluster)
+    return f"{servers_page.PASSED}: {sum(map(len, known['confirmed']))} rows confirmed, none lost"
+
+
 def remove(cluster):
     passes(cluster, "remove")
     for host in cluster.hosts:
         assert not host.value("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync%'")
     again_without_change(cluster, "remove")
+
+
+def old_names(cluster):
+    """Plugins of the older names, loaded by hand before the first run: the names stay."""
+    if not FIRST_WITH_NEW_NAMES <= cluster.release < FIRST_WITHOUT_OLD_NAMES:
+        return NOTHING_OF_IT
+    sides = {cluster.source: "master", **dict.fromkeys(cluster.replicas, "slave")}
+    for host, side in sides.items():
+        host.sql(f"INSTALL PLUGIN rpl_semi_sync_{side} SONAME 'semisync_{side}.so'")
+    passes(cluster, "site")
+    again(cluster)
+    verify(cluster)
+    for host in cluster.hosts:
+        names = host.value("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync%'").splitlines()
+        assert names and not re.search("source|replica", " ".join(names).partition("\t")[0]), names
+    for target in (cluster.replicas[0], cluster.source):
+        passes(cluster, "switchover", "-e", f"semisync_switchover_to={target.name}")
+    verify(cluster)
+    remove(cluster)
+    return None
 
 
 def online(cluster):
@@ -273,6 +260,15 @@ def seed(cluster):
     """A bare host in a replica's place, for a source whose binary logs no longer have everything;
     without GTIDs that is refused.
     """
+    return seeded(cluster, "clone" if cluster.release >= FIRST_WITH_CLONE else "dump")
+
+
+def seed_by_dump(cluster):
+    """The same by dump, which is what older servers have anyway."""
+    return seeded(cluster, "dump", "-e", "semisync_seed_method=dump")
+
+
+def seeded(cluster, way, *arguments):
     replica = cluster.replicas[-1]
     cluster.source.sql(
         "CREATE DATABASE IF NOT EXISTS shop; CREATE TABLE IF NOT EXISTS shop.orders (id INT"
@@ -287,13 +283,13 @@ def seed(cluster):
         return len(cluster.source.value("SHOW BINARY LOGS").splitlines()) == 1
 
     eventually(purged, "the source has one binary log")
-    said = words(passes(cluster, "site"))
-    assert f"{replica.name} is seeded from" in said, said
+    said = words(passes(cluster, "site", *arguments))
+    assert f"{replica.name} is seeded from {cluster.source.name} by {way}" in said, said
     sums = {host.value("CHECKSUM TABLE shop.orders") for host in cluster.hosts}
     assert len(sums) == 1 and "NULL" not in sums.pop()
     again(cluster)
     verify(cluster)
-    return None
+    return f"{servers_page.PASSED}: by {way}"
 
 
 def judged(cluster):
@@ -316,27 +312,27 @@ def findings(cluster):
         seen.update(expected)
 
     for host in replicas:
-        host.sql("STOP SLAVE IO_THREAD")
+        cluster.sql(host, "STOP SLAVE IO_THREAD")
     source.sql(WRITE)
     named({"degraded", "clients_missing"}, critical=True)
     # Since that run.
     source.sql(WRITE)
     for host in replicas:
-        host.sql("START SLAVE IO_THREAD")
+        cluster.sql(host, "START SLAVE IO_THREAD")
     cluster.whole()
     named({"was_degraded"}, critical=False)
 
-    replicas[0].sql("STOP SLAVE SQL_THREAD")
+    cluster.sql(replicas[0], "STOP SLAVE SQL_THREAD")
     named({"applier_stopped"}, critical=True)
-    replicas[0].sql("START SLAVE SQL_THREAD")
+    cluster.sql(replicas[0], "START SLAVE SQL_THREAD")
     cluster.whole()
 
-    source.sql("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+    cluster.sql(source, "SET GLOBAL rpl_semi_sync_master_enabled = OFF")
     number = replicas[1].value("SELECT @@server_id")
     replicas[1].sql(f"SET GLOBAL server_id = {replicas[0].value('SELECT @@server_id')}")
     named({"semisync_off", "server_id_clash", "restart_changes_it"}, critical=True)
     replicas[1].sql(f"SET GLOBAL server_id = {number}")
-    source.sql("SET GLOBAL rpl_semi_sync_master_enabled = ON")
+    cluster.sql(source, "SET GLOBAL rpl_semi_sync_master_enabled = ON")
     cluster.whole()
 
     expected = weaken(cluster)
@@ -358,15 +354,16 @@ def weaken(cluster):
     if cluster.series >= FIRST_WITH_WAIT_POINT:
         settings["rpl_semi_sync_master_wait_point"] = "AFTER_COMMIT"
         expected.add("after_commit")
-    if cluster.series < FIRST_WITH_GTID:
+    if not cluster.has_gtid:
         expected.add("known_bad_version")
     else:
         cluster.replicas[0].sql("SET GLOBAL read_only = OFF")
         expected.add("replica_writable")
     for name, value in settings.items():
-        cluster.source.sql(f"SET GLOBAL {name} = {value}")
-    cluster.source.sql(
-        f"SET SESSION sql_log_bin = 0; DELETE FROM mysql.plugin WHERE name = '{PLUGIN_ROW}'"
+        cluster.sql(cluster.source, f"SET GLOBAL {name} = {value}")
+    cluster.sql(
+        cluster.source,
+        f"SET SESSION sql_log_bin = 0; DELETE FROM mysql.plugin WHERE name = '{PLUGIN_ROW}'",
     )
     return expected
 
@@ -383,10 +380,11 @@ def mend(cluster):
     if cluster.has_gtid:
         cluster.replicas[0].sql("SET GLOBAL read_only = ON")
     for name, value in settings.items():
-        cluster.source.sql(f"SET GLOBAL {name} = {value}")
-    cluster.source.sql(
+        cluster.sql(cluster.source, f"SET GLOBAL {name} = {value}")
+    cluster.sql(
+        cluster.source,
         "SET SESSION sql_log_bin = 0; INSERT INTO mysql.plugin VALUES"
-        f" ('{PLUGIN_ROW}', 'semisync_master.so')"
+        f" ('{PLUGIN_ROW}', 'semisync_master.so')",
     )
 
 
@@ -401,12 +399,17 @@ STEPS = {
     drill: site,
     row_latency: site,
     clients: site,
+    accounts: site,
+    secure_transport: site,
     rotate: site,
     gtid: site,
     candidate: site,
+    switchovers: site,
     remove: site,
+    old_names: remove,
     online: remove,
     seed: site,
+    seed_by_dump: site,
 }
 
 

@@ -82,6 +82,23 @@ OLD: dict[str, Any] = {
         " MASTER_LOG_FILE = 'mysql-bin.000001', MASTER_LOG_POS = 4, MASTER_CONNECT_RETRY = 1"
     ),
 }
+# From 8.0.26 to 9.4 MySQL has both generations of plugins, of which one can be loaded.
+FIRST_WITH_NEW_NAMES, FIRST_WITHOUT_OLD_NAMES = (8, 0, 26), (9, 5, 0)
+GENERATIONS = ("old", "new")
+
+
+def of_tarball(version: tuple[int, ...], generation: str) -> dict[str, Any] | None:
+    """What a MySQL from a tarball calls things, with that generation's plugins; None if it has
+    none of it.
+    """
+    if version < FIRST_WITH_NEW_NAMES:
+        return OLD if generation == "old" else None
+    newer = {**SERVERS["mysql"], "release": None, "file": OLD["file"]}
+    if generation == "new":
+        return newer
+    names = ("source", "replica", "wait_no", "wait_count", "plugins")
+    older = {**newer, **{name: OLD[name] for name in names}}
+    return older if version < FIRST_WITHOUT_OLD_NAMES else None
 
 
 class Server:
