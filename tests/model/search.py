@@ -30,10 +30,12 @@ from model.state import (
     DUMPS,
     EPOCH,
     FENCE,
+    FENCED,
     FIRST,
     GOT,
     HELD,
     HOLES,
+    HOOK,
     IO,
     LIVED_ON,
     LOG,
@@ -51,6 +53,7 @@ from model.state import (
     STOPS,
     STRANGER,
     TOLD,
+    UNFENCED,
     UP,
     WORDS_A,
     Moment,
@@ -210,6 +213,8 @@ class Search:
             if number:
                 n = bytearray(s)
                 n[BEGUN], n[BEGUN_LOW] = divmod(number, 256)
+                # Its hook ends with it: the next run asks and fences anew.
+                n[HOOK] = n[FENCED] = n[UNFENCED] = n[LIVED_ON] = 0
                 yield "interrupted", -1, n
 
     def ways(self, s: bytes) -> Iterator[Asked]:
