@@ -148,7 +148,7 @@ report: ## the report's page in a real Chromium, without a network; screenshots 
 
 .PHONY: servers
 servers: ## every server that can be had, from bare hosts to a verified pair; TARBALLS="path path": those, in every playbook (STEPS, RESUME=1)
-	@$(tools) $(if $(TARBALLS),SEMISYNC_SERVERS_DOCUMENT=$$PWD/docs/evidence/servers.md python -m pytest -s tests/live/test_tarballs.py, \
+	@$(tools) $(if $(TARBALLS),SEMISYNC_SERVERS_DOCUMENT=$$PWD/docs/evidence/servers.md python -m pytest -s tests/live/test_tarballs.py tests/live/test_names.py, \
 	  python -m pytest tests/live/test_servers.py)
 
 .PHONY: alerts

@@ -206,6 +206,11 @@ install:
   type: list
   elements: str
   sample: [replica, source]
+renames:
+  description: V(old) or V(new) if the plugins are exchanged for those with these names; empty if
+    they stay.
+  returned: success, with O(goal=apply)
+  type: str
 restart:
   description: Whether the server has to restart, with the reasons in RV(restart_reasons).
   returned: success, with O(goal=apply)

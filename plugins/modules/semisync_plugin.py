@@ -27,6 +27,15 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  names:
+    description:
+      - Names of the plugin on MySQL 8.0.26 to 9.4, which have two kinds. V(auto) keeps those that
+        the server has, and takes the new ones if it has none.
+      - Plugins that the server has are not exchanged.
+    version_added: "1.0.0"
+    type: str
+    choices: [auto, old, new]
+    default: auto
   variables:
     description:
       - Global variables, by the server's own names, and their values; set with C(SET GLOBAL) if
@@ -256,6 +265,8 @@ def set_plugin(module: AnsibleModule, server: Server, names: Names) -> dict[str,
     """Bring plugin and variables to the wanted state; return what was done."""
     side = module.params["side"]
     wanted = module.params["variables"]
+    if module.params["names"] != "auto" and not server.plugins():
+        names = names.called(module.params["names"])
     wanted_state = module.params["state"]
     plugins = server.plugins()
     variables = server.variables()
@@ -314,6 +325,7 @@ def main() -> None:
         argument_spec=login.argument_spec(
             side={"type": "str", "choices": ["source", "replica"], "required": True},
             state={"type": "str", "choices": ["present", "absent"], "default": "present"},
+            names={"type": "str", "choices": ["auto", "old", "new"], "default": "auto"},
             variables={"type": "dict", "default": {}},
             restart_io_thread={"type": "bool", "default": False},
         ),

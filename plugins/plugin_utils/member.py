@@ -33,6 +33,8 @@ class Member:
         group: source or replica by the inventory's groups, which say how the cluster began.
         unread: why there is no info: the kind of failure by semisync_info, or "unreachable"; empty
             if that is not known.
+        renames: old or new: the names that its plugins are to have, and info is as after that;
+            empty if they stay.
         replaced: whether all its data will be replaced, as by rejoin.yml's method seed.
         missed: the journal's row of a failover that this replica missed, so that it still follows
             the former source; None if it missed none.
@@ -51,6 +53,7 @@ class Member:
         self.host, self.side, self.info, self.error = host, side, info, error
         self.group = side
         self.unread = ""
+        self.renames = ""
         self.replaced = False
         self.missed: HeldRow | None = None
         self.address, self.explicit_id = address or host, explicit_id

@@ -88,6 +88,7 @@ TextKey = Literal[
     "replication_ssl_ca",
     "seed_method",
     "bind_address",
+    "plugin_names",
     "promise",
     "wait_point",
     "http_address",

@@ -153,6 +153,7 @@ ROWS = (
     ),
     switch("semisync_replica_read_only"),
     # common: semi-sync and durability
+    choice("semisync_plugin_names", "auto", "old", "new"),
     choice("semisync_promise", "available", "lossless"),
     number("semisync_timeout", 1, WORD, "milliseconds", key="timeout_ms"),
     choice("semisync_wait_point", "AFTER_SYNC", "AFTER_COMMIT"),

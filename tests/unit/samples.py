@@ -222,11 +222,25 @@ def shown(key, value):
 # A plan, carried out on what the servers said.
 
 
-def install_plugin(info, side):
+def install_plugin(info, side, asked="auto"):
+    if asked != "auto" and not info["plugins"]:
+        table = names.Names(info["engine"], parsed(info)).called(asked)
+        info["names"] = read.names_in_use(table)
     plugin = info["names"][side]
     info["plugins"][plugin["plugin"]] = "ACTIVE"
     info["plugins_registered"][plugin["plugin"]] = plugin["library"]
     load(info, side)
+
+
+def exchange_plugins(info, generation):
+    """What semisync_names does: the other names, and the same values."""
+    table = names.Names(info["engine"], parsed(info)).called(generation)
+    info["names"] = read.names_in_use(table)
+    sides = ("source", "replica")
+    info["plugins"] = {info["names"][side]["plugin"]: "ACTIVE" for side in sides}
+    info["plugins_registered"] = {
+        info["names"][side]["plugin"]: info["names"][side]["library"] for side in sides
+    }
 
 
 def write_option_file(info, content):
@@ -322,11 +336,11 @@ def steps(members, wanted_settings, hold_back=True):
     todo = []
     source = source_of(members)
     todo += [
-        lambda side=side: install_plugin(source.info, side)
+        lambda side=side: install_plugin(source.info, side, wanted_settings["plugin_names"])
         for side in plans[source.host]["install"]
     ]
     for one in sorted(members, key=lambda each: plans[each.host]["turn"]):
-        todo += server_steps(one, plans[one.host])
+        todo += server_steps(one, plans[one.host], wanted_settings["plugin_names"])
     if plans[source.host]["account"]:
         todo.append(
             lambda: source.info["accounts"].append(
@@ -347,10 +361,14 @@ def steps(members, wanted_settings, hold_back=True):
     return todo
 
 
-def server_steps(one, planned):
+def server_steps(one, planned, asked="auto"):
     todo = []
+    if planned["renames"]:
+        todo.append(lambda: exchange_plugins(one.info, planned["renames"]))
     if one.side == "replica":
-        todo += [lambda side=side: install_plugin(one.info, side) for side in planned["install"]]
+        todo += [
+            lambda side=side: install_plugin(one.info, side, asked) for side in planned["install"]
+        ]
     if planned["option_file"]["changed"]:
         todo.append(lambda: write_option_file(one.info, planned["option_file"]["content"]))
     if planned["restart"]:

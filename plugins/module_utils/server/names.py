@@ -123,7 +123,7 @@ class Names:
     """
 
     def __init__(
-        self, engine: str, version: tuple[int, int, int], installed: Iterable[str] = ()
+        self, engine: str, version: tuple[int, ...], installed: Iterable[str] = ()
     ) -> None:
         self.engine = engine
         self.version: tuple[int, ...] = tuple(version)
@@ -133,6 +133,10 @@ class Names:
         has_old = any(name in OLD_PLUGINS for name in installed)
         has_new = any(name in NEW_PLUGINS for name in installed)
         self.generation = OLD if knows_old and (not knows_new or (has_old and not has_new)) else NEW
+
+    def called(self, generation: str) -> Names:
+        """The names with the plugins of a generation, old or new, if this server knows both."""
+        return Names(self.engine, self.version, GENERATIONS[generation])
 
     @property
     def mariadb(self) -> bool:
@@ -403,6 +407,8 @@ class Names:
 
 OLD_PLUGINS = tuple(PLUGINS[(OLD, side)][0] for side in (SOURCE, REPLICA))
 NEW_PLUGINS = tuple(PLUGINS[(NEW, side)][0] for side in (SOURCE, REPLICA))
+# Values of semisync_plugin_names.
+GENERATIONS = {"old": OLD_PLUGINS, "new": NEW_PLUGINS}
 
 # Which side a variable such as rpl_semi_sync_slave_enabled switches on, whatever generation its
 # name is of.

@@ -127,9 +127,13 @@ def in_order(changes: Changes) -> list[str]:
     """
 
     def turn(name: str) -> int:
+        off = values.canonical_value(changes[name][1]) == "0"
+        if name.lower() == "read_only" and off:
+            # Writers are let in last.
+            return 3
         if name.lower() not in SWITCHES:
             return 1
-        return 0 if values.canonical_value(changes[name][1]) == "0" else 2
+        return 0 if off else 2
 
     return sorted(changes, key=lambda name: (turn(name), name))
 

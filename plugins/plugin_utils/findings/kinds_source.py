@@ -106,13 +106,15 @@ TABLE = {
         " acknowledgements (MySQL) or `…_wait_no_replica` (`wait_no_slave`) is not that of"
         " `semisync_timeout`, `semisync_wait_point`, `semisync_wait_for_replica_count`,"
         " `semisync_wait_no_replica`. A variable that the inventory does not set has the"
-        " collection's default, which `site.yml` would set. One finding per variable",
+        " collection's default, which `site.yml` would set. One finding per variable; also if the"
+        " names of its plugins are not those of `semisync_plugin_names`",
         "The inventory defines how long a commit waits and for what, and this server does"
         " something else. The next site.yml changes it, which may come as a surprise if it was set"
         " by hand.",
         SOURCE_OPTIONS,
         "Run site.yml, which writes and sets the inventory's value, or says why it refuses; or"
-        " change the inventory.",
+        " change the inventory. The plugins of a source keep their names: run switchover.yml, and"
+        " then site.yml, which exchanges them on the former source.",
     ),
     "after_commit": Kind(
         WARNING,

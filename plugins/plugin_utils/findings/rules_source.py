@@ -131,7 +131,20 @@ def inventory_findings(member: Member, settings: Settings) -> list[Finding]:
         for variable, name, running, wanted in option_lines.differing_from_inventory(
             member.facts, settings
         )
-    ]
+    ] + names_findings(member, settings)
+
+
+def names_findings(member: Member, settings: Settings) -> list[Finding]:
+    """A source whose plugins have other names than the inventory asks for."""
+    asked = settings.get("plugin_names", "auto")
+    if asked == "auto":
+        return []
+    # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
+
+    names = naming.kept(member, settings)
+    evidence = f"its plugins have the {names} names, semisync_plugin_names is {asked}"
+    return [finding("differs_from_inventory", member, evidence)] if names else []
 
 
 def unfinished_findings(member: Member) -> list[Finding]:

@@ -114,11 +114,15 @@ def set_up_plan(
         settings: the settings for this host.
         hold_back: whether a source enables semi-sync only when its replicas' channels run.
     """
+    later = after_exchanges(members, settings)
     plans = {
         other.host: host_plan(
-            other, members, settings if other is member else other.settings or settings, hold_back
+            other,
+            later,
+            settings if other.host == member.host else other.settings or settings,
+            hold_back,
         )
-        for other in members
+        for other in later
     }
     return {
         **plans[member.host],
@@ -127,6 +131,19 @@ def set_up_plan(
         "source_restarts": plans[source_of(members).host]["restart_reasons"],
         "rotate_problem": problems.rotation_problem(member, settings),
     }
+
+
+def after_exchanges(members: list[Member], settings: Settings) -> list[Member]:
+    """The members as they are once their plugins have the wanted names, which is the first thing
+    that happens on a host.
+    """
+    asked = {(one.settings or settings)["plugin_names"] for one in members} - {"auto"}
+    if not asked or (settings["stage"] != "full" and not semisync_is_on(members)):
+        return members
+    # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
+
+    return [naming.renamed(one, one.settings or settings) for one in members]
 
 
 def unsafe_places(members: list[Member], settings: Settings, hold_back: bool) -> list[str]:
@@ -219,6 +236,7 @@ def stage_part(
         "requested_stage": requested,
         "install_plugin": bool(install),
         "install": install,
+        "renames": member.renames if full else "",
         "plugin": member.facts["names"][member.side]["plugin"] if full else None,
     }
 
@@ -254,7 +272,12 @@ def server_part(
         "set_global": set_global,
         "restart_io": restart_io,
         "server_changes": bool(
-            stage["install"] or option_file["changed"] or reasons or set_global or restart_io
+            stage["install"]
+            or stage["renames"]
+            or option_file["changed"]
+            or reasons
+            or set_global
+            or restart_io
         ),
     }
 

@@ -125,6 +125,7 @@ def cluster_problems(members: list[Member], settings: Settings) -> list[str]:
         return reasons
     for member in members:
         reasons += server_problems(member) + answer.answer_problems(member, member.settings)
+    reasons += plugin_names_problems(members, settings)
     reasons += identities_problems(members) + wait_count_problems(members, settings)
     reasons += durability_mode.cluster_problems(members)
     for member in replicas_of(members):
@@ -187,6 +188,16 @@ def identities_problems(members: list[Member]) -> list[str]:
         for number, hosts in sorted(by_id.items())
         if len(hosts) > 1
     ]
+
+
+def plugin_names_problems(members: list[Member], settings: Settings) -> list[str]:
+    """Why the names that were asked for cannot be had."""
+    if all((one.settings or settings)["plugin_names"] == "auto" for one in members):
+        return []
+    # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
+    from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
+
+    return naming.problems(members, settings)
 
 
 def wait_count_problems(members: list[Member], settings: Settings) -> list[str]:
