@@ -113,8 +113,8 @@ TABLE = {
         " prefix loose_, it starts and ignores it, so that semi-sync may be off. A server without"
         " the plugin of the old name starts without semi-sync.",
         NEXT_VERSION,
-        "Before the upgrade, remove the option, or replace it with what the manual names. The old"
-        " plugins are replaced by site.yml with semisync_plugin_names=new (docs/existing-hosts.md). For"
+        "Before the upgrade, remove the option, or replace it with what the manual names. site.yml"
+        " with semisync_plugin_names=new replaces the old plugins (docs/existing-hosts.md). For"
         " data and accounts, run MySQL Shell's util.checkForServerUpgrade().",
     ),
     "server_id_clash": Kind(
