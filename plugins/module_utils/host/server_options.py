@@ -20,6 +20,7 @@ from ansible_collections.dbre.semisync.plugins.module_utils.host.files import (
     read_text,
     text_if_any,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server import removed_options
 
 if TYPE_CHECKING:
     from ansible_collections.dbre.semisync.plugins.types.shapes import (
@@ -203,6 +204,8 @@ def chosen(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def wanted(name: str) -> bool:
     """Only options this collection compares leave the host: an option file may hold secrets."""
+    if name in removed_options.NAMES:
+        return True
     return name.startswith(("rpl_semi_sync", "plugin_load")) or name in (
         "server_id",
         "log_bin",

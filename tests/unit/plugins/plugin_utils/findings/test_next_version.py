@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.dbre.semisync.plugins.module_utils.host import server_options
 from ansible_collections.dbre.semisync.plugins.plugin_utils.findings import next_version, rulebook
 from ansible_collections.dbre.semisync.tests.unit import samples
 
@@ -88,3 +89,10 @@ def test_an_option_stands_once():
             name for one in next_version.REMOVALS if engine in one.engines for name in one.options
         ]
         assert len(every) == len(set(every))
+
+
+def test_an_option_that_a_newer_version_refuses_leaves_its_host():
+    assert server_options.wanted("innodb_defragment_n_pages")
+    assert server_options.wanted("expire_logs_days")
+    # An option file may hold secrets.
+    assert not server_options.wanted("password")
