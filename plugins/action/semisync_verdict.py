@@ -233,9 +233,10 @@ class ActionModule(ActionBase):
         keys: Iterable[str],
     ) -> settings.Settings:
         """What this host's variables require of semi-sync on a source, as far as they are set, the
-        promise that all of them make, and the heartbeat.
+        promise that all of them make, the heartbeat and the names of plugins.
         """
-        rows = [settings.KEYS[key] for key in (*keys, "promise", "heartbeat_seconds")]
+        always = ("promise", "heartbeat_seconds", "plugin_names")
+        rows = [settings.KEYS[key] for key in (*keys, *always)]
         values, wrong = durability_mode.promised_settings(
             cluster.TaskVariables(task_vars, self._templar), rows
         )

@@ -8,7 +8,6 @@ import itertools
 import os
 import pathlib
 import re
-import shlex
 import threading
 import time
 
@@ -28,16 +27,35 @@ TARBALLS = [
 KINDS = {"old": ("master", "slave"), "new": ("source", "replica")}
 # A commit that waits so long is one that fell back; no wait of this test may come near it.
 TIMEOUT = 10000
-# In a replica's container: end the module while neither kind of plugin is loaded. The process that
-# it leaves on the host has init as its parent.
-KILLER = """
-loaded() {{ {client} -NBe "SELECT COUNT(*) FROM information_schema.PLUGINS
-  WHERE PLUGIN_NAME LIKE 'rpl\\_semi%'"; }}
-until test "$(loaded)" != 2; do :; done
+CLIENTS = 20
+# In a replica's container: end the module. The process that it leaves on the host has init as its
+# parent.
+KILL = """
 for pid in $(pgrep -x python3); do
   test "$(ps -o ppid= -p $pid | tr -d ' ')" = 1 || kill -9 $pid
 done
 """
+
+
+class Backup:
+    """A backup's lock on a server, which an exchange has to wait for."""
+
+    def __init__(self, host):
+        self.host = host
+
+    def __enter__(self):
+        held = "LOCK INSTANCE FOR BACKUP; DO SLEEP(600)"
+        self.host.shell(f'nohup {self.host.client} -e "{held}" >/dev/null 2>&1 &')
+        eventually(lambda: self.number(), "the lock is held")
+        return self
+
+    def number(self):
+        return self.host.value(
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO = 'DO SLEEP(600)'"
+        )
+
+    def __exit__(self, *error):
+        self.host.sql(f"KILL {self.number()}")
 
 
 class Cluster:
@@ -114,7 +132,7 @@ def test_names_are_exchanged_while_clients_write(cluster, to, back):
     check = cluster.play("site", "-e", f"semisync_plugin_names={to}", "--check")
     assert "Exchange the plugins" in check
     cluster.has(back)
-    writers = Writers(cluster.replicas[-1], cluster.hosts)
+    writers = Writers(cluster.replicas[-1], cluster.hosts, CLIENTS)
     if to == "new":
         writers.prepare(cluster.source)
     else:
@@ -123,6 +141,23 @@ def test_names_are_exchanged_while_clients_write(cluster, to, back):
     no_tx = cluster.status(back, "no_tx")
     # To whichever host takes writes.
     writers.start(retry=0.1)
+    try:
+        turn(cluster, to, back, no_tx)
+    finally:
+        known = writers.stop()
+    same_data(cluster.hosts)
+    for host in cluster.hosts:
+        assert judge(known, rows_of(host)) == {"lost": [], "unexpected": [], "twice": []}
+    cluster.has(to)
+    assert cluster.status(to, "no_tx") == "0"
+    waited, confirmed = longest_wait(known), sum(map(len, known["confirmed"]))
+    print(f"to {to}: {confirmed} rows confirmed, longest time without one {waited:.2f} s")
+    assert waited < TIMEOUT / 1000 / 2
+    assert cluster.changed(to) == cluster.changed("auto") == []
+
+
+def turn(cluster, to, back, no_tx):
+    """The replicas, a switchover, and the former source."""
     time.sleep(3)
     assert sorted(cluster.changed(to)) == sorted(host.name for host in cluster.replicas)
     cluster.has(back, to, to)
@@ -133,16 +168,6 @@ def test_names_are_exchanged_while_clients_write(cluster, to, back):
     cluster.moves()
     assert cluster.changed(to) == [cluster.hosts[1].name]
     time.sleep(3)
-    known = writers.stop()
-    same_data(cluster.hosts)
-    for host in cluster.hosts:
-        assert judge(known, rows_of(host)) == {"lost": [], "unexpected": [], "twice": []}
-    cluster.has(to)
-    assert cluster.status(to, "no_tx") == "0"
-    waited, confirmed = longest_wait(known), sum(map(len, known["confirmed"]))
-    print(f"to {to}: {confirmed} rows confirmed, longest time without one {waited:.2f} s")
-    assert waited < TIMEOUT / 1000 / 2
-    assert cluster.changed(to) == cluster.changed("auto") == []
 
 
 def test_a_restarted_server_has_the_names_that_it_was_given(cluster):
@@ -159,11 +184,17 @@ def test_an_exchange_whose_module_is_killed_is_finished_on_the_host(cluster):
     cluster.names("new")
     cluster.has("old", "new", "new")
     replica = cluster.replicas[0]
-    script = shlex.quote(KILLER.format(client=replica.client))
-    killer = threading.Thread(target=lambda: replica.shell(f"timeout 120 sh -c {script}"))
-    killer.start()
-    cluster.names("old", fails=True)
-    killer.join()
+    with Backup(replica):
+        run = threading.Thread(target=lambda: cluster.names("old", fails=True))
+        run.start()
+        eventually(
+            lambda: replica.value("SHOW PROCESSLIST").count("UNINSTALL PLUGIN"),
+            "the exchange waits for the backup",
+            120,
+        )
+        assert cluster.status("old", "clients") == "1"
+        replica.shell(KILL)
+        run.join()
 
     def whole():
         running = replica.value("SHOW GLOBAL STATUS LIKE 'rpl_semi_sync_slave_status'")
@@ -177,13 +208,9 @@ def test_an_exchange_whose_module_is_killed_is_finished_on_the_host(cluster):
 
 def test_a_backup_s_lock_is_waited_for_no_longer_than_the_limit(cluster):
     cluster.names("old")
-    replica = cluster.replicas[1]
-    hold = f"{replica.client} -e 'LOCK INSTANCE FOR BACKUP; DO SLEEP(25)'"
-    backup = threading.Thread(target=lambda: replica.shell(hold))
-    backup.start()
-    time.sleep(1)
-    cluster.names("new", fails=True)
-    backup.join()
+    with Backup(cluster.replicas[1]):
+        assert "lock" in cluster.names("new", fails=True).lower()
+    eventually(lambda: cluster.status("old", "clients") == "2", "both replicas acknowledge")
     cluster.names("new")
     cluster.has("old", "new", "new")
 
