@@ -85,20 +85,20 @@ def recover(module: AnsibleModule, begun: str) -> None:
     Raises:
         ServerError, ExchangeError: it cannot be finished.
     """
-    found: list[Server] = []
+    servers: list[Server] = []
     errors: list[ServerError] = []
 
     def reached() -> bool:
         try:
-            found.append(Server(login.connect(module)))
+            servers.append(Server(login.connect(module)))
         except ServerError as error:
             errors.append(error)
-        return bool(found)
+        return bool(servers)
 
     if not clock.wait_until(reached, RESTART, PAUSE):
         raise errors[-1]
-    exchange_of(module, found[0], connection.identify(found[0])).finish(json.loads(begun))
-    connection.close(found[0])
+    exchange_of(module, servers[0], connection.identify(servers[0])).finish(json.loads(begun))
+    connection.close(servers[0])
 
 
 def set_names(
