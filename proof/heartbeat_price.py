@@ -17,12 +17,12 @@ import pathlib
 import random
 import statistics
 import sys
-import tempfile
 import time
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
+from measured import of_each, publish  # noqa: E402
 from support.acknowledged import RELEASES  # noqa: E402
 from support.backlogs import load, prepare  # noqa: E402
 from support.live_hosts import Host, hosts, inventory, playbook  # noqa: E402
@@ -108,15 +108,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
-    lines = []
-    for server in opts.server or sorted(RELEASES, reverse=True):
-        with tempfile.TemporaryDirectory() as folder:
-            lines += measure(server, opts.pairs, opts.seconds, pathlib.Path(folder))
-    text = table(lines)
-    print(text)
-    if opts.document:
-        before = opts.document.read_text(encoding="utf-8").partition(MARK)[0]
-        opts.document.write_text(f"{before}{MARK}\n{text}", encoding="utf-8")
+    lines = of_each(
+        opts.server or sorted(RELEASES, reverse=True),
+        lambda server, folder: measure(server, opts.pairs, opts.seconds, folder),
+    )
+    publish(table(lines), opts.document, MARK)
     return 0
 
 

@@ -13,12 +13,12 @@ import os
 import pathlib
 import statistics
 import sys
-import tempfile
 from typing import Any
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / "tests"), str(PROJECT / "lab")]
 
+from measured import of_each, publish  # noqa: E402
 from support.acknowledged import RELEASES  # noqa: E402
 from support.backlogs import applier, drain, load, prepare, rows_of, wait_for  # noqa: E402
 from support.live_hosts import Host, hosts, inventory, playbook  # noqa: E402
@@ -105,16 +105,11 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--document", type=pathlib.Path)
     opts = parser.parse_args()
-    results = []
-    for server in opts.server or sorted(CHOICES, reverse=True):
-        with tempfile.TemporaryDirectory() as folder:
-            results += measure(server, opts.rows, opts.turns, pathlib.Path(folder))
-    text = table(results, opts.rows)
-    print(text)
-    if opts.document:
-        there = opts.document.read_text(encoding="utf-8") if opts.document.exists() else ""
-        before = there.partition(MARK)[0]
-        opts.document.write_text(f"{before}{MARK}\n{text}", encoding="utf-8")
+    results = of_each(
+        opts.server or sorted(CHOICES, reverse=True),
+        lambda server, folder: measure(server, opts.rows, opts.turns, folder),
+    )
+    publish(table(results, opts.rows), opts.document, MARK)
     return 0
 
 

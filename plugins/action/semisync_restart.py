@@ -25,11 +25,6 @@ SPEC = {
 OPERATION = "restart"
 
 
-def no_host(*_arguments: object, **_options: object) -> dict[str, object]:
-    """What a step would run on a host: none does."""
-    raise NotImplementedError
-
-
 class ActionModule(ActionBase):
     """Plans the restart of a cluster's servers and keeps how far it is; see
     plugins/modules/semisync_restart.py for its documentation.
@@ -48,7 +43,7 @@ class ActionModule(ActionBase):
             )
             if wrong:
                 raise cluster.RefusedError(f"Nothing was changed. {host}: {'; '.join(wrong)}")
-            context = RunContext(self._task, OPERATION, task_vars, own, no_host)
+            context = RunContext(self._task, OPERATION, task_vars, own)
             result.update(STEPS[arguments["step"]](context))
         except cluster.HeldError as error:
             result.update(skipped=True, skip_reason=str(error), **NOT_MEANT)

@@ -26,7 +26,6 @@ SECONDS = {
     "test_input.py": 41,
     "test_candidate.py": 49,
     "test_packages.py": 21,
-    "test_quick_docker.py": 15,
 }
 SHORT = 5
 # Files that use the same hosts, in this order and in one part: see tests/live/conftest.py.

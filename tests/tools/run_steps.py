@@ -22,8 +22,6 @@ import time
 # A step that takes this long hangs.
 STEP_SECONDS = 40 * 60
 GRACE_SECONDS = 60
-# A docker whose `docker exec` is quick.
-QUICK = pathlib.Path(__file__).resolve().parent / "quick"
 
 
 def ticks() -> tuple[int, int]:
@@ -114,7 +112,6 @@ def main() -> int:
     if not sys.stdout.isatty():
         # A colour that a terminal would show is noise in a log.
         os.environ.update(NO_COLOR="1", ANSIBLE_NOCOLOR="1")
-    os.environ["PATH"] = f"{QUICK}{os.pathsep}{os.environ['PATH']}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     steps, begin, before = Steps(options.lanes), time.monotonic(), ticks()
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as pool:

@@ -197,7 +197,7 @@ class RunContext:
         operation: switchover, failover or rejoin.
         task_vars: the task's variables.
         own: this host's settings.
-        on_host: runs the module on this host.
+        on_host: runs the module on this host; None for an operation without such a step.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class RunContext:
         operation: str,
         task_vars: TaskVars,
         own: settings.Settings,
-        on_host: OnHost,
+        on_host: OnHost | None = None,
     ) -> None:
         self.options = options_of(task.args, operation)
         self.step = self.options.step
@@ -222,7 +222,7 @@ class RunContext:
         **more: str,
     ) -> dict[str, object]:
         """Run the step's module on this host with a plan; what it returned."""
-        return self.on_host(plan.to_dict(), **more)
+        return self.on_this_host(plan.to_dict(), **more)
 
     def ask(
         self,
@@ -230,7 +230,17 @@ class RunContext:
         plan: Plan | None = None,
     ) -> dict[str, object]:
         """Run another module on this host; what it returned."""
-        return self.on_host(plan.to_dict() if plan else {}, module=module)
+        return self.on_this_host(plan.to_dict() if plan else {}, module=module)
+
+    def on_this_host(self, plan: dict[str, object], **more: str) -> dict[str, object]:
+        """What the module returned.
+
+        Raises:
+            ValueError: the operation runs nothing on a host.
+        """
+        if self.on_host is None:
+            raise ValueError(f"step {self.step} runs nothing on {self.host}")
+        return self.on_host(plan, **more)
 
     # The cluster
 
