@@ -137,8 +137,8 @@ def after_exchanges(members: list[Member], settings: Settings) -> list[Member]:
     """The members as they are once their plugins have the wanted names, which is the first thing
     that happens on a host.
     """
-    asked = {(one.settings or settings)["plugin_names"] for one in members} - {"auto"}
-    if not asked or (settings["stage"] != "full" and not semisync_is_on(members)):
+    full = settings["stage"] == "full" or semisync_is_on(members)
+    if not full or not problems.asked_names(members, settings):
         return members
     # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming

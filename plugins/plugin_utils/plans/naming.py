@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, cast
 from ansible_collections.dbre.semisync.plugins.module_utils.server.names import (
     GENERATIONS,
     NEW,
-    NEW_PLUGINS,
     OLD,
-    OLD_PLUGINS,
     Names,
 )
+from ansible_collections.dbre.semisync.plugins.module_utils.server.read import names_in_use
 from ansible_collections.dbre.semisync.plugins.module_utils.server.versions import parse_version
 from ansible_collections.dbre.semisync.plugins.plugin_utils.member import Member
 from ansible_collections.dbre.semisync.plugins.plugin_utils.settings import Settings
@@ -48,14 +47,9 @@ def wanted(member: Member, settings: Settings) -> str:
     return asked if WORDS[info["names"]["generation"]] != asked else ""
 
 
-def loaded(info: Info) -> bool:
-    """Whether a server has semi-sync plugins, of either kind."""
-    return any(name in info["plugins"] for name in OLD_PLUGINS + NEW_PLUGINS)
-
-
 def kept(member: Member, settings: Settings) -> str:
     """The names that a source has although others are asked for; empty if it has the right ones."""
-    if member.side != "source" or not loaded(member.facts) or not wanted(member, settings):
+    if member.side != "source" or not member.facts["plugins"] or not wanted(member, settings):
         return ""
     return WORDS[member.facts["names"]["generation"]]
 
@@ -67,26 +61,11 @@ def renamed(member: Member, settings: Settings) -> Member:
     asked = wanted(member, settings)
     if not asked or kept(member, settings):
         return member
-    # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
-    from ansible_collections.dbre.semisync.plugins.module_utils.server.read import names_in_use
-
     info = member.facts
-    there = loaded(info)
-    others = {
-        name: status
-        for name, status in info["plugins"].items()
-        if name not in OLD_PLUGINS + NEW_PLUGINS
-    }
-    ours = dict.fromkeys(GENERATIONS[asked], "ACTIVE") if there else {}
-    facts = cast(
-        "Info",
-        {
-            **info,
-            "names": names_in_use(names_of(info).called(asked)),
-            "plugins": {**others, **ours},
-        },
-    )
-    return member.but(info=facts, renames=asked if there else "")
+    names = names_in_use(names_of(info).called(asked))
+    plugins = dict.fromkeys(GENERATIONS[asked], "ACTIVE") if info["plugins"] else {}
+    facts = cast("Info", {**info, "names": names, "plugins": plugins})
+    return member.but(info=facts, renames=asked if plugins else "")
 
 
 def problems(members: list[Member], settings: Settings) -> list[str]:

@@ -190,9 +190,14 @@ def identities_problems(members: list[Member]) -> list[str]:
     ]
 
 
+def asked_names(members: list[Member], settings: Settings) -> set[str]:
+    """The names of plugins that are asked for on some member: old, new, or neither."""
+    return {(one.settings or settings)["plugin_names"] for one in members} - {"auto"}
+
+
 def plugin_names_problems(members: list[Member], settings: Settings) -> list[str]:
     """Why the names that were asked for cannot be had."""
-    if all((one.settings or settings)["plugin_names"] == "auto" for one in members):
+    if not asked_names(members, settings):
         return []
     # Not at the top: Ansible would compile it in every run, and most have nothing to exchange.
     from ansible_collections.dbre.semisync.plugins.plugin_utils.plans import naming
