@@ -153,11 +153,21 @@ def looks_of(world: World, members: list[Member]) -> dict[str, Any]:
             "fence": world.servers[one.host].fenced,
             "long": [],
             "read_at": NOW,
-            "server_seconds": 10 if world.servers[one.host].restarted else 86400,
-            "kernel_seconds": 10.0 if world.servers[one.host].rebooted else 86400.0,
+            **seconds_of(world.servers[one.host]),
         }
         for one in members
         if one.info is not None
+    }
+
+
+def seconds_of(server: Server) -> dict[str, float]:
+    """Since when it runs, its machine and its applier: since long before the last look, or since
+    after it.
+    """
+    return {
+        "server_seconds": 10.0 if server.restarted else 86400.0,
+        "kernel_seconds": 10.0 if server.rebooted else 86400.0,
+        "applier_seconds": 10.0 if server.applier_restarted else 86400.0,
     }
 
 
@@ -195,7 +205,10 @@ class Person:
         # Faults in the next run, and that run afterwards.
         self.fault: Fault | None = None
         self.last_run: Run | None = None
-        self.lied = ""
+        # How many certificates said that nothing is missing, one that was wrong, and what a person
+        # was asked to accept without need.
+        self.proven = 0
+        self.lied = self.asked = ""
 
     def run(self, plans: dict[str, Any], failing: bool = False) -> dict[str, Any]:
         fault, self.fault = self.fault, None
@@ -275,7 +288,13 @@ class Person:
         frozen = {}
         for member in survivors.readable(members):
             server = self.world.servers[member.host]
-            frozen[member.host] = {"stopped": True, "changed": server.io, "at": NOW}
+            frozen[member.host] = {
+                "stopped": True,
+                "changed": server.io,
+                "at": NOW,
+                "answered_at": NOW,
+                **seconds_of(server),
+            }
             server.io = False
         for member in members:
             member.info = read(self.world.servers[member.host])
@@ -287,6 +306,8 @@ class Person:
         chosen = None if never else decision.chosen
         if chosen is None:
             raise DeadEndError("; ".join([*self.story, f"failover.yml refuses {never}"]))
+        if self.begun is None:
+            self.asked = ", ".join(name for name in accepted if self.is_needless(name, members))
         kept = certificate.record("c", TOKEN, evidence, decision._replace(accepted=accepted))
         self.begun = {**kept, "outcome": journal.BEGUN}
         parts = failover_plan.parts(evidence, chosen, TOKEN, kept["verdict"], None)
@@ -299,6 +320,18 @@ class Person:
         self.report(kept, done, chosen.host)
         self.story.append(f"failover.yml accepting {accepted}: {said(done)}")
 
+    def is_needless(self, name: str, members: list[Member]) -> bool:
+        """Whether a consent is for something that is not there: every replica follows the source,
+        or the server that a switchover gave it; and a target that was open had everything.
+        """
+        row, _differ = current_source.newest_row(members)
+        target = self.world.servers[self.target]
+        own = any(
+            one[0] == target.number and one not in self.world.payload for one in target.executed
+        )
+        opened = interrupted_switchover.begun(row) and target.up and own
+        return name.startswith("chain:") or opened
+
     def report(self, kept: records.Certificate, done: dict[str, Any], to: str) -> None:
         """What the certificate says, against what clients were told."""
         outcome = (done.get(to) or {}).get("outcome") or "unknown"
@@ -306,7 +339,9 @@ class Person:
             self.begun = None
         self.certificate = kept
         missing = self.world.told - self.world.servers[to].has()
-        if outcome == "done" and kept["verdict"] == certificate.PROVEN and missing:
+        proven = outcome == "done" and kept["verdict"] == certificate.PROVEN
+        self.proven += proven
+        if proven and missing:
             self.lied = f"proven, and {to} lacks {sorted(missing)}"
 
     def finish(self, members: list[Member], opened: Any) -> None:

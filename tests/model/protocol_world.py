@@ -55,8 +55,8 @@ class Server:
         self.locks: dict[str, Connection] = {}
         self.life = 0
         self.commits = 0
-        # Since the last look at the source.
-        self.restarted = self.rebooted = False
+        # Since the last look at the source; the applier's start may throw relay logs away.
+        self.restarted = self.rebooted = self.applier_restarted = False
 
     # What a host does
 
@@ -72,7 +72,8 @@ class Server:
         self.relay, self.rebooted = [], True
 
     def start(self) -> None:
-        self.up, self.commits, self.restarted = True, 0, True
+        self.up, self.commits = True, 0
+        self.restarted = self.applier_restarted = True
         self.read_only = self.fenced or self.role == "replica"
         self.waits, self.acknowledges = self.role == "source", self.role == "replica"
         self.io = self.sql = self.source is not None
@@ -161,6 +162,7 @@ class Server:
             self.sql,
             self.restarted,
             self.rebooted,
+            self.applier_restarted,
         )
 
 
@@ -193,7 +195,8 @@ class World:
             if host != hosts[0]:
                 server.source = hosts[0]
             server.start()
-            server.commits, server.restarted = COMMITS, False
+            server.commits = COMMITS
+            server.restarted = server.applier_restarted = False
         for _turn in range(3):
             self.tick()
 
@@ -300,6 +303,7 @@ class Connection:
             if which in ("both", "IO_THREAD"):
                 server.io = on and server.source is not None
             if which in ("both", "SQL_THREAD"):
+                server.applier_restarted |= on and not server.sql
                 server.sql = on and server.source is not None
         elif words[0] == "RESET":
             assert not (server.io or server.sql)

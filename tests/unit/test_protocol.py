@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -28,6 +29,8 @@ def test_from_every_state_a_playbook_leads_out():
     assert done.returncode == 0, done.stdout + done.stderr
     assert "not looked at" not in done.stdout
     assert "led out by failover.yml" in done.stdout, done.stdout
+    # What is called proven is: with no such certificate this would say nothing.
+    assert re.search(r"[1-9]\d* certificates that said proven", done.stdout), done.stdout
 
 
 def test_where_no_playbook_leads_out_it_is_found():
