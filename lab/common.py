@@ -143,7 +143,9 @@ def need_packages(program: str, *packages: str) -> None:
         )
     say(f"{program} is missing: installing {wanted}")
     log = cache("logs") / "apt.log"
-    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    # Another run may be installing something at the same moment.
+    patient = ("-o", "DPkg::Lock::Timeout=300")
+    install = ["apt-get", "install", "-y", *patient, "--no-install-recommends", *packages]
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     # An old package list is the usual reason for a failure, so it is renewed only then.
     if logged(as_root(*install), log, quiet):

@@ -9,6 +9,8 @@ import json
 import time
 from typing import Any
 
+import uml_net
+
 from proving import looks
 from proving.scene import EVERY, Attempt, Done, Fault, Scene, nothing
 from support.consents import Consents
@@ -39,8 +41,9 @@ def kept_late(strike: Any) -> Any:
 
 def switched_off(scene: Scene) -> dict[str, Any]:
     """A power switch as the user's hook: it says that the host is off."""
-    # The letter in brackets keeps this command from finding itself.
-    off = f"! pgrep -f [u]mid={scene.source.name}"
+    # Of this lab: another may run beside it. The brackets keep this command from finding itself.
+    program = f"{uml_net.RUNNER.parent}/[{uml_net.RUNNER.name[0]}]{uml_net.RUNNER.name[1:]}"
+    off = f"! pgrep -f '{program} umid={scene.source.name} '"
     task = {
         "name": "The power switch says that the host is off",
         "ansible.builtin.command": {"argv": ["sh", "-c", off]},
