@@ -271,17 +271,34 @@ def settle_as_replica(
     steps = scheduled_events.leave(server, names)
     option_file = read_only_start.option_file_of(plan)
     done = read_only_start.remove_option_file(module, option_file)
-    scheduler = scheduled_events.scheduler_steps(
-        module,
-        option_file.reader,
-        server,
-        names,
-    )
-    run_steps(server, scheduler)
+    more = [
+        *scheduled_events.scheduler_steps(module, option_file.reader, server, names),
+        *strict_steps(module, option_file.reader, server, names),
+    ]
+    run_steps(server, more)
     return {
-        "changed": bool(steps or scheduler or done["changed"]),
-        "statements": role_statements.shown([*steps, *scheduler]),
+        "changed": bool(steps or more or done["changed"]),
+        "statements": role_statements.shown([*steps, *more]),
     }
+
+
+def strict_steps(
+    module: AnsibleModule, reader: str | None, server: Server, names: Names
+) -> list[Step]:
+    """super_read_only kept writers out until now; from now on it is what the next start makes it.
+
+    Args:
+        reader: the command that prints what the option files say.
+    """
+    if not reader or not names.super_read_only:
+        return []
+    if canonical_value(global_text(server, "super_read_only")) != "1":
+        return []
+    persisted = server.persisted() if names.has_persisted_variables else {}
+    options = {**scheduled_events.file_options(module, reader), **persisted}
+    # Without a value it is on.
+    strict = canonical_value(options.get("super_read_only", "OFF") or "ON") == "1"
+    return [] if strict else [("SET GLOBAL super_read_only = 0", None)]
 
 
 def record(

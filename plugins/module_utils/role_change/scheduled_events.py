@@ -91,6 +91,12 @@ def scheduler(server: Server) -> str:
     return text(server.rows("SELECT @@GLOBAL.event_scheduler AS value")[0]["value"])
 
 
+def file_options(module: AnsibleModule, reader: str) -> dict[str, str]:
+    """What the server's option files say: canonical name -> value; reader prints it."""
+    _status, printed, _errors = command.run(module, trust.trusted_command(shlex.split(reader)))
+    return option_files.effective(option_files.print_defaults_pairs(printed))
+
+
 def scheduler_steps(
     module: AnsibleModule, reader: str | None, server: Server, names: Names
 ) -> list[Step]:
@@ -102,8 +108,7 @@ def scheduler_steps(
     """
     if not reader or scheduler(server) != "OFF":
         return []
-    _status, printed, _errors = command.run(module, trust.trusted_command(shlex.split(reader)))
-    options = option_files.effective(option_files.print_defaults_pairs(printed))
+    options = file_options(module, reader)
     by_default = "ON" if names_more.scheduler_by_default(names) else "OFF"
     # Without a value it is on.
     wanted = canonical_value(options.get("event_scheduler", by_default) or "ON")
